@@ -1,0 +1,57 @@
+//! Makes the types, their JSON forms, the rules for REQUIRED members and the table of routes
+//! from `proto/`, so that nothing the proto says is written a second time by hand.
+
+#[path = "build/descriptor.rs"]
+mod descriptor;
+#[path = "build/json.rs"]
+mod json;
+#[path = "build/operations.rs"]
+mod operations;
+#[path = "build/rules.rs"]
+mod rules;
+
+use std::{env, error::Error, fs, path::PathBuf};
+
+use prost::Message as _;
+use prost_reflect::DescriptorPool;
+use prost_types::FileDescriptorSet;
+
+const PROTO: &str = "a2a/v1/a2a.proto";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=proto");
+    println!("cargo:rerun-if-changed=build");
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+
+    // prost-types drops the options of google.api when it encodes, so the descriptor that
+    // others read is the compiler's own bytes, never a re-encoding.
+    let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
+        let mut compiler = protox::Compiler::new(["proto"])?;
+        compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;
+        Ok(compiler.encode_file_descriptor_set())
+    };
+    let with_comments = compile(true)?;
+    fs::write(out.join("descriptor.bin"), compile(false)?)?;
+
+    let pool = DescriptorPool::decode(with_comments.as_slice())?;
+    let package = descriptor::Package::new(&pool, "lf.a2a.v1")?;
+
+    let mut config = prost_build::Config::new();
+    config
+        .compile_well_known_types()
+        .extern_path(".google.protobuf.Timestamp", "crate::well_known::Timestamp")
+        .extern_path(".google.protobuf.Struct", "crate::well_known::Struct")
+        .extern_path(".google.protobuf.Value", "crate::well_known::Value")
+        .extern_path(".google.protobuf.Empty", "()")
+        .enable_type_names()
+        .btree_map(["."])
+        .bytes([".lf.a2a.v1.Part"]);
+    json::configure(&mut config, &package)?;
+    config.compile_fds(FileDescriptorSet::decode(with_comments.as_slice())?)?;
+
+    json::write_unions(&with_comments, &package, &out)?;
+    fs::write(out.join("enumerations.rs"), json::enumerations(&package))?;
+    fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
+    fs::write(out.join("operations.rs"), operations::generate(&package)?)?;
+    Ok(())
+}

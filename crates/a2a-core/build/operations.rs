@@ -1,0 +1,95 @@
+//! The operations of the service and their HTTP routes.
+
+use std::{error::Error, fmt::Write as _};
+
+use prost_reflect::{
+    DynamicMessage, MessageDescriptor, MethodDescriptor, ReflectMessage as _, Value,
+};
+
+use crate::descriptor::{Package, rust_type};
+
+pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
+    let mut variants = String::new();
+    let mut all = String::new();
+    let mut names = String::new();
+    let mut streaming = Vec::new();
+    let mut routes = String::new();
+    let mut requests: Vec<MessageDescriptor> = Vec::new();
+    for method in package.service.methods() {
+        let name = method.name().to_owned();
+        let _ = writeln!(variants, "    /// The operation `{name}`.\n    {name},");
+        let _ = write!(all, "Self::{name}, ");
+        let _ = writeln!(names, "            Self::{name} => \"{name}\",");
+        if method.is_server_streaming() {
+            streaming.push(format!("Self::{name}"));
+        }
+        for (verb, path, has_body) in rules(&method)? {
+            let _ = writeln!(
+                routes,
+                "    Route {{ operation: Operation::{name}, method: \"{verb}\", \
+                 path: \"{path}\", has_body: {has_body} }},"
+            );
+        }
+        if !requests.contains(&method.input()) {
+            requests.push(method.input());
+        }
+    }
+    let mut tenants = String::new();
+    for request in requests {
+        let _ = writeln!(tenants, "request!({});", rust_type(request.name()));
+    }
+    Ok(format!(
+        "/// An operation of the protocol, in the order of the proto.\n\
+         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n\
+         pub enum Operation {{\n{variants}}}\n\n\
+         impl Operation {{\n    /// Every operation.\n    \
+         pub const ALL: [Self; {count}] = [{all}];\n\n    \
+         /// The name of the procedure, which is also the method of JSON-RPC.\n    \
+         pub const fn name(self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
+         /// Returns whether the answer is a stream of events.\n    \
+         pub const fn is_streaming(self) -> bool {{\n        matches!(self, {streaming})\n    }}\n}}\n\n\
+         /// Every route of the HTTP+JSON binding, those with a tenant in front included.\n\
+         pub static ROUTES: &[Route] = &[\n{routes}];\n\n{tenants}",
+        count = package.service.methods().len(),
+        streaming = streaming.join(" | "),
+    ))
+}
+
+/// An HTTP rule of a method: verb, path and whether a body carries the request.
+type Rule = (String, String, bool);
+
+fn rules(method: &MethodDescriptor) -> Result<Vec<Rule>, Box<dyn Error>> {
+    let extension = method
+        .parent_pool()
+        .get_extension_by_name("google.api.http")
+        .ok_or("google.api.http is not imported")?;
+    let options = method.options();
+    let value = options.get_extension(&extension);
+    let rule = value.as_message().ok_or_else(|| format!("{} has no route", method.name()))?;
+    let mut rules = vec![read(rule)?];
+    if let Value::List(more) =
+        &*rule.get_field_by_name("additional_bindings").ok_or("no bindings")?
+    {
+        for binding in more {
+            rules.push(read(binding.as_message().ok_or("not a rule")?)?);
+        }
+    }
+    Ok(rules)
+}
+
+fn read(rule: &DynamicMessage) -> Result<Rule, Box<dyn Error>> {
+    let body = match rule.get_field_by_name("body").as_deref() {
+        Some(Value::String(body)) if body.is_empty() => false,
+        Some(Value::String(body)) if body == "*" => true,
+        other => return Err(format!("no form for a body of {other:?}").into()),
+    };
+    for verb in ["get", "put", "post", "delete", "patch"] {
+        let field = rule.descriptor().get_field_by_name(verb).ok_or("not a rule")?;
+        if rule.has_field(&field)
+            && let Value::String(path) = &*rule.get_field(&field)
+        {
+            return Ok((verb.to_uppercase(), path.replace("=*}", "}"), body));
+        }
+    }
+    Err("a rule without a verb".into())
+}

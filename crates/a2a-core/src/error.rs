@@ -1,0 +1,251 @@
+//! The one error that crosses the seam between agents, and the one table of wire codes.
+
+mod detail;
+mod kind;
+
+use std::{borrow::Cow, collections::BTreeMap, error::Error as StdError, fmt, time::Duration};
+
+pub use detail::Detail;
+pub use kind::{Codes, ErrorKind};
+
+/// The domain of every [`Detail::ErrorInfo`] of the protocol (spec §9.5, §10.6, §11.6).
+pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
+
+/// The result of an operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type BoxError = Box<dyn StdError + Send + Sync + 'static>;
+
+/// Why an operation failed: a kind to branch on, a message meant for the peer, details, and a
+/// source meant for us.
+///
+/// The source is for logs and is never sent. The error is one word wide.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: Cow<'static, str>,
+    metadata: BTreeMap<String, String>,
+    violations: Vec<Violation>,
+    retry_after: Option<Duration>,
+    challenge: Option<String>,
+    source: Option<BoxError>,
+}
+
+/// One member of a request that breaks a rule, as `google.rpc.BadRequest` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Violation {
+    /// JSON path of the member, for example `message.parts[1].url`.
+    #[serde(default)]
+    pub field: String,
+    /// What is wrong with it, and what would be right.
+    #[serde(default)]
+    pub description: String,
+}
+
+impl Violation {
+    /// Creates a violation of the member at `field`.
+    pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { field: field.into(), description: description.into() }
+    }
+}
+
+impl Error {
+    /// Creates an error whose `message` the peer may read.
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            metadata: BTreeMap::new(),
+            violations: Vec::new(),
+            retry_after: None,
+            challenge: None,
+            source: None,
+        }))
+    }
+
+    /// Returns the error for a task that is absent, or not the caller's: both look alike.
+    pub fn task_not_found(id: &str) -> Self {
+        Self::new(ErrorKind::TaskNotFound, format!("task not found: {id}"))
+            .with_metadata("taskId", id)
+    }
+
+    /// Returns the error for one member that breaks a rule.
+    pub fn invalid_params(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::from_violations(vec![Violation::new(field, description)])
+    }
+
+    /// Returns the error for every member of a request that breaks a rule.
+    pub fn from_violations(violations: Vec<Violation>) -> Self {
+        let mut message = String::from("invalid parameters");
+        for (index, violation) in violations.iter().take(3).enumerate() {
+            message.push_str(if index == 0 { ": " } else { "; " });
+            if !violation.field.is_empty() {
+                message.push_str(&violation.field);
+                message.push(' ');
+            }
+            message.push_str(&violation.description);
+        }
+        if violations.len() > 3 {
+            message.push_str(&format!("; and {} more", violations.len() - 3));
+        }
+        let mut error = Self::new(ErrorKind::InvalidParams, message);
+        error.0.violations = violations;
+        error
+    }
+
+    /// Returns an internal fault: the peer learns nothing of `source`, the log does.
+    pub fn internal(source: impl Into<BoxError>) -> Self {
+        Self::new(ErrorKind::Internal, "internal error").with_source(source)
+    }
+
+    /// Returns the error for an operation that this agent, or this task's state, does not allow.
+    pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::UnsupportedOperation, message)
+    }
+
+    /// Returns the error for something that may work when it is tried again.
+    pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unavailable, message)
+    }
+
+    /// Keeps the cause for the log.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Adds an entry to the metadata of the `ErrorInfo`; keys are camelCase.
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.0.metadata.insert(key.into(), value.into());
+        self
+    }
+
+    /// Says when to try again (`Retry-After`).
+    #[must_use]
+    pub fn with_retry_after(mut self, delay: Duration) -> Self {
+        self.0.retry_after = Some(delay);
+        self
+    }
+
+    /// Says how to authenticate (`WWW-Authenticate`).
+    #[must_use]
+    pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.0.challenge = Some(challenge.into());
+        self
+    }
+
+    /// Replaces the message the peer reads.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// What went wrong, to branch on.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The text meant for the peer.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The metadata of the `ErrorInfo`.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.0.metadata
+    }
+
+    /// The members of the request that break a rule.
+    pub fn violations(&self) -> &[Violation] {
+        &self.0.violations
+    }
+
+    /// When to try again, if the peer said so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// How to authenticate, if the peer said so.
+    pub fn challenge(&self) -> Option<&str> {
+        self.0.challenge.as_deref()
+    }
+
+    /// Returns whether the same call may succeed when it is made again.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Unavailable | ErrorKind::ResourceExhausted)
+    }
+
+    /// The detail objects that go on the wire: always an `ErrorInfo`, and a `BadRequest` where
+    /// members broke rules.
+    pub fn details(&self) -> Vec<Detail> {
+        let mut details = vec![Detail::ErrorInfo {
+            reason: self.0.kind.codes().reason.into(),
+            domain: ERROR_DOMAIN.into(),
+            metadata: self.0.metadata.clone(),
+        }];
+        if !self.0.violations.is_empty() {
+            details.push(Detail::BadRequest { field_violations: self.0.violations.clone() });
+        }
+        details
+    }
+
+    /// Rebuilds an error from what a peer sent. A reason of the protocol's domain decides the
+    /// kind; `fallback` is the kind that the numeric code stands for (spec §10, matching order).
+    pub fn from_wire(
+        fallback: ErrorKind,
+        message: impl Into<Cow<'static, str>>,
+        details: Vec<Detail>,
+    ) -> Self {
+        let mut error = Self::new(fallback, message);
+        for detail in details {
+            match detail {
+                Detail::ErrorInfo { reason, domain, metadata } => {
+                    if domain == ERROR_DOMAIN
+                        && let Some(kind) = ErrorKind::from_reason(&reason)
+                    {
+                        error.0.kind = kind.refined_by(fallback);
+                    }
+                    error.0.metadata.extend(metadata);
+                }
+                Detail::BadRequest { field_violations } => {
+                    error.0.violations.extend(field_violations);
+                }
+                Detail::Other => {}
+            }
+        }
+        error
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Error");
+        debug.field("kind", &self.0.kind).field("message", &self.0.message);
+        if !self.0.metadata.is_empty() {
+            debug.field("metadata", &self.0.metadata);
+        }
+        if !self.0.violations.is_empty() {
+            debug.field("violations", &self.0.violations);
+        }
+        if let Some(source) = &self.0.source {
+            debug.field("source", source);
+        }
+        debug.finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}

@@ -1,0 +1,207 @@
+//! The kinds of error and what each is called on the three wires.
+
+/// What went wrong: the identity of an error on every wire and in every revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The task does not exist, or is not the caller's.
+    TaskNotFound,
+    /// The task has ended, so it can't be canceled.
+    TaskNotCancelable,
+    /// The agent does not call webhooks.
+    PushNotificationNotSupported,
+    /// The agent, or the state of the task, does not allow the operation.
+    UnsupportedOperation,
+    /// A part has a media type that the agent does not take.
+    ContentTypeNotSupported,
+    /// An agent answered with something that the protocol does not allow.
+    InvalidAgentResponse,
+    /// The card promises an extended card that is not there.
+    ExtendedAgentCardNotConfigured,
+    /// The agent requires an extension that the caller did not ask for.
+    ExtensionSupportRequired,
+    /// The version asked for is not spoken here.
+    VersionNotSupported,
+    /// The body is not JSON.
+    ParseError,
+    /// The body is JSON, but not a request.
+    InvalidRequest,
+    /// There is no such method, route or procedure.
+    MethodNotFound,
+    /// Members of the request break rules; see [`Error::violations`](super::Error::violations).
+    InvalidParams,
+    /// The route exists, but not with this HTTP method.
+    MethodNotAllowed,
+    /// The HTTP body has a media type that the binding can't read.
+    UnsupportedMediaType,
+    /// The body is larger than the server takes.
+    PayloadTooLarge,
+    /// A fault of the server, of which the peer learns an id only.
+    Internal,
+    /// The caller has not said, or not proved, who it is.
+    Unauthenticated,
+    /// The caller is known and may not do this.
+    PermissionDenied,
+    /// A rate or a bound is used up.
+    ResourceExhausted,
+    /// It may work later: the server is draining, unreachable, or the stream was cut.
+    Unavailable,
+    /// The caller's own deadline passed.
+    DeadlineExceeded,
+}
+
+/// What one kind of error is on the wires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Codes {
+    /// `error.code` of JSON-RPC.
+    pub jsonrpc: i32,
+    /// HTTP status under which the JSON-RPC error travels: 200 but for transport faults.
+    pub jsonrpc_http: u16,
+    /// HTTP status of the HTTP+JSON binding.
+    pub http: u16,
+    /// gRPC status code.
+    pub grpc: i32,
+    /// Name of a `google.rpc.Code`, as `error.status` of HTTP+JSON.
+    pub status: &'static str,
+    /// `ErrorInfo.reason`.
+    pub reason: &'static str,
+}
+
+impl ErrorKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 22] = [
+        Self::TaskNotFound,
+        Self::TaskNotCancelable,
+        Self::PushNotificationNotSupported,
+        Self::UnsupportedOperation,
+        Self::ContentTypeNotSupported,
+        Self::InvalidAgentResponse,
+        Self::ExtendedAgentCardNotConfigured,
+        Self::ExtensionSupportRequired,
+        Self::VersionNotSupported,
+        Self::ParseError,
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::MethodNotAllowed,
+        Self::UnsupportedMediaType,
+        Self::PayloadTooLarge,
+        Self::Internal,
+        Self::Unauthenticated,
+        Self::PermissionDenied,
+        Self::ResourceExhausted,
+        Self::Unavailable,
+        Self::DeadlineExceeded,
+    ];
+
+    /// What this kind is on the wires (spec §5.4, column of 1.0.1).
+    // One row a kind, aligned by hand: this is the table that everything else looks up.
+    #[rustfmt::skip]
+    pub const fn codes(self) -> Codes {
+        let (jsonrpc, jsonrpc_http, http, grpc, status, reason) = match self {
+            Self::TaskNotFound => (-32001, 200, 404, 5, "NOT_FOUND", "TASK_NOT_FOUND"),
+            Self::TaskNotCancelable => (-32002, 200, 400, 9, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE"),
+            Self::PushNotificationNotSupported => (-32003, 200, 400, 9, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED"),
+            Self::UnsupportedOperation => (-32004, 200, 400, 9, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"),
+            Self::ContentTypeNotSupported => (-32005, 200, 400, 3, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
+            Self::InvalidAgentResponse => (-32006, 200, 500, 13, "INTERNAL", "INVALID_AGENT_RESPONSE"),
+            Self::ExtendedAgentCardNotConfigured => (-32007, 200, 400, 9, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
+            Self::ExtensionSupportRequired => (-32008, 200, 400, 9, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"),
+            Self::VersionNotSupported => (-32009, 200, 400, 9, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"),
+            Self::ParseError => (-32700, 200, 400, 3, "INVALID_ARGUMENT", "PARSE_ERROR"),
+            Self::InvalidRequest => (-32600, 200, 400, 3, "INVALID_ARGUMENT", "INVALID_REQUEST"),
+            Self::MethodNotFound => (-32601, 200, 404, 12, "NOT_FOUND", "METHOD_NOT_FOUND"),
+            Self::InvalidParams => (-32602, 200, 400, 3, "INVALID_ARGUMENT", "INVALID_PARAMS"),
+            Self::MethodNotAllowed => (-32600, 405, 405, 12, "UNIMPLEMENTED", "METHOD_NOT_ALLOWED"),
+            Self::UnsupportedMediaType => (-32005, 415, 415, 3, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
+            Self::PayloadTooLarge => (-32600, 413, 413, 8, "INVALID_ARGUMENT", "PAYLOAD_TOO_LARGE"),
+            Self::Internal => (-32603, 200, 500, 13, "INTERNAL", "INTERNAL"),
+            Self::Unauthenticated => (-31401, 401, 401, 16, "UNAUTHENTICATED", "UNAUTHENTICATED"),
+            Self::PermissionDenied => (-31403, 403, 403, 7, "PERMISSION_DENIED", "PERMISSION_DENIED"),
+            Self::ResourceExhausted => (-32603, 429, 429, 8, "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"),
+            Self::Unavailable => (-32603, 503, 503, 14, "UNAVAILABLE", "UNAVAILABLE"),
+            Self::DeadlineExceeded => (-32603, 504, 504, 4, "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"),
+        };
+        Codes { jsonrpc, jsonrpc_http, http, grpc, status, reason }
+    }
+
+    /// Finds the kind of an `ErrorInfo.reason`.
+    pub fn from_reason(reason: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.codes().reason == reason)
+    }
+
+    /// Finds the kind of a JSON-RPC error code, with the HTTP status it came under.
+    pub fn from_jsonrpc(code: i32, http_status: u16) -> Self {
+        let exact =
+            |kind: &Self| kind.codes().jsonrpc == code && kind.codes().jsonrpc_http == http_status;
+        let same_code = |kind: &Self| kind.codes().jsonrpc == code;
+        let all = Self::ALL;
+        all.into_iter().find(exact).or_else(|| all.into_iter().find(same_code)).unwrap_or_else(
+            || if http_status == 200 { Self::Internal } else { Self::from_http(http_status) },
+        )
+    }
+
+    /// Finds the kind that an HTTP status stands for when nothing else tells (the columns of
+    /// 1.0.0 and 1.0.1 alike).
+    pub fn from_http(status: u16) -> Self {
+        match status {
+            400 | 422 => Self::InvalidParams,
+            401 => Self::Unauthenticated,
+            403 => Self::PermissionDenied,
+            404 => Self::MethodNotFound,
+            405 => Self::MethodNotAllowed,
+            408 | 504 => Self::DeadlineExceeded,
+            409 => Self::TaskNotCancelable,
+            413 => Self::PayloadTooLarge,
+            415 => Self::UnsupportedMediaType,
+            429 => Self::ResourceExhausted,
+            502 | 503 => Self::Unavailable,
+            501 => Self::MethodNotFound,
+            _ => Self::Internal,
+        }
+    }
+
+    /// Finds the kind that a gRPC status code stands for when nothing else tells.
+    pub fn from_grpc(code: i32) -> Self {
+        match code {
+            3 | 11 => Self::InvalidParams,
+            4 => Self::DeadlineExceeded,
+            5 => Self::TaskNotFound,
+            7 => Self::PermissionDenied,
+            8 => Self::ResourceExhausted,
+            9 => Self::UnsupportedOperation,
+            1 | 10 | 14 => Self::Unavailable,
+            12 => Self::MethodNotFound,
+            16 => Self::Unauthenticated,
+            _ => Self::Internal,
+        }
+    }
+
+    /// Keeps `transport`, the kind that the status stands for, where a reason is shared: an
+    /// unreadable body and an unwelcome part are both `CONTENT_TYPE_NOT_SUPPORTED`.
+    pub(super) fn refined_by(self, transport: Self) -> Self {
+        if self.codes().reason == transport.codes().reason { transport } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_all_kinds_has_each_kind_once() {
+        let distinct: std::collections::HashSet<_> = ErrorKind::ALL.into_iter().collect();
+        assert_eq!(distinct.len(), ErrorKind::ALL.len());
+    }
+
+    #[test]
+    fn a_reason_or_a_code_leads_back_to_its_kind() {
+        for kind in ErrorKind::ALL {
+            let codes = kind.codes();
+            let by_reason = ErrorKind::from_reason(codes.reason).expect("every reason is known");
+            assert_eq!(by_reason.codes().reason, codes.reason, "{kind:?}");
+            let by_code = ErrorKind::from_jsonrpc(codes.jsonrpc, codes.jsonrpc_http);
+            assert_eq!(by_code.codes().jsonrpc, codes.jsonrpc, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Reading and writing ProtoJSON (spec §5.5).
+
+use std::marker::PhantomData;
+
+use serde::{
+    Deserialize, Deserializer, Serializer,
+    de::{DeserializeOwned, Error as _},
+};
+use serde_json::error::Category;
+
+use crate::{Error, ErrorKind, Violation};
+
+/// Reads a value from JSON.
+///
+/// # Errors
+///
+/// [`ErrorKind::ParseError`] where the text is not JSON, or nests deeper than 128 levels;
+/// [`ErrorKind::InvalidParams`] with the path of the member where a member has the wrong form.
+pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(json).map_err(|error| explain::<T>(json, error))
+}
+
+// Keeping track of the path costs more than half of the reading, so it is only done for a text
+// that is known to be wrong.
+#[cold]
+fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error {
+    if matches!(error.classify(), Category::Syntax | Category::Eof | Category::Io) {
+        return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+        Ok(_) => Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}")),
+        Err(tracked) => {
+            let path = match tracked.path().to_string() {
+                root if root == "." => String::new(),
+                path => path,
+            };
+            Error::from_violations(vec![Violation::new(path, tracked.into_inner().to_string())])
+        }
+    }
+}
+
+/// The number that stands for an enum value whose name this revision does not know.
+///
+/// A reader of answers sees it as unspecified; a request that carries it is refused.
+pub(crate) const UNRECOGNIZED: i32 = -1;
+
+/// An enum of the proto, by name and number.
+pub(crate) trait Enumeration: Sized {
+    /// The value of a name.
+    fn from_name(name: &str) -> Option<Self>;
+
+    /// The name of a number, if it has one.
+    fn name_of(number: i32) -> Option<&'static str>;
+
+    /// The number of a value.
+    fn number(self) -> i32;
+}
+
+/// Ties an enum of prost to its names, in JSON and for [`AsName`].
+macro_rules! enumeration {
+    ($name:ty) => {
+        impl crate::json::Enumeration for $name {
+            fn from_name(name: &str) -> Option<Self> {
+                Self::from_str_name(name)
+            }
+
+            fn name_of(number: i32) -> Option<&'static str> {
+                Self::try_from(number).ok().map(|value| value.as_str_name())
+            }
+
+            fn number(self) -> i32 {
+                self as i32
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.as_str_name())
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let number = crate::json::AsName::<$name>::deserialize(from)?;
+                Ok(Self::try_from(number).unwrap_or_default())
+            }
+        }
+    };
+}
+pub(crate) use enumeration;
+
+/// The JSON form of a member that holds an enum: its name, or its number on input.
+pub(crate) struct AsName<E>(PhantomData<E>);
+
+impl<E: Enumeration> AsName<E> {
+    pub(crate) fn serialize<S: Serializer>(number: &i32, to: S) -> Result<S::Ok, S::Error> {
+        match E::name_of(*number).or_else(|| E::name_of(0)) {
+            Some(name) => to.serialize_str(name),
+            None => to.serialize_i32(*number),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "the name or the number of an enum value")]
+        enum Form {
+            Name(String),
+            Number(i32),
+            Unset(()),
+        }
+        Ok(match Form::deserialize(from)? {
+            Form::Name(name) => E::from_name(&name).map_or(UNRECOGNIZED, E::number),
+            Form::Number(number) => number,
+            Form::Unset(()) => 0,
+        })
+    }
+}
+
+/// Reads a member for which `null` means unset.
+pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
+}
+
+/// Reads an `int32`: a number without fraction, or its decimal text.
+pub(crate) fn int32<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
+    int32_option(from).map(Option::unwrap_or_default)
+}
+
+/// Reads an `optional int32`.
+pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "an integer of 32 bits, or its decimal text")]
+    enum Form {
+        Integer(i32),
+        Float(f64),
+        Text(String),
+        Unset(()),
+    }
+    match Form::deserialize(from)? {
+        Form::Integer(number) => Ok(Some(number)),
+        Form::Float(number) => {
+            let range = f64::from(i32::MIN)..=f64::from(i32::MAX);
+            if number.fract() == 0.0 && range.contains(&number) {
+                #[expect(clippy::cast_possible_truncation, reason = "in range and whole")]
+                let whole = number as i32;
+                Ok(Some(whole))
+            } else {
+                Err(D::Error::custom("not an integer of 32 bits"))
+            }
+        }
+        Form::Text(text) => text.parse().map(Some).map_err(D::Error::custom),
+        Form::Unset(()) => Ok(None),
+    }
+}
+
+/// Returns whether a member has its default, so that it is not printed.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

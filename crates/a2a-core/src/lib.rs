@@ -1,0 +1,47 @@
+//! The vocabulary of the Agent2Agent (A2A) protocol.
+//!
+//! The types are generated from the normative proto, with ProtoJSON, validation, operations and
+//! routes from the same descriptor. Add this crate and one binding to expose or call an agent.
+//! There is no runtime and no I/O in here.
+//!
+//! ```
+//! use a2a_core::v1::{Message, Part};
+//!
+//! let message = Message::user("What is the weather?").with_part(Part::url("https://example.com/map.png"));
+//! let json = serde_json::to_value(&message)?;
+//! assert_eq!(json["role"], "ROLE_USER");
+//! assert_eq!(json["parts"][1]["url"], "https://example.com/map.png");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+pub mod v1;
+pub mod well_known;
+
+pub mod card;
+mod error;
+mod extension;
+pub mod json;
+mod message;
+mod operation;
+mod part;
+mod task;
+mod validate;
+mod version;
+
+pub use error::{Codes, Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation};
+pub use extension::ExtensionSet;
+pub use operation::{Operation, ROUTES, Request, Route};
+pub use v1::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
+pub use validate::{Rules, Validate};
+pub use version::{ProtocolVersion, UnknownVersion};
+
+/// The service as an encoded `google.protobuf.FileDescriptorSet`, imports and options included.
+pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
+
+/// The name of the gRPC service.
+pub const SERVICE: &str = "lf.a2a.v1.A2AService";
+
+/// Returns a fresh id, ordered by time (UUID version 7).
+pub fn fresh_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}

@@ -1,0 +1,235 @@
+//! Parts: their JSON form, which is a union with members beside it, and their constructors.
+
+use std::{borrow::Cow, fmt};
+
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
+};
+use bytes::Bytes;
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, MapAccess, Visitor},
+    ser::SerializeMap as _,
+};
+
+use crate::{
+    v1::{Part, part::Content},
+    well_known::{Struct, Value},
+};
+
+impl Part {
+    /// Creates a part of plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: Some(Content::Text(text.into())), ..Self::default() }
+    }
+
+    /// Creates a part of inline bytes.
+    pub fn raw(bytes: impl Into<Bytes>) -> Self {
+        Self { content: Some(Content::Raw(bytes.into())), ..Self::default() }
+    }
+
+    /// Creates a part that points at content elsewhere.
+    pub fn url(url: impl Into<String>) -> Self {
+        Self { content: Some(Content::Url(url.into())), ..Self::default() }
+    }
+
+    /// Creates a part of structured data: any JSON value.
+    pub fn data(data: impl Into<Value>) -> Self {
+        Self { content: Some(Content::Data(data.into())), ..Self::default() }
+    }
+
+    /// Names the media type, for example `image/png`.
+    #[must_use]
+    pub fn with_media_type(mut self, media_type: impl Into<String>) -> Self {
+        self.media_type = media_type.into();
+        self
+    }
+
+    /// Suggests a file name.
+    #[must_use]
+    pub fn with_filename(mut self, filename: impl Into<String>) -> Self {
+        self.filename = filename.into();
+        self
+    }
+
+    /// Attaches metadata.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Struct) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// The text, where the part is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.content {
+            Some(Content::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The data, where the part is such.
+    pub fn as_data(&self) -> Option<&Value> {
+        match &self.content {
+            Some(Content::Data(data)) => Some(data),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Part {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Part {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<Value> for Part {
+    fn from(data: Value) -> Self {
+        Self::data(data)
+    }
+}
+
+impl From<serde_json::Value> for Part {
+    fn from(data: serde_json::Value) -> Self {
+        Self::data(data)
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        match &self.content {
+            Some(Content::Text(text)) => map.serialize_entry("text", text)?,
+            Some(Content::Raw(bytes)) => map.serialize_entry("raw", &STANDARD.encode(bytes))?,
+            Some(Content::Url(url)) => map.serialize_entry("url", url)?,
+            Some(Content::Data(data)) => map.serialize_entry("data", data)?,
+            None => {}
+        }
+        if let Some(metadata) = &self.metadata {
+            map.serialize_entry("metadata", metadata)?;
+        }
+        if !self.filename.is_empty() {
+            map.serialize_entry("filename", &self.filename)?;
+        }
+        if !self.media_type.is_empty() {
+            map.serialize_entry("mediaType", &self.media_type)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(PartVisitor)
+    }
+}
+
+struct PartVisitor;
+
+impl<'de> Visitor<'de> for PartVisitor {
+    type Value = Part;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a part: an object with one of text, raw, url, data")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Part, A::Error> {
+        let mut part = Part::default();
+        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
+            let content = match &*key {
+                "text" => map.next_value::<Option<String>>()?.map(Content::Text),
+                "raw" => map.next_value::<Option<Base64>>()?.map(|raw| Content::Raw(raw.0)),
+                "url" => map.next_value::<Option<String>>()?.map(Content::Url),
+                // A null here is content, not an unset member (spec §4.1.6).
+                "data" => Some(Content::Data(map.next_value()?)),
+                other => {
+                    match other {
+                        "metadata" => part.metadata = map.next_value()?,
+                        "filename" => part.filename = or_empty(&mut map)?,
+                        "mediaType" | "media_type" => part.media_type = or_empty(&mut map)?,
+                        _ => drop(map.next_value::<de::IgnoredAny>()?),
+                    }
+                    None
+                }
+            };
+            if let Some(content) = content
+                && part.content.replace(content).is_some()
+            {
+                return Err(de::Error::custom("a part has exactly one of text, raw, url, data"));
+            }
+        }
+        Ok(part)
+    }
+}
+
+fn or_empty<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
+    map.next_value::<Option<String>>().map(Option::unwrap_or_default)
+}
+
+/// Bytes in base64, in the standard or the URL-safe alphabet, padded or not.
+struct Base64(Bytes);
+
+impl<'de> Deserialize<'de> for Base64 {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        const ANY_PADDING: GeneralPurposeConfig = GeneralPurposeConfig::new()
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+            .with_decode_allow_trailing_bits(true);
+        const STANDARD_ALPHABET: GeneralPurpose =
+            GeneralPurpose::new(&alphabet::STANDARD, ANY_PADDING);
+        const URL_SAFE_ALPHABET: GeneralPurpose =
+            GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING);
+
+        let text = Cow::<'_, str>::deserialize(from)?;
+        let url_safe = text.bytes().any(|byte| matches!(byte, b'-' | b'_'));
+        let alphabet = if url_safe { &URL_SAFE_ALPHABET } else { &STANDARD_ALPHABET };
+        alphabet.decode(text.as_bytes()).map(|bytes| Self(bytes.into())).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_of_part_reads_back_from_what_it_prints() {
+        for (part, printed) in [
+            (Part::text(""), json!({"text": ""})),
+            (Part::raw(vec![0xff, 0xfe]), json!({"raw": "//4="})),
+            (Part::url("https://a.b"), json!({"url": "https://a.b"})),
+            (Part::data(Value::Null), json!({"data": null})),
+            (Part::data(1), json!({"data": 1})),
+            (
+                Part::text("x").with_media_type("text/x").with_filename("x.txt"),
+                json!({"text": "x", "mediaType": "text/x", "filename": "x.txt"}),
+            ),
+        ] {
+            assert_eq!(serde_json::to_value(&part).unwrap(), printed);
+            assert_eq!(serde_json::from_value::<Part>(printed).unwrap(), part);
+        }
+    }
+
+    #[test]
+    fn two_contents_in_one_part_are_refused_and_a_null_content_is_none() {
+        assert!(serde_json::from_value::<Part>(json!({"text": "a", "url": "b"})).is_err());
+        assert!(serde_json::from_value::<Part>(json!({"text": "a", "data": null})).is_err());
+        let part: Part = serde_json::from_value(json!({"text": "a", "url": null})).unwrap();
+        assert_eq!(part, Part::text("a"));
+    }
+
+    #[test]
+    fn bytes_are_read_in_both_alphabets_with_and_without_padding() {
+        for text in ["//4=", "//4", "__4=", "__4"] {
+            let part: Part = serde_json::from_value(json!({"raw": text})).unwrap();
+            assert_eq!(part, Part::raw(vec![0xff, 0xfe]), "{text}");
+        }
+        assert!(serde_json::from_value::<Part>(json!({"raw": "a b"})).is_err());
+    }
+}

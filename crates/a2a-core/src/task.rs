@@ -1,0 +1,157 @@
+//! What the states of a task mean, and how events change a task.
+
+use crate::v1::{
+    Artifact, Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+};
+
+impl TaskState {
+    /// Returns whether the task has ended and can't change any more (spec §4.1.3).
+    pub const fn is_terminal(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
+            Self::Unspecified
+            | Self::Submitted
+            | Self::Working
+            | Self::InputRequired
+            | Self::AuthRequired => false,
+        }
+    }
+
+    /// Returns whether the task waits for its caller.
+    pub const fn is_interrupted(self) -> bool {
+        match self {
+            Self::InputRequired | Self::AuthRequired => true,
+            Self::Unspecified
+            | Self::Submitted
+            | Self::Working
+            | Self::Completed
+            | Self::Failed
+            | Self::Canceled
+            | Self::Rejected => false,
+        }
+    }
+
+    /// Returns whether a send that waits has its answer: terminal or interrupted (spec §3.2.2).
+    pub const fn is_settled(self) -> bool {
+        self.is_terminal() || self.is_interrupted()
+    }
+}
+
+impl Task {
+    /// The state of the task; unspecified where it has no status.
+    pub fn state(&self) -> TaskState {
+        self.status.as_ref().map_or(TaskState::Unspecified, TaskStatus::state)
+    }
+
+    /// The message of the current status.
+    pub fn status_message(&self) -> Option<&Message> {
+        self.status.as_ref()?.message.as_ref()
+    }
+
+    /// All text of the artifacts, joined.
+    pub fn text(&self) -> String {
+        self.artifacts.iter().map(Artifact::text).collect()
+    }
+
+    /// Sets a new status. The message of the one before moves into the history, as official
+    /// SDKs do it (spec §3.7 leaves it to the agent).
+    pub fn apply_status(&mut self, update: &TaskStatusUpdateEvent) {
+        let Some(status) = &update.status else { return };
+        let before = self.status.replace(status.clone());
+        if let Some(message) = before.and_then(|before| before.message) {
+            self.history.push(message);
+        }
+        merge_metadata(&mut self.metadata, update.metadata.as_ref());
+    }
+
+    /// Adds an artifact, replaces the one with its id, or with `append` adds to that one. A
+    /// chunk for an artifact that is not there creates it.
+    pub fn apply_artifact(&mut self, update: &TaskArtifactUpdateEvent) {
+        let Some(new) = &update.artifact else { return };
+        let same = |artifact: &&mut Artifact| artifact.artifact_id == new.artifact_id;
+        match self.artifacts.iter_mut().rev().find(same) {
+            None => self.artifacts.push(new.clone()),
+            Some(known) if !update.append => *known = new.clone(),
+            Some(known) => {
+                known.parts.extend_from_slice(&new.parts);
+                if !new.name.is_empty() {
+                    known.name.clone_from(&new.name);
+                }
+                if !new.description.is_empty() {
+                    known.description.clone_from(&new.description);
+                }
+                merge_metadata(&mut known.metadata, new.metadata.as_ref());
+                for uri in &new.extensions {
+                    if !known.extensions.contains(uri) {
+                        known.extensions.push(uri.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps the newest `limit` messages of the history (spec §3.2.4); all without a limit.
+    pub fn limit_history(&mut self, limit: Option<usize>) {
+        if let Some(limit) = limit
+            && self.history.len() > limit
+        {
+            self.history.drain(..self.history.len() - limit);
+        }
+    }
+}
+
+impl TaskStatus {
+    /// Creates a status with the time of now.
+    pub fn now(state: TaskState, message: Option<Message>) -> Self {
+        Self { state: state.into(), message, timestamp: Some(crate::well_known::Timestamp::now()) }
+    }
+}
+
+fn merge_metadata(
+    known: &mut Option<crate::well_known::Struct>,
+    new: Option<&crate::well_known::Struct>,
+) {
+    if let Some(new) = new {
+        let members = new.iter().map(|(key, value)| (key.clone(), value.clone()));
+        known.get_or_insert_default().extend(members);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v1::Part;
+
+    fn chunk(id: &str, text: &str, append: bool) -> TaskArtifactUpdateEvent {
+        let artifact = Artifact::new("n", Part::text(text)).with_id(id);
+        TaskArtifactUpdateEvent { artifact: Some(artifact), append, ..Default::default() }
+    }
+
+    #[test]
+    fn chunks_add_to_the_artifact_of_their_id_and_whole_ones_replace_it() {
+        let mut task = Task::default();
+        task.apply_artifact(&chunk("a", "1", false));
+        task.apply_artifact(&chunk("b", "x", true));
+        task.apply_artifact(&chunk("a", "2", true));
+        assert_eq!(task.artifacts.len(), 2);
+        assert_eq!(task.artifacts[0].text(), "12");
+        task.apply_artifact(&chunk("a", "3", false));
+        assert_eq!(task.artifacts[0].text(), "3");
+        assert_eq!(task.artifacts[1].text(), "x");
+    }
+
+    #[test]
+    fn a_superseded_status_message_becomes_history() {
+        let mut task = Task::default();
+        for text in ["one", "two"] {
+            let status = TaskStatus::now(TaskState::Working, Some(Message::agent(text)));
+            task.apply_status(&TaskStatusUpdateEvent {
+                status: Some(status),
+                ..Default::default()
+            });
+        }
+        assert_eq!(task.history.len(), 1);
+        assert_eq!(task.history[0].text(), "one");
+        assert_eq!(task.status_message().map(Message::text).as_deref(), Some("two"));
+    }
+}

@@ -1,0 +1,106 @@
+//! The rules of the proto, checked with every violation and its JSON path.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use crate::{Error, Violation, json::Enumeration};
+
+/// The most violations that are collected; what is broken beyond is not looked at.
+const MAX_VIOLATIONS: usize = 64;
+
+/// A message whose rules can be checked: REQUIRED members are there, unions have one member,
+/// enum values are known (spec §5.7).
+pub trait Validate {
+    /// Checks the rules of this message and of all that is in it.
+    fn check(&self, rules: &mut Rules);
+
+    /// Returns every rule that is broken, in the order of the proto.
+    fn violations(&self) -> Vec<Violation> {
+        let mut rules = Rules::default();
+        self.check(&mut rules);
+        rules.violations
+    }
+
+    /// Checks the rules.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](crate::ErrorKind::InvalidParams) with every violation.
+    fn validate(&self) -> Result<(), Error> {
+        let violations = self.violations();
+        if violations.is_empty() { Ok(()) } else { Err(Error::from_violations(violations)) }
+    }
+}
+
+/// Collects violations while a message is walked through.
+#[derive(Debug, Default)]
+pub struct Rules {
+    path: String,
+    violations: Vec<Violation>,
+}
+
+impl Rules {
+    /// Notes that the member at `name`, or the message itself where `name` is empty, breaks a
+    /// rule.
+    pub fn broken(&mut self, name: &str, description: impl Into<String>) {
+        if self.violations.len() < MAX_VIOLATIONS {
+            let mut field = self.path.clone();
+            if !field.is_empty() && !name.is_empty() {
+                field.push('.');
+            }
+            field.push_str(name);
+            self.violations.push(Violation::new(field, description));
+        }
+    }
+
+    pub(crate) fn required(&mut self, name: &str, present: bool) {
+        if !present {
+            self.broken(name, "is required");
+        }
+    }
+
+    pub(crate) fn one_of(&mut self, present: bool, names: &str) {
+        if !present {
+            self.broken("", format!("must have exactly one of {names}"));
+        }
+    }
+
+    pub(crate) fn enumeration<E: Enumeration>(&mut self, name: &str, number: i32, required: bool) {
+        if E::name_of(number).is_none() {
+            self.broken(name, "is not a known value");
+        } else if required && number == 0 {
+            self.broken(name, "is required");
+        }
+    }
+
+    pub(crate) fn member<T: Validate>(&mut self, name: &str, member: Option<&T>) {
+        if let Some(member) = member {
+            self.below(member, |path| path.push_str(name));
+        }
+    }
+
+    pub(crate) fn each<T: Validate>(&mut self, name: &str, members: &[T]) {
+        for (index, member) in members.iter().enumerate() {
+            self.below(member, |path| {
+                let _ = write!(path, "{name}[{index}]");
+            });
+        }
+    }
+
+    pub(crate) fn each_value<T: Validate>(&mut self, name: &str, members: &BTreeMap<String, T>) {
+        for (key, member) in members {
+            self.below(member, |path| {
+                let _ = write!(path, "{name}.{key}");
+            });
+        }
+    }
+
+    fn below<T: Validate>(&mut self, member: &T, step: impl FnOnce(&mut String)) {
+        let length = self.path.len();
+        if length > 0 {
+            self.path.push('.');
+        }
+        step(&mut self.path);
+        member.check(self);
+        self.path.truncate(length);
+    }
+}

@@ -1,0 +1,182 @@
+//! Conversions into [`Value`] from Rust's own types, and to and from `serde_json`'s.
+
+use super::{NotAnObject, Number, Struct, Value};
+
+impl From<bool> for Value {
+    fn from(boolean: bool) -> Self {
+        Self::Bool(boolean)
+    }
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<Struct> for Value {
+    fn from(object: Struct) -> Self {
+        Self::Object(object)
+    }
+}
+
+impl<T: Into<Self>> From<Vec<T>> for Value {
+    fn from(elements: Vec<T>) -> Self {
+        Self::Array(elements.into_iter().map(Into::into).collect())
+    }
+}
+
+/// `None` is `null`.
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(json: serde_json::Value) -> Self {
+        match json {
+            serde_json::Value::Null => Self::Null,
+            serde_json::Value::Bool(boolean) => Self::Bool(boolean),
+            serde_json::Value::Number(number) => Self::Number(number.into()),
+            serde_json::Value::String(text) => Self::String(text),
+            serde_json::Value::Array(elements) => elements.into(),
+            serde_json::Value::Object(object) => Self::Object(object.into()),
+        }
+    }
+}
+
+impl From<Value> for serde_json::Value {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(boolean) => Self::Bool(boolean),
+            Value::Number(number) => Self::Number(number.into()),
+            Value::String(text) => Self::String(text),
+            Value::Array(elements) => elements.into_iter().map(Self::from).collect(),
+            Value::Object(object) => Self::Object(object.into()),
+        }
+    }
+}
+
+impl From<serde_json::Map<String, serde_json::Value>> for Struct {
+    fn from(object: serde_json::Map<String, serde_json::Value>) -> Self {
+        object.into_iter().collect()
+    }
+}
+
+impl From<Struct> for serde_json::Map<String, serde_json::Value> {
+    fn from(object: Struct) -> Self {
+        object.into_iter().map(|(key, value)| (key, value.into())).collect()
+    }
+}
+
+impl TryFrom<serde_json::Value> for Struct {
+    type Error = NotAnObject;
+
+    fn try_from(json: serde_json::Value) -> Result<Self, NotAnObject> {
+        match json {
+            serde_json::Value::Object(object) => Ok(object.into()),
+            _ => Err(NotAnObject),
+        }
+    }
+}
+
+impl From<serde_json::Number> for Number {
+    fn from(number: serde_json::Number) -> Self {
+        let integer = number.as_u64().map(Self::from).or_else(|| number.as_i64().map(Self::from));
+        integer.or_else(|| Self::from_f64(number.as_f64()?)).unwrap_or_else(|| {
+            // Only an application that turns on serde_json's `arbitrary_precision` has numbers
+            // past the doubles: they become the nearest one.
+            let largest = if number.to_string().starts_with('-') { f64::MIN } else { f64::MAX };
+            Self::from_f64(largest).unwrap_or(Self::from(0))
+        })
+    }
+}
+
+impl From<Number> for serde_json::Number {
+    fn from(number: Number) -> Self {
+        let integer = number.as_u64().map(Self::from).or_else(|| number.as_i64().map(Self::from));
+        // Every number is finite, so the last resort is never taken.
+        integer.or_else(|| Self::from_f64(number.as_f64())).unwrap_or(Self::from(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert_eq, proptest};
+    use serde_json::json;
+
+    use super::{Number, Struct, Value};
+    use crate::well_known::arbitrary;
+
+    #[test]
+    fn rust_values_become_the_json_they_look_like() {
+        for (value, expected) in [
+            (Value::from(true), json!(true)),
+            (Value::from(-1_i32), json!(-1)),
+            (Value::from(1_u32), json!(1)),
+            (Value::from(i64::MIN), json!(i64::MIN)),
+            (Value::from(u64::MAX), json!(u64::MAX)),
+            (Value::from("a"), json!("a")),
+            (Value::from("a".to_owned()), json!("a")),
+            (Value::from(vec!["a", "b"]), json!(["a", "b"])),
+            (Value::from(vec![Some(1), None]), json!([1, null])),
+            (Value::from(Number::from_f64(0.5)), json!(0.5)),
+            (Value::from(Struct::from([("a", 1)])), json!({"a": 1})),
+        ] {
+            assert_eq!(serde_json::Value::from(value), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_converts_to_serde_json_and_back(value in arbitrary::value()) {
+            prop_assert_eq!(Value::from(serde_json::Value::from(value.clone())), value);
+        }
+
+        #[test]
+        fn serde_json_reads_the_same_from_either(value in arbitrary::value()) {
+            prop_assert_eq!(
+                serde_json::to_value(&value).unwrap(),
+                serde_json::Value::from(value)
+            );
+        }
+    }
+}

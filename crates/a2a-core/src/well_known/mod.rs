@@ -1,0 +1,20 @@
+//! The well-known protobuf types that A2A messages carry: points in time, and free-form JSON.
+//!
+//! Generated messages use these in place of `prost_types`, whose values have no JSON form.
+
+#[cfg(test)]
+mod arbitrary;
+mod convert;
+mod json;
+mod number;
+mod structure;
+mod timestamp;
+mod value;
+mod wire;
+mod wire_decode;
+mod wire_encode;
+
+pub use number::Number;
+pub use structure::{NotAnObject, Struct};
+pub use timestamp::{Timestamp, TimestampError};
+pub use value::Value;
