@@ -1,0 +1,3 @@
+//! The `a2a` command.
+
+fn main() {}

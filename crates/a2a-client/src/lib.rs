@@ -1,0 +1,1 @@
+//! The A2A client: discovery, choice of interface, streams that resume.

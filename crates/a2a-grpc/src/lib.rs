@@ -1,0 +1,1 @@
+//! The gRPC binding of A2A: service and client.

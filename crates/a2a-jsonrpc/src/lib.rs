@@ -1,0 +1,1 @@
+//! The JSON-RPC binding of A2A: server router and client.

@@ -1,0 +1,161 @@
+//! One event of a task, shared by all who read it.
+
+use std::{
+    fmt,
+    num::NonZeroU64,
+    str::FromStr,
+    sync::{Arc, OnceLock},
+};
+
+use a2a_core::v1::{StreamResponse, Task, TaskState, stream_response::Payload};
+use bytes::Bytes;
+use prost::Message as _;
+
+/// The position of an event in the log of its task: 1, 2, 3…
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(NonZeroU64);
+
+impl EventId {
+    /// The position of a task's first event.
+    pub const FIRST: Self = Self(NonZeroU64::MIN);
+
+    /// Creates a position; there is none at 0.
+    pub const fn new(position: u64) -> Option<Self> {
+        match NonZeroU64::new(position) {
+            Some(position) => Some(Self(position)),
+            None => None,
+        }
+    }
+
+    /// The position as a number.
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The position of the event after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for EventId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.trim().parse().map(Self)
+    }
+}
+
+/// One event of a stream: a cheap handle to the message, its position, and its encodings.
+///
+/// Each encoding is made when it is first asked for, once for all readers.
+#[derive(Clone)]
+pub struct Event(Arc<Inner>);
+
+struct Inner {
+    id: Option<EventId>,
+    response: StreamResponse,
+    json: OnceLock<Bytes>,
+    protobuf: OnceLock<Bytes>,
+}
+
+/// Whether a stream may end at an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// More is to come.
+    No,
+    /// The task waits for its caller.
+    Interrupted(TaskState),
+    /// Nothing more can come: a terminal state, or a message without a task.
+    Finally,
+}
+
+impl Event {
+    /// Creates an event; `id` is its position in the task's log, where it has one.
+    pub fn new(id: Option<EventId>, response: StreamResponse) -> Self {
+        Self(Arc::new(Inner { id, response, json: OnceLock::new(), protobuf: OnceLock::new() }))
+    }
+
+    /// The position in the log of the task. An opening `Task` has the position of the last event
+    /// that went into it; a message without a task has none.
+    pub fn id(&self) -> Option<EventId> {
+        self.0.id
+    }
+
+    /// The event itself.
+    pub fn response(&self) -> &StreamResponse {
+        &self.0.response
+    }
+
+    /// Takes the event out of the handle, copying it only if others hold it too.
+    pub fn into_response(self) -> StreamResponse {
+        match Arc::try_unwrap(self.0) {
+            Ok(inner) => inner.response,
+            Err(shared) => shared.response.clone(),
+        }
+    }
+
+    /// What is in the event; `None` for an event without content.
+    pub fn payload(&self) -> Option<&Payload> {
+        self.0.response.payload.as_ref()
+    }
+
+    /// The task, where the event is one.
+    pub fn task(&self) -> Option<&Task> {
+        match self.payload() {
+            Some(Payload::Task(task)) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// The state of the task that the event tells, if it tells one.
+    pub fn state(&self) -> Option<TaskState> {
+        let status = match self.payload()? {
+            Payload::Task(task) => task.status.as_ref(),
+            Payload::StatusUpdate(update) => update.status.as_ref(),
+            Payload::Message(_) | Payload::ArtifactUpdate(_) => None,
+        };
+        status.map(|status| status.state())
+    }
+
+    /// Returns whether a stream may end here.
+    pub fn settled(&self) -> Settled {
+        if let Some(Payload::Message(_)) = self.payload() {
+            return Settled::Finally;
+        }
+        match self.state() {
+            Some(state) if state.is_terminal() => Settled::Finally,
+            Some(state) if state.is_interrupted() => Settled::Interrupted(state),
+            _ => Settled::No,
+        }
+    }
+
+    /// The `StreamResponse` as ProtoJSON on one line.
+    pub fn json(&self) -> Bytes {
+        let encode = || match serde_json::to_vec(&self.0.response) {
+            Ok(json) => Bytes::from(json),
+            // Maps have string keys and numbers are finite, so nothing can fail; an empty
+            // object is an event that every reader passes over.
+            Err(_) => Bytes::from_static(b"{}"),
+        };
+        self.0.json.get_or_init(encode).clone()
+    }
+
+    /// The `StreamResponse` as protobuf.
+    pub fn protobuf(&self) -> Bytes {
+        self.0.protobuf.get_or_init(|| self.0.response.encode_to_vec().into()).clone()
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event").field("id", &self.0.id).field("response", &self.0.response).finish()
+    }
+}

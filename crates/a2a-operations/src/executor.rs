@@ -1,0 +1,92 @@
+//! What a person writes to make an agent.
+
+use std::{error::Error as StdError, fmt, future::Future};
+
+
+use crate::TaskUpdater;
+
+pub use context::{CancelContext, RequestContext};
+
+mod context;
+
+/// The code behind an agent: handles one message at a time for a task.
+///
+/// An [`Engine`](crate::Engine) runs each task in a tokio task of its own. Several tasks run side
+/// by side; the messages of one task are handled one after the other.
+///
+/// ```
+/// use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
+///
+/// struct Greeter;
+///
+/// impl AgentExecutor for Greeter {
+///     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+///         updates.start().await?;
+///         let name = updates.ask("What is your name?").await?;
+///         updates.complete(format!("Hello, {}!", name.text())).await?;
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait AgentExecutor: Send + Sync + 'static {
+    /// Handles one message. Returning without a terminal state leaves the task as it is; an
+    /// error or a panic fails it.
+    fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> impl Future<Output = Result<(), AgentError>> + Send;
+
+    /// Told that the client cancels the task, beside `execute`, which goes on meanwhile. By
+    /// default nothing more is done: the engine signals [`RequestContext::cancelled`], waits for
+    /// its grace period, drops `execute` and sets CANCELED.
+    fn cancel(&self, context: CancelContext) -> impl Future<Output = ()> + Send {
+        let _ = context;
+        std::future::ready(())
+    }
+}
+
+/// Why an executor failed: a text that the caller reads, and a cause that only the log gets.
+///
+/// Any error becomes one by `?`, with a text that tells nothing of the cause.
+#[derive(Debug)]
+pub struct AgentError {
+    message: Option<String>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl AgentError {
+    /// Creates an error whose text the caller reads.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: Some(message.into()), source: None }
+    }
+
+    /// Keeps the cause for the log.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The text that the caller reads; without one, the caller gets an error id.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    /// The cause that only the log gets.
+    pub fn source(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.source.as_deref()
+    }
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message().unwrap_or("the agent failed"))
+    }
+}
+
+impl<E: StdError + Send + Sync + 'static> From<E> for AgentError {
+    fn from(error: E) -> Self {
+        Self { message: None, source: Some(Box::new(error)) }
+    }
+}

@@ -1,0 +1,27 @@
+//! What an A2A agent is, and an engine that is one.
+//!
+//! [`Agent`] is the protocol's eleven operations (spec §3.1) as a trait. Servers put one on the
+//! wire, clients are one. To write an agent, implement [`AgentExecutor`], or take a closure with
+//! [`agent_fn`], and hand it to an [`Engine`]; to write a binding, start at [`Agent`].
+
+mod agent;
+mod call;
+// mod closure;
+// pub mod engine;
+mod event;
+// mod executor;
+mod push;
+pub mod store;
+mod stream;
+// mod updater;
+
+pub use agent::Agent;
+pub use call::{Call, CallContext, Caller, Reply, Scope};
+// pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
+// pub use engine::{Engine, EngineConfig};
+pub use event::{Event, EventId, Settled};
+// pub use executor::{AgentError, AgentExecutor, CancelContext, RequestContext};
+pub use push::{PushError, PushSender};
+// pub use store::{MemoryStore, Store};
+pub use stream::EventStream;
+// pub use updater::{StatusMessage, TaskUpdater, UpdateError};

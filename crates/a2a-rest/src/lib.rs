@@ -1,0 +1,1 @@
+//! The HTTP+JSON binding of A2A: server router and client.

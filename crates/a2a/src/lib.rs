@@ -1,0 +1,1 @@
+//! The front door to A2A: agents and clients on every binding.
