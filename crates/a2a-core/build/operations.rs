@@ -1,6 +1,6 @@
 //! The operations of the service and their HTTP routes.
 
-use std::{error::Error, fmt::Write as _};
+use std::{collections::BTreeSet, error::Error, fmt::Write as _};
 
 use prost_reflect::{
     DynamicMessage, MessageDescriptor, MethodDescriptor, ReflectMessage as _, Value,
@@ -14,7 +14,7 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
     let mut names = String::new();
     let mut streaming = Vec::new();
     let mut routes = String::new();
-    let mut requests: Vec<MessageDescriptor> = Vec::new();
+    let mut requests: Vec<(MessageDescriptor, BTreeSet<String>)> = Vec::new();
     for method in package.service.methods() {
         let name = method.name().to_owned();
         let _ = writeln!(variants, "    /// The operation `{name}`.\n    {name},");
@@ -23,20 +23,26 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
         if method.is_server_streaming() {
             streaming.push(format!("Self::{name}"));
         }
+        let mut variables = BTreeSet::new();
         for (verb, path, has_body) in rules(&method)? {
+            let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+            variables.extend(names.map(str::to_owned));
             let _ = writeln!(
                 routes,
                 "    Route {{ operation: Operation::{name}, method: \"{verb}\", \
                  path: \"{path}\", has_body: {has_body} }},"
             );
         }
-        if !requests.contains(&method.input()) {
-            requests.push(method.input());
+        match requests.iter_mut().find(|(request, _)| *request == method.input()) {
+            Some((_, known)) => known.extend(variables),
+            None => requests.push((method.input(), variables)),
         }
     }
     let mut tenants = String::new();
-    for request in requests {
-        let _ = writeln!(tenants, "request!({});", rust_type(request.name()));
+    for (request, variables) in requests {
+        let fields: Vec<_> = variables.iter().map(|name| format!("\"{name}\" => {name}")).collect();
+        let _ =
+            writeln!(tenants, "request!({}, {});", rust_type(request.name()), fields.join(", "));
     }
     Ok(format!(
         "/// An operation of the protocol, in the order of the proto.\n\

@@ -28,10 +28,13 @@ pub trait Request: Send + 'static {
 
     /// Sets the tenant.
     fn set_tenant(&mut self, tenant: String);
+
+    /// The member that a variable of the operation's [routes](ROUTES) holds, by its proto name.
+    fn variable(&mut self, name: &str) -> Option<&mut String>;
 }
 
 macro_rules! request {
-    ($request:ty) => {
+    ($request:ty, $($variable:literal => $member:ident),+) => {
         impl Request for $request {
             fn tenant(&self) -> &str {
                 &self.tenant
@@ -39,6 +42,13 @@ macro_rules! request {
 
             fn set_tenant(&mut self, tenant: String) {
                 self.tenant = tenant;
+            }
+
+            fn variable(&mut self, name: &str) -> Option<&mut String> {
+                match name {
+                    $($variable => Some(&mut self.$member),)+
+                    _ => None,
+                }
             }
         }
     };
