@@ -1,3 +1,60 @@
-//! The project's own tasks.
+//! The project's own tasks: `cargo xtask <verb>`, one file per verb.
 
-fn main() {}
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
+
+mod ci;
+mod coverage;
+mod interop;
+mod schema;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::{error::Error, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+/// What a task gives, or why it did not work.
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+/// The project's own tasks.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run what continuous integration runs: format, tidy, schemas, coverage, lints, docs, tests
+    Ci,
+    /// Run every test of the workspace; the last line is `N passed, N failed`
+    Test(test::Args),
+    /// Write the JSON Schema and the OpenAPI document that are made from the proto
+    Schema(schema::Args),
+    /// Write which requirement has which test to docs/spec-coverage.md
+    Coverage(coverage::Args),
+    /// Check what no compiler checks: arrows between crates, links, stray paths
+    Tidy,
+    /// Call the official SDKs and be called by them, and print the matrix
+    Interop(interop::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().verb {
+        Verb::Ci => ci::run(),
+        Verb::Test(args) => return test::run(&args),
+        Verb::Schema(args) => schema::run(&args),
+        Verb::Coverage(args) => coverage::run(&args),
+        Verb::Tidy => tidy::run(),
+        Verb::Interop(args) => interop::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

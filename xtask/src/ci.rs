@@ -1,0 +1,60 @@
+//! What continuous integration runs, step by step; the cheap ones come first.
+
+use std::{process::Command, time::Instant};
+
+use crate::{Result, workspace};
+
+/// A step: its arguments to cargo, and what it needs in the environment.
+struct Step {
+    cargo: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const STEPS: [Step; 7] = [
+    Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
+    Step { cargo: &["xtask", "tidy"], environment: &[] },
+    Step { cargo: &["xtask", "schema", "--check"], environment: &[] },
+    Step { cargo: &["xtask", "coverage", "--check"], environment: &[] },
+    Step {
+        cargo: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        environment: &[],
+    },
+    Step {
+        cargo: &["doc", "--workspace", "--no-deps", "--locked"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+    Step { cargo: &["xtask", "test"], environment: &[] },
+];
+
+pub(crate) fn run() -> Result {
+    let start = Instant::now();
+    for step in &STEPS {
+        let name = format!("cargo {}", step.cargo.join(" "));
+        println!("=== {name}");
+        let begin = Instant::now();
+        let status = command(step).status().map_err(|error| format!("{name}: {error}"))?;
+        let seconds = begin.elapsed().as_secs_f64();
+        if !status.success() {
+            return Err(format!("{name} failed after {seconds:.0} s").into());
+        }
+        // The last step ends with the line that counts the tests; nothing is printed after it.
+        if step.cargo != ["xtask", "test"] {
+            println!(
+                "=== {name}: {seconds:.0} s, {:.0} s since the start",
+                start.elapsed().as_secs_f64()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn command(step: &Step) -> Command {
+    let mut command = workspace::cargo();
+    command
+        .args(step.cargo)
+        .envs(step.environment.iter().copied())
+        // Nothing is built twice here, so what incremental builds write would only cost time.
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_TERM_COLOR", "never");
+    command
+}

@@ -1,0 +1,124 @@
+//! Runs every test and says in one line how it went.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{ExitCode, Stdio},
+    time::Instant,
+};
+
+use crate::{Result, workspace};
+
+/// What `cargo xtask test` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print the line of every test, not only of those that fail
+    #[arg(long)]
+    verbose: bool,
+    /// Passed on to `cargo test`, for instance `-- -p a2a-core` or `-- stream`
+    #[arg(last = true)]
+    cargo: Vec<String>,
+}
+
+/// The sum over all test binaries.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Total {
+    passed: usize,
+    failed: usize,
+}
+
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let start = Instant::now();
+    match total(args) {
+        Ok(total) => {
+            println!("tests took {:.0} s", start.elapsed().as_secs_f64());
+            println!("{} passed, {} failed", total.passed, total.failed);
+            if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn total(args: &Args) -> Result<Total> {
+    let mut command = workspace::cargo();
+    command.args(["test", "--no-fail-fast"]);
+    let one_package = args.cargo.iter().any(|arg| arg == "-p" || arg.starts_with("--package"));
+    if !one_package {
+        command.arg("--workspace");
+    }
+    let mut child = command.args(&args.cargo).stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().ok_or("cargo has no standard output")?;
+    let mut total = Total::default();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        total.add(&line);
+        if args.verbose || !is_noise(&line) {
+            println!("{line}");
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() && total.failed == 0 {
+        // A binary that did not build, or died, has no result line to count.
+        eprintln!("error: cargo test ended with {status}, and no result names a failed test");
+        total.failed = 1;
+    }
+    Ok(total)
+}
+
+impl Total {
+    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 0 ignored; …`.
+    fn add(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else {
+            return;
+        };
+        let words: Vec<&str> = result.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let [number, what] = pair else { continue };
+            let number = number.parse().unwrap_or(0);
+            match *what {
+                "passed;" => self.passed += number,
+                "failed;" => self.failed += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether the line only says that something is as it should be.
+fn is_noise(line: &str) -> bool {
+    let passed = line.starts_with("test ") && line.ends_with(" ... ok");
+    let nothing = line.starts_with("running ")
+        || line.starts_with("all doctests ran in ")
+        || line.starts_with("test result: ok. 0 passed; 0 failed;");
+    passed || nothing || line.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_all_binaries_are_added_up() {
+        let mut total = Total::default();
+        for line in [
+            "running 2 tests",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.10s",
+            "test a_test ... ok",
+            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
+        ] {
+            total.add(line);
+        }
+        assert_eq!(total, Total { passed: 15, failed: 2 });
+    }
+
+    #[test]
+    fn a_failure_is_never_noise() {
+        assert!(is_noise("test stream::tests::a_stream_ends ... ok"));
+        assert!(!is_noise("test stream::tests::a_stream_ends ... FAILED"));
+        assert!(!is_noise("test result: FAILED. 0 passed; 1 failed; 0 ignored"));
+        assert!(!is_noise("thread 'main' panicked at src/lib.rs:1:1:"));
+    }
+}

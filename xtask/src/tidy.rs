@@ -1,0 +1,15 @@
+//! Checks what no compiler checks.
+
+mod arrows;
+mod text;
+
+use crate::Result;
+
+pub(crate) fn run() -> Result {
+    let mut faults = text::faults()?;
+    faults.extend(arrows::faults()?);
+    for fault in &faults {
+        eprintln!("{fault}");
+    }
+    if faults.is_empty() { Ok(()) } else { Err(format!("{} faults", faults.len()).into()) }
+}

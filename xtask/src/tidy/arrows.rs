@@ -1,0 +1,113 @@
+//! Dependencies between the crates point one way.
+
+use std::{collections::BTreeMap, process::Command};
+
+use serde_json::Value;
+
+use crate::{Result, workspace};
+
+/// Each crate may depend on those of the rows above its own, and on none of its own row.
+const LAYERS: [&[&str]; 9] = [
+    &["a2a-core"],
+    &["a2a-operations"],
+    &["a2a-auth", "a2a-http", "a2a-store"],
+    &["a2a-grpc", "a2a-jsonrpc", "a2a-rest"],
+    &["a2a-compat"],
+    &["a2a-client"],
+    &["a2a-gateway"],
+    &["a2a"],
+    &["a2a-cli", "a2a-tests", "xtask"],
+];
+
+/// What must not be among all that a crate depends on, directly or not.
+const WITHOUT: [(&str, &[&str]); 2] = [
+    ("a2a-core", &["axum", "http", "hyper", "reqwest", "tokio", "tonic"]),
+    ("a2a-operations", &["axum", "http", "hyper", "reqwest", "tonic", "tower"]),
+];
+
+/// Every arrow that points the wrong way.
+pub(super) fn faults() -> Result<Vec<String>> {
+    let mut faults = between(&output(&["metadata", "--no-deps", "--format-version", "1"])?)?;
+    for (package, unwanted) in WITHOUT {
+        let tree = output(&["tree", "-p", package, "-e", "normal", "--prefix", "none"])?;
+        faults.extend(
+            tree.lines()
+                .filter_map(|line| line.split(' ').next())
+                .filter(|name| unwanted.contains(name))
+                .map(|name| format!("{package} depends on {name}, which it is to do without")),
+        );
+    }
+    faults.sort();
+    faults.dedup();
+    Ok(faults)
+}
+
+/// The arrows between the members of the workspace; tests may point anywhere.
+fn between(metadata: &str) -> Result<Vec<String>> {
+    let metadata: Value = serde_json::from_str(metadata)?;
+    let layers: BTreeMap<&str, usize> = LAYERS
+        .iter()
+        .enumerate()
+        .flat_map(|(layer, names)| names.iter().map(move |name| (*name, layer)))
+        .collect();
+    let mut faults = Vec::new();
+    for package in list(&metadata["packages"])? {
+        let name = text(&package["name"])?;
+        let Some(layer) = layers.get(name) else {
+            faults.push(format!("{name} has no layer in xtask/src/tidy/arrows.rs"));
+            continue;
+        };
+        for dependency in list(&package["dependencies"])? {
+            let to = text(&dependency["name"])?;
+            let is_of_tests = dependency["kind"] == "dev";
+            if !is_of_tests && layers.get(to).is_some_and(|below| below >= layer) {
+                faults.push(format!("{name} depends on {to}, which is not below it"));
+            }
+        }
+    }
+    Ok(faults)
+}
+
+fn list(value: &Value) -> Result<&Vec<Value>> {
+    value.as_array().ok_or_else(|| "cargo metadata has another form".into())
+}
+
+fn text(value: &Value) -> Result<&str> {
+    value.as_str().ok_or_else(|| "cargo metadata has another form".into())
+}
+
+fn output(arguments: &[&str]) -> Result<String> {
+    let mut command: Command = workspace::cargo();
+    let output = command.args(arguments).output()?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("cargo {}: {message}", arguments.join(" ")).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(from: &str, to: &str, kind: &str) -> String {
+        format!(
+            r#"{{"packages": [{{"name": "{from}", "dependencies": [{{"name": "{to}", "kind": {kind}}}]}}]}}"#
+        )
+    }
+
+    #[test]
+    fn an_arrow_may_point_down_only() {
+        for (from, to, kind, is_fine) in [
+            ("a2a-rest", "a2a-core", "null", true),
+            ("a2a-rest", "serde", "null", true),
+            ("a2a-rest", "a2a-jsonrpc", "null", false),
+            ("a2a-core", "a2a-http", "\"build\"", false),
+            ("a2a-http", "a2a-rest", "\"dev\"", true),
+            ("a2a-unheard-of", "a2a-core", "null", false),
+        ] {
+            let faults = between(&metadata(from, to, kind)).unwrap();
+            assert_eq!(faults.is_empty(), is_fine, "{from} -> {to}: {faults:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Where the workspace is and what files it holds.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::Result;
+
+/// Folders that hold nothing written by hand, wherever they are.
+const NOT_OURS: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "target"];
+
+/// The folder with the workspace's `Cargo.toml`.
+pub(crate) fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_path_buf()
+}
+
+/// The cargo that started this task, so that both are of one toolchain.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Every file and symbolic link below `folder`, sorted, without what is built or downloaded.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries =
+            fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            if !entry.file_type()?.is_dir() {
+                found.push(entry.path());
+            } else if !NOT_OURS.iter().any(|ignored| name == *ignored) {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// `path` below the workspace, with forward slashes.
+pub(crate) fn relative(path: &Path) -> String {
+    let path = path.strip_prefix(root()).unwrap_or(path);
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// Reads a text file; the error names it.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", relative(path)).into())
+}
+
+/// Writes `content` to `path`, or with `check` compares the two.
+///
+/// Returns whether the file was up to date; the first line that differs goes to standard error.
+pub(crate) fn write_or_check(path: &Path, content: &str, check: bool) -> Result<bool> {
+    let name = relative(path);
+    if !check {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, content).map_err(|error| format!("{name}: {error}"))?;
+        println!("wrote {name}");
+        return Ok(true);
+    }
+    let there = fs::read_to_string(path).unwrap_or_default();
+    if there == content {
+        return Ok(true);
+    }
+    let same = there.lines().zip(content.lines()).take_while(|(old, new)| old == new).count();
+    eprintln!("{name} is out of date, first in line {}:", same + 1);
+    eprintln!("- {}", there.lines().nth(same).unwrap_or("(end of file)"));
+    eprintln!("+ {}", content.lines().nth(same).unwrap_or("(end of file)"));
+    Ok(false)
+}
