@@ -1,0 +1,134 @@
+//! Reading a request body within bounds.
+
+use a2a_core::{Error, ErrorKind, Result};
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use tokio::time::timeout;
+
+use crate::Limits;
+
+/// How much of a body that is too large is read and thrown away, in bytes, so that the
+/// connection can be used again and a peer that sends before it reads sees the answer.
+const MAX_DISCARDED_BYTES: usize = 64 << 20;
+
+/// Reads a request body. A body in one piece is not copied.
+///
+/// # Errors
+///
+/// [`PayloadTooLarge`](ErrorKind::PayloadTooLarge) beyond [`Limits::max_body_bytes`];
+/// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded) after silence of
+/// [`Limits::body_read_timeout`]; [`InvalidRequest`](ErrorKind::InvalidRequest) where the body
+/// breaks off.
+pub async fn read(mut body: Body, limits: &Limits) -> Result<Bytes> {
+    let limit = limits.max_body_bytes;
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > limit {
+        discard(body, limits).await;
+        return Err(too_large(limit));
+    }
+    let Some(first) = next(&mut body, limits).await? else { return Ok(Bytes::new()) };
+    if first.len() > limit {
+        discard(body, limits).await;
+        return Err(too_large(limit));
+    }
+    let Some(second) = next(&mut body, limits).await? else { return Ok(first) };
+    // Never more than 1 MiB ahead of what has arrived: the length is only a claim.
+    let mut whole = BytesMut::with_capacity(announced.min(1 << 20).max(first.len()));
+    whole.extend_from_slice(&first);
+    let mut piece = second;
+    loop {
+        if whole.len().saturating_add(piece.len()) > limit {
+            drop(whole);
+            discard(body, limits).await;
+            return Err(too_large(limit));
+        }
+        whole.extend_from_slice(&piece);
+        match next(&mut body, limits).await? {
+            Some(next) => piece = next,
+            None => return Ok(whole.freeze()),
+        }
+    }
+}
+
+async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
+    loop {
+        let frame = timeout(limits.body_read_timeout, body.frame()).await.map_err(|elapsed| {
+            Error::new(ErrorKind::DeadlineExceeded, "the request body stopped arriving")
+                .with_source(elapsed)
+        })?;
+        match frame {
+            None => return Ok(None),
+            Some(Err(error)) => {
+                return Err(Error::new(ErrorKind::InvalidRequest, "the request body broke off")
+                    .with_source(error));
+            }
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Ok(Some(data));
+                }
+            }
+        }
+    }
+}
+
+async fn discard(mut body: Body, limits: &Limits) {
+    if body.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
+        return;
+    }
+    let mut discarded = 0_usize;
+    while discarded <= MAX_DISCARDED_BYTES
+        && let Ok(Some(piece)) = next(&mut body, limits).await
+    {
+        discarded = discarded.saturating_add(piece.len());
+    }
+}
+
+fn too_large(limit: usize) -> Error {
+    Error::new(ErrorKind::PayloadTooLarge, format!("the body is larger than {limit} bytes"))
+        .with_metadata("maxBodyBytes", limit.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, time::Duration};
+
+    use futures_util::{StreamExt as _, stream};
+
+    use super::*;
+
+    fn limits(bytes: usize) -> Limits {
+        Limits::default().with_max_body_bytes(bytes)
+    }
+
+    fn chunked(pieces: &'static [&'static str]) -> Body {
+        Body::from_stream(stream::iter(pieces).map(|piece| Ok::<_, Infallible>(*piece)))
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_up_to_the_limit() {
+        for (body, limit, expected) in [
+            (Body::empty(), 0, Some("")),
+            (Body::from("1234"), 4, Some("1234")),
+            (Body::from("12345"), 4, None),
+            (chunked(&["12", "34"]), 4, Some("1234")),
+            (chunked(&["12", "34", "5"]), 4, None),
+            (chunked(&["12345"]), 4, None),
+        ] {
+            let result = read(body, &limits(limit)).await;
+            match expected {
+                Some(text) => assert_eq!(result.unwrap(), text),
+                None => assert_eq!(result.unwrap_err().kind(), ErrorKind::PayloadTooLarge),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_falls_silent_is_given_up() {
+        let silent = stream::iter([Ok::<_, Infallible>("1")]).chain(stream::pending());
+        let limits = limits(10).with_body_read_timeout(Duration::from_secs(5));
+        let error = read(Body::from_stream(silent), &limits).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
+    }
+}

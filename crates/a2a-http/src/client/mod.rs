@@ -1,0 +1,15 @@
+//! The HTTP client under the clients of the HTTP bindings, the card fetch and webhooks.
+
+mod call;
+mod events;
+mod http_client;
+mod settings;
+mod stream;
+mod transport;
+
+pub use call::call_headers;
+pub use events::read_events;
+pub use http_client::HttpClient;
+pub use settings::ClientSettings;
+pub use stream::ByteStream;
+pub use transport::TransportError;

@@ -1,0 +1,107 @@
+//! How an HTTP client behaves.
+
+use std::time::Duration;
+
+use http::HeaderMap;
+
+/// How an HTTP client behaves: its timeouts, bounds, and what it adds to every call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientSettings {
+    /// Time to make a connection, TLS included. Default: 10 s.
+    pub connect_timeout: Duration,
+    /// Time from a unary request to the whole of its answer; `None` waits for ever. It does
+    /// not apply to event streams. Default: 30 s.
+    pub request_timeout: Option<Duration>,
+    /// Silence after which an event stream counts as cut, before its head too; `None` waits
+    /// for ever. Our own servers write every 15 s, others may never. Default: 5 min.
+    pub idle_timeout: Option<Duration>,
+    /// Largest answer that is not an event stream, in bytes. Default: 64 MiB.
+    pub max_response_bytes: usize,
+    /// Largest event of a stream, in bytes. Default: 64 MiB.
+    pub max_event_bytes: usize,
+    /// Headers of every request, for credentials; those of the request itself win. They are
+    /// not sent to any other origin. Default: none.
+    pub headers: HeaderMap,
+    /// The `User-Agent`. Default: `a2a-rust/` and the version.
+    pub user_agent: String,
+    /// Speaks HTTP/2 on clear connections, without asking. Default: false.
+    pub http2_prior_knowledge: bool,
+    /// Goes through the proxies that the environment names (`HTTP_PROXY` and so on).
+    /// Default: false.
+    pub proxy_from_environment: bool,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            request_timeout: Some(Duration::from_secs(30)),
+            idle_timeout: Some(Duration::from_secs(300)),
+            max_response_bytes: 64 << 20,
+            max_event_bytes: 64 << 20,
+            headers: HeaderMap::new(),
+            user_agent: concat!("a2a-rust/", env!("CARGO_PKG_VERSION")).into(),
+            http2_prior_knowledge: false,
+            proxy_from_environment: false,
+        }
+    }
+}
+
+impl ClientSettings {
+    /// Sets the time to make a connection.
+    #[must_use]
+    pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets the time from a unary request to the whole of its answer; `None` waits for ever.
+    #[must_use]
+    pub fn with_request_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.request_timeout = timeout.into();
+        self
+    }
+
+    /// Sets the silence after which an event stream counts as cut; `None` waits for ever.
+    #[must_use]
+    pub fn with_idle_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        self.idle_timeout = timeout.into();
+        self
+    }
+
+    /// Sets the largest answer that is not an event stream, in bytes.
+    #[must_use]
+    pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_response_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest event of a stream, in bytes.
+    #[must_use]
+    pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Sets the headers of every request.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Sets the `User-Agent`.
+    #[must_use]
+    pub fn with_user_agent(mut self, name: impl Into<String>) -> Self {
+        self.user_agent = name.into();
+        self
+    }
+
+    /// Sets whether HTTP/2 is spoken on clear connections, without asking.
+    #[must_use]
+    pub fn with_http2_prior_knowledge(mut self, known: bool) -> Self {
+        self.http2_prior_knowledge = known;
+        self
+    }
+}

@@ -1,0 +1,115 @@
+//! The body of an answer, as it comes.
+
+use std::{
+    fmt,
+    future::Future as _,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use a2a_core::{Error, ErrorKind, Result};
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+use tokio::time::{Instant, Sleep};
+
+use super::TransportError;
+
+/// The body of an answer, as it comes. After an error it ends.
+///
+/// An error of kind [`Unavailable`](ErrorKind::Unavailable) means that the connection was lost,
+/// or that nothing came for the idle timeout: it was cut, not finished.
+pub struct ByteStream {
+    /// `None` when the end was seen.
+    bytes: Option<Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>>,
+    target: Arc<str>,
+    idle: Option<Idle>,
+}
+
+struct Idle {
+    timeout: Duration,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl ByteStream {
+    pub(super) fn new(
+        response: reqwest::Response,
+        target: Arc<str>,
+        idle: Option<Duration>,
+    ) -> Self {
+        let idle =
+            idle.map(|timeout| Idle { timeout, timer: Box::pin(tokio::time::sleep(timeout)) });
+        Self { bytes: Some(Box::pin(response.bytes_stream())), target, idle }
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for more than `limit` bytes;
+    /// [`Unavailable`](ErrorKind::Unavailable) where the body is cut.
+    pub async fn read_all(mut self, limit: usize) -> Result<Bytes> {
+        let mut whole = BytesMut::new();
+        let mut first = Bytes::new();
+        while let Some(piece) = self.next().await {
+            let piece = piece?;
+            if whole.len() + first.len() + piece.len() > limit {
+                return Err(Error::new(
+                    ErrorKind::InvalidAgentResponse,
+                    format!("the answer of {} is larger than {limit} bytes", self.target),
+                ));
+            }
+            // A body in one piece is not copied.
+            if whole.is_empty() && first.is_empty() {
+                first = piece;
+                continue;
+            }
+            whole.extend_from_slice(&std::mem::take(&mut first));
+            whole.extend_from_slice(&piece);
+        }
+        Ok(if whole.is_empty() { first } else { whole.freeze() })
+    }
+}
+
+impl Stream for ByteStream {
+    type Item = Result<Bytes>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
+        match bytes.as_mut().poll_next(cx) {
+            Poll::Ready(Some(Ok(piece))) => {
+                if let Some(idle) = &mut this.idle {
+                    idle.timer.as_mut().reset(Instant::now() + idle.timeout);
+                }
+                Poll::Ready(Some(Ok(piece)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.bytes = None;
+                let error = TransportError::from_reqwest(error).into_error(&this.target);
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(None) => {
+                this.bytes = None;
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                let Some(idle) = &mut this.idle else { return Poll::Pending };
+                if idle.timer.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                this.bytes = None;
+                let message = format!("{} was silent for {:?}", this.target, idle.timeout);
+                Poll::Ready(Some(Err(Error::unavailable(message))))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByteStream").field("target", &self.target).finish_non_exhaustive()
+    }
+}

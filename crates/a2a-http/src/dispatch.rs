@@ -1,0 +1,182 @@
+//! Calling the operation that a request names, for the bindings that speak JSON.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Error, Operation, Request, Result, Validate,
+    v1::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageRequest,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
+    },
+};
+use a2a_operations::{Agent, Call, CallContext, EventStream, Reply};
+use serde::{Serialize, de::DeserializeOwned};
+use tracing::{Instrument as _, Span, info_span};
+
+/// Where a binding reads a request from, once it is known which request it is.
+pub trait Source: Send {
+    /// Reads the request.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`](a2a_core::ErrorKind::ParseError) and
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), as the binding words them.
+    fn read<T: Request + DeserializeOwned>(self) -> Result<T>;
+}
+
+/// What an operation answers.
+#[derive(Debug)]
+pub enum Answer {
+    /// One JSON text.
+    Json(Vec<u8>),
+    /// A stream, whose events the binding has yet to frame.
+    Events(EventStream),
+}
+
+/// Reads and checks a request, calls `operation` with it, and writes a unary answer as JSON
+/// behind what is already in `out`.
+///
+/// The call runs in a span named for the operation, with the `binding` and the ids of task and
+/// context where they are known.
+///
+/// # Errors
+///
+/// Those of the source, [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a request that
+/// breaks the rules of the proto, and those of the agent.
+pub async fn dispatch(
+    agent: &dyn Agent,
+    binding: &'static str,
+    operation: Operation,
+    context: CallContext,
+    source: impl Source,
+    out: Vec<u8>,
+) -> Result<Reply<Answer>> {
+    // The name of a span has to be a literal, so the arms can't share one function.
+    macro_rules! call {
+        ($method:ident($request:ident: $type:ty), $task_id:expr, $context_id:expr) => {{
+            let $request: $type = read(source)?;
+            let span = info_span!(
+                stringify!($method),
+                binding,
+                task.id = known($task_id),
+                context.id = known($context_id)
+            );
+            let call = Call::with_context(context, $request);
+            (agent.$method(call).instrument(span.clone()).await?, span)
+        }};
+        ($method:ident($request:ident: $type:ty), $task_id:expr) => {
+            call!($method($request: $type), $task_id, "")
+        };
+        ($method:ident($type:ty)) => {
+            call!($method(_request: $type), "", "")
+        };
+    }
+
+    match operation {
+        Operation::SendMessage => {
+            let (reply, span) = call!(
+                send_message(request: SendMessageRequest),
+                ids(&request).0,
+                ids(&request).1
+            );
+            if let Some(Payload::Task(task)) = &reply.response.payload {
+                span.record("task.id", &task.id);
+                span.record("context.id", &task.context_id);
+            }
+            json(reply, out)
+        }
+        Operation::SendStreamingMessage => {
+            let (reply, _) = call!(
+                send_streaming_message(request: SendMessageRequest),
+                ids(&request).0,
+                ids(&request).1
+            );
+            Ok(reply.map(Answer::Events))
+        }
+        Operation::GetTask => {
+            let (reply, span) = call!(get_task(request: GetTaskRequest), &request.id);
+            task(reply, &span, out)
+        }
+        Operation::ListTasks => {
+            let (reply, _) = call!(list_tasks(request: ListTasksRequest), "", &request.context_id);
+            json(reply, out)
+        }
+        Operation::CancelTask => {
+            let (reply, span) = call!(cancel_task(request: CancelTaskRequest), &request.id);
+            task(reply, &span, out)
+        }
+        Operation::SubscribeToTask => {
+            let (reply, _) = call!(subscribe_to_task(request: SubscribeToTaskRequest), &request.id);
+            Ok(reply.map(Answer::Events))
+        }
+        Operation::CreateTaskPushNotificationConfig => {
+            let (reply, _) = call!(
+                create_task_push_notification_config(request: TaskPushNotificationConfig),
+                &request.task_id
+            );
+            json(reply, out)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            let (reply, _) = call!(
+                get_task_push_notification_config(request: GetTaskPushNotificationConfigRequest),
+                &request.task_id
+            );
+            json(reply, out)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            let (reply, _) = call!(
+                list_task_push_notification_configs(
+                    request: ListTaskPushNotificationConfigsRequest
+                ),
+                &request.task_id
+            );
+            json(reply, out)
+        }
+        Operation::DeleteTaskPushNotificationConfig => {
+            let (reply, _) = call!(
+                delete_task_push_notification_config(
+                    request: DeleteTaskPushNotificationConfigRequest
+                ),
+                &request.task_id
+            );
+            // `google.protobuf.Empty` is an empty object in JSON.
+            json(reply.map(|()| Empty {}), out)
+        }
+        Operation::GetExtendedAgentCard => {
+            let (reply, _) = call!(get_extended_agent_card(GetExtendedAgentCardRequest));
+            json(reply, out)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+// What is refused here never reaches an agent, so one that forwards its calls can't lose what
+// made a request wrong (an enum value that it does not know, for example).
+fn read<T: Request + DeserializeOwned + Validate>(source: impl Source) -> Result<T> {
+    let request: T = source.read()?;
+    request.validate()?;
+    Ok(request)
+}
+
+fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Answer>> {
+    serde_json::to_writer(&mut out, &reply.response).map_err(Error::internal)?;
+    Ok(reply.map(|_| Answer::Json(out)))
+}
+
+fn task(reply: Reply<Arc<Task>>, span: &Span, out: Vec<u8>) -> Result<Reply<Answer>> {
+    span.record("context.id", &reply.response.context_id);
+    let Reply { response, activated } = reply;
+    json(Reply { response: &*response, activated }, out)
+}
+
+fn ids(request: &SendMessageRequest) -> (&str, &str) {
+    request.message.as_ref().map_or(("", ""), |message| (&message.task_id, &message.context_id))
+}
+
+fn known(id: &str) -> Option<&str> {
+    (!id.is_empty()).then_some(id)
+}

@@ -1,0 +1,202 @@
+//! Errors as HTTP carries them: the headers that both bindings send, and a reader for every
+//! form in which a peer may have put one.
+
+use std::time::Duration;
+
+use a2a_core::{Detail, Error, ErrorKind};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use serde_json::Value;
+
+/// Longest text of a peer that is not in any known form and becomes the message of an error.
+const MAX_TEXT: usize = 512;
+
+/// Adds the headers that go with an error: `WWW-Authenticate` and `Retry-After` (RFC 9110
+/// §11.6.1, §10.2.3).
+pub fn write_headers(error: &Error, headers: &mut HeaderMap) {
+    let challenge = match error.kind() {
+        // A 401 without a challenge is not HTTP.
+        ErrorKind::Unauthenticated => Some(error.challenge().unwrap_or("Bearer")),
+        _ => error.challenge(),
+    };
+    if let Some(challenge) = challenge.and_then(|text| HeaderValue::from_str(text).ok()) {
+        headers.insert(WWW_AUTHENTICATE, challenge);
+    }
+    let delay = match error.kind() {
+        ErrorKind::ResourceExhausted | ErrorKind::Unavailable => {
+            Some(error.retry_after().unwrap_or(Duration::from_secs(1)))
+        }
+        _ => error.retry_after(),
+    };
+    if let Some(delay) = delay {
+        let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+}
+
+/// Reads the error out of an answer of any form: the error object of either binding, a problem
+/// document, or just text.
+pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
+    let error = match serde_json::from_slice::<Value>(body) {
+        Ok(mut document) => match document.get_mut("error").map(Value::take) {
+            Some(error) => read_object(status, error),
+            None => read_object(status, document),
+        },
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            Error::new(ErrorKind::from_http(status.as_u16()), message(status, text.trim()))
+        }
+    };
+    with_headers(error, headers)
+}
+
+/// Reads the value of an `error` member: an object of either binding, or plain text.
+pub fn read_object(status: StatusCode, mut error: Value) -> Error {
+    let text = match &error {
+        Value::String(text) => text.as_str(),
+        Value::Object(members) => ["message", "detail", "title"]
+            .into_iter()
+            .find_map(|name| members.get(name)?.as_str())
+            .unwrap_or_default(),
+        _ => "",
+    };
+    let text = message(status, text);
+    let kind = kind(status, &error);
+    let details =
+        ["details", "data"].into_iter().find_map(|name| error.get_mut(name).map(Value::take));
+    Error::from_wire(kind, text, details.map(Detail::read_all).unwrap_or_default())
+}
+
+/// Adds what the headers of an answer say about its error.
+fn with_headers(mut error: Error, headers: &HeaderMap) -> Error {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    if let Some(challenge) = text(WWW_AUTHENTICATE) {
+        error = error.with_challenge(challenge.to_owned());
+    }
+    if let Some(seconds) = text(RETRY_AFTER).and_then(|seconds| seconds.trim().parse().ok()) {
+        error = error.with_retry_after(Duration::from_secs(seconds));
+    }
+    error
+}
+
+// JSON-RPC codes are negative, HTTP statuses have three digits: one reader serves both, also
+// where a gateway answers in the form of the other binding.
+fn kind(status: StatusCode, error: &Value) -> ErrorKind {
+    let code = error.get("code").and_then(Value::as_i64);
+    match code.map(i32::try_from) {
+        Some(Ok(code @ ..0)) => ErrorKind::from_jsonrpc(code, status.as_u16()),
+        Some(Ok(code @ 400..600)) => {
+            ErrorKind::from_http(u16::try_from(code).unwrap_or(status.as_u16()))
+        }
+        _ => ErrorKind::from_http(status.as_u16()),
+    }
+}
+
+fn message(status: StatusCode, text: &str) -> String {
+    if text.is_empty() {
+        return format!("the agent answered with HTTP status {}", status.as_u16());
+    }
+    let end = text.char_indices().map(|(index, _)| index).nth(MAX_TEXT);
+    text[..end.unwrap_or(text.len())].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(status: u16, body: &str) -> Error {
+        read(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes())
+    }
+
+    #[test]
+    fn an_error_is_read_in_any_form_by_reason_then_code_then_status() {
+        let info = |reason: &str| {
+            format!(
+                r#"[{{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"{reason}","domain":"a2a-protocol.org"}}]"#
+            )
+        };
+        let reason = info("TASK_NOT_CANCELABLE");
+        for (status, body, kind, message) in [
+            (
+                409,
+                format!(r#"{{"error":{{"code":409,"message":"no","details":{reason}}}}}"#),
+                ErrorKind::TaskNotCancelable,
+                "no",
+            ),
+            (
+                200,
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-32001,"message":"no","data":{reason}}}}}"#
+                ),
+                ErrorKind::TaskNotCancelable,
+                "no",
+            ),
+            (
+                200,
+                r#"{"id":null,"error":{"code":-32001,"message":"no"}}"#.to_owned(),
+                ErrorKind::TaskNotFound,
+                "no",
+            ),
+            (
+                400,
+                r#"{"error":{"code":-32009,"message":"no","data":{"a":1}}}"#.to_owned(),
+                ErrorKind::VersionNotSupported,
+                "no",
+            ),
+            (
+                200,
+                r#"{"error":{"code":503,"status":"UNAVAILABLE"}}"#.to_owned(),
+                ErrorKind::Unavailable,
+                "the agent answered with HTTP status 200",
+            ),
+            (500, r#"{"error":"it broke"}"#.to_owned(), ErrorKind::Internal, "it broke"),
+            (
+                429,
+                r#"{"type":"about:blank","title":"Slow down"}"#.to_owned(),
+                ErrorKind::ResourceExhausted,
+                "Slow down",
+            ),
+            (
+                502,
+                "<html>bad gateway</html>\n".to_owned(),
+                ErrorKind::Unavailable,
+                "<html>bad gateway</html>",
+            ),
+            (
+                401,
+                String::new(),
+                ErrorKind::Unauthenticated,
+                "the agent answered with HTTP status 401",
+            ),
+            (
+                404,
+                "[]".to_owned(),
+                ErrorKind::MethodNotFound,
+                "the agent answered with HTTP status 404",
+            ),
+        ] {
+            let error = read_text(status, &body);
+            assert_eq!((error.kind(), error.message()), (kind, message), "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn the_headers_of_an_error_survive_the_way() {
+        let sent = Error::new(ErrorKind::Unauthenticated, "who are you")
+            .with_challenge(r#"Bearer realm="a2a""#)
+            .with_retry_after(Duration::from_millis(1_200));
+        let mut headers = HeaderMap::new();
+        write_headers(&sent, &mut headers);
+        let read = read(StatusCode::UNAUTHORIZED, &headers, b"");
+        assert_eq!(read.challenge(), sent.challenge());
+        assert_eq!(read.retry_after(), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let error = read_text(500, &"ü".repeat(10_000));
+        assert_eq!(error.message().chars().count(), MAX_TEXT);
+    }
+}

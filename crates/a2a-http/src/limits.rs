@@ -1,0 +1,121 @@
+//! What a server enforces before an operation is reached.
+
+use std::time::Duration;
+
+/// What a server enforces before an operation is reached, and how it keeps connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Largest request body accepted, in bytes. Default: 32 MiB.
+    pub max_body_bytes: usize,
+    /// Silence in the middle of a request body after which the request is given up.
+    /// Default: 30 s.
+    pub body_read_timeout: Duration,
+    /// Largest head of a request, in bytes; at least 8 KiB. Default: 64 KiB.
+    pub max_header_bytes: u32,
+    /// Time in which the head of a request has to arrive. An HTTP/1.1 connection that is kept
+    /// open is closed after the same time without a request. Default: 60 s.
+    pub header_read_timeout: Duration,
+    /// Time in which a new connection has to make its first request. Default: 20 s.
+    pub first_request_timeout: Duration,
+    /// Silence on an event stream after which a keep-alive is written. Default: 15 s.
+    pub keep_alive: Duration,
+    /// Most connections at a time; more wait in the listener's queue. Default: 65,536.
+    pub max_connections: usize,
+    /// Most requests at a time on one HTTP/2 connection. Default: 1,024.
+    pub max_concurrent_streams: u32,
+    /// Silence on an HTTP/2 connection after which it is pinged; an unanswered ping closes it
+    /// after the same time. Default: 20 s.
+    pub http2_ping: Duration,
+    /// Time that a shutdown leaves to running requests. Default: 10 s.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_body_bytes: 32 << 20,
+            body_read_timeout: Duration::from_secs(30),
+            max_header_bytes: 64 << 10,
+            header_read_timeout: Duration::from_secs(60),
+            first_request_timeout: Duration::from_secs(20),
+            keep_alive: Duration::from_secs(15),
+            max_connections: 65_536,
+            max_concurrent_streams: 1_024,
+            http2_ping: Duration::from_secs(20),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Limits {
+    /// Sets the largest request body, in bytes.
+    #[must_use]
+    pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Sets the longest silence in the middle of a request body.
+    #[must_use]
+    pub fn with_body_read_timeout(mut self, timeout: Duration) -> Self {
+        self.body_read_timeout = timeout;
+        self
+    }
+
+    /// Sets the largest head of a request, in bytes.
+    #[must_use]
+    pub fn with_max_header_bytes(mut self, bytes: u32) -> Self {
+        self.max_header_bytes = bytes;
+        self
+    }
+
+    /// Sets the time in which the head of a request has to arrive.
+    #[must_use]
+    pub fn with_header_read_timeout(mut self, timeout: Duration) -> Self {
+        self.header_read_timeout = timeout;
+        self
+    }
+
+    /// Sets the time in which a new connection has to make its first request.
+    #[must_use]
+    pub fn with_first_request_timeout(mut self, timeout: Duration) -> Self {
+        self.first_request_timeout = timeout;
+        self
+    }
+
+    /// Sets the silence on an event stream after which a keep-alive is written.
+    #[must_use]
+    pub fn with_keep_alive(mut self, silence: Duration) -> Self {
+        self.keep_alive = silence;
+        self
+    }
+
+    /// Sets how many connections there may be at a time.
+    #[must_use]
+    pub fn with_max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections;
+        self
+    }
+
+    /// Sets how many requests there may be at a time on one HTTP/2 connection.
+    #[must_use]
+    pub fn with_max_concurrent_streams(mut self, streams: u32) -> Self {
+        self.max_concurrent_streams = streams;
+        self
+    }
+
+    /// Sets the silence on an HTTP/2 connection after which it is pinged.
+    #[must_use]
+    pub fn with_http2_ping(mut self, silence: Duration) -> Self {
+        self.http2_ping = silence;
+        self
+    }
+
+    /// Sets the time that a shutdown leaves to running requests.
+    #[must_use]
+    pub fn with_grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+}

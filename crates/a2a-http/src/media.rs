@@ -1,0 +1,145 @@
+//! The media types of the HTTP bindings.
+
+use a2a_core::{Error, ErrorKind, Result};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+
+/// `application/json`.
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// `application/a2a+json`, the protocol's own type (spec §11.2).
+pub const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json");
+/// `text/event-stream`.
+pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// Refuses a request body that says it is not JSON. `application/json` and
+/// `application/a2a+json` pass, with parameters too, and so does a body without a type.
+///
+/// # Errors
+///
+/// [`UnsupportedMediaType`](ErrorKind::UnsupportedMediaType).
+pub fn require_json(headers: &HeaderMap) -> Result<()> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let text = value.to_str().unwrap_or("?");
+    if is_a2a_type(essence(text)) && charset(text).is_none_or(is_utf8) {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(80).collect();
+    Err(Error::new(
+        ErrorKind::UnsupportedMediaType,
+        format!(
+            "a body of type {shown:?} can't be read; \
+             send application/json or application/a2a+json, in UTF-8"
+        ),
+    ))
+}
+
+/// Returns whether a body says that it is JSON: `application/json`, or any `+json` type.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    content_type(headers).is_some_and(|essence| {
+        essence.eq_ignore_ascii_case("application/json")
+            || essence.to_ascii_lowercase().ends_with("+json")
+    })
+}
+
+/// Returns whether a body says that it is an event stream.
+pub fn is_event_stream(headers: &HeaderMap) -> bool {
+    content_type(headers).is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// Chooses the type of an HTTP+JSON answer: `application/a2a+json` where `Accept` names it, is
+/// missing or takes anything, and `application/json` in every other case.
+pub fn answer_type(headers: &HeaderMap) -> HeaderValue {
+    let mut lines = headers.get_all(ACCEPT).iter().peekable();
+    if lines.peek().is_none() {
+        return A2A_JSON;
+    }
+    // Known peers decode error bodies only where the type starts with `application/json`, and
+    // send that or `text/event-stream` here.
+    let wanted = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .any(|range| matches!(essence(range), "application/a2a+json" | "*/*"));
+    if wanted { A2A_JSON } else { JSON }
+}
+
+fn content_type(headers: &HeaderMap) -> Option<&str> {
+    Some(essence(headers.get(CONTENT_TYPE)?.to_str().ok()?))
+}
+
+/// The type without its parameters.
+fn essence(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+fn is_a2a_type(essence: &str) -> bool {
+    essence.eq_ignore_ascii_case("application/json")
+        || essence.eq_ignore_ascii_case("application/a2a+json")
+}
+
+fn charset(value: &str) -> Option<&str> {
+    value.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    })
+}
+
+fn is_utf8(charset: &str) -> bool {
+    ["utf-8", "utf8", "us-ascii"].iter().any(|name| charset.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: http::HeaderName, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    }
+
+    #[test]
+    fn a_request_body_is_json_or_says_nothing() {
+        assert!(require_json(&HeaderMap::new()).is_ok());
+        for (value, ok) in [
+            ("application/json", true),
+            ("Application/A2A+JSON", true),
+            ("application/json; charset=utf-8", true),
+            ("application/json;charset=\"UTF-8\"; x=y", true),
+            ("application/json; charset=utf-16", false),
+            ("application/jsonp", false),
+            ("text/plain", false),
+            ("application/grpc", false),
+            ("", false),
+        ] {
+            let result = require_json(&with(CONTENT_TYPE, value));
+            assert_eq!(result.is_ok(), ok, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_a2a_json_unless_something_else_is_asked_for() {
+        assert_eq!(answer_type(&HeaderMap::new()), A2A_JSON);
+        for (accept, expected) in [
+            ("*/*", A2A_JSON),
+            ("application/a2a+json", A2A_JSON),
+            ("text/html, application/a2a+json;q=0.5", A2A_JSON),
+            ("application/json", JSON),
+            ("text/event-stream", JSON),
+            ("application/json, text/event-stream", JSON),
+        ] {
+            assert_eq!(answer_type(&with(ACCEPT, accept)), expected, "{accept}");
+        }
+    }
+
+    #[test]
+    fn any_json_type_of_a_peer_is_json() {
+        for (value, ok) in [
+            ("application/problem+json; charset=utf-8", true),
+            ("application/json", true),
+            ("text/event-stream", false),
+        ] {
+            assert_eq!(is_json(&with(CONTENT_TYPE, value)), ok, "{value}");
+        }
+        assert!(is_event_stream(&with(CONTENT_TYPE, "text/event-stream; charset=utf-8")));
+    }
+}

@@ -1,0 +1,167 @@
+//! Accepts connections and serves a router on them, until told to stop.
+
+use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
+
+use axum::Router;
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::{Drain, connection};
+use crate::Limits;
+
+/// The shortest and the longest pause after a failure to accept.
+const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address can't be listened on.
+    #[error("can't listen on {address}")]
+    Bind {
+        /// The address, as it was given.
+        address: String,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Listens on an address, for example `127.0.0.1:8080`, `[::]:8080` or `localhost:0`.
+///
+/// # Errors
+///
+/// [`ServeError::Bind`].
+pub async fn bind(address: &str) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(address)
+        .await
+        .map_err(|source| ServeError::Bind { address: address.to_owned(), source })
+}
+
+/// Serves a router over HTTP/1.1 and HTTP/2, in clear, on the same port.
+///
+/// Requests carry the address of the peer (`axum::extract::ConnectInfo<SocketAddr>`) and the
+/// [`Drain`] signal in their extensions.
+#[derive(Clone, Debug)]
+pub struct Server {
+    router: Router,
+    limits: Limits,
+    drain: Drain,
+}
+
+impl Server {
+    /// Creates a server with the default limits.
+    pub fn new(router: Router) -> Self {
+        // Binding the state now spares each request from doing it.
+        Self { router: router.with_state(()), limits: Limits::default(), drain: Drain::new() }
+    }
+
+    /// Sets the limits of connections. Bindings have theirs from their own options.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Uses this signal to tell event streams that the server stops, so that others can watch
+    /// or give it too.
+    #[must_use]
+    pub fn with_drain(mut self, drain: Drain) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// The signal that this server gives before it stops.
+    pub fn drain(&self) -> &Drain {
+        &self.drain
+    }
+
+    /// Serves until `shutdown` is done. Then stops accepting, ends event streams with an error
+    /// that tells readers to come back elsewhere, gives other requests [`Limits::grace`] to
+    /// finish, and closes what is left.
+    ///
+    /// Failures to accept are logged and survived.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = pin!(shutdown);
+        let graceful = GracefulShutdown::new();
+        let builder = Arc::new(connection::builder(&self.limits));
+        let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                () = self.drain.started() => break,
+                accepted = accept(&listener, &permits) => accepted,
+                // Finished connections are collected as they end, so that the set stays small.
+                Some(ended) = connections.join_next() => {
+                    if let Err(error) = ended && error.is_panic() {
+                        tracing::error!(%error, "a connection panicked");
+                    }
+                    continue;
+                }
+            };
+            let (stream, peer, permit) = accepted;
+            let connection = connection::Connection {
+                router: self.router.clone(),
+                peer,
+                drain: self.drain.clone(),
+                first_request_timeout: self.limits.first_request_timeout,
+            };
+            let watcher = graceful.watcher();
+            let builder = Arc::clone(&builder);
+            connections.spawn(async move {
+                connection.serve(&builder, stream, watcher).await;
+                drop(permit);
+            });
+        }
+        drop(listener);
+        self.drain.start();
+        if timeout(self.limits.grace, graceful.shutdown()).await.is_err() {
+            tracing::info!("closing {} connections that did not finish", connections.len());
+        }
+        connections.shutdown().await;
+    }
+}
+
+type Accepted = (TcpStream, std::net::SocketAddr, tokio::sync::OwnedSemaphorePermit);
+
+/// Waits for room, then for a connection.
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Accepted {
+    let permit = loop {
+        // The semaphore is never closed.
+        if let Ok(permit) = Arc::clone(permits).acquire_owned().await {
+            break permit;
+        }
+    };
+    let mut pause = ACCEPT_PAUSES.0;
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                // Small writes leave at once; failing to ask for it only makes them slower.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "can't set TCP_NODELAY");
+                }
+                return (stream, peer, permit);
+            }
+            // The peer went away before it was accepted: that says nothing about the next one.
+            Err(error) if is_of_the_peer(&error) => {}
+            Err(error) => {
+                // Out of file descriptors, most likely: others will be closed.
+                tracing::warn!(%error, "can't accept a connection, trying again in {pause:?}");
+                sleep(pause).await;
+                pause = (pause * 2).min(ACCEPT_PAUSES.1);
+            }
+        }
+    }
+}
+
+fn is_of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}

@@ -1,0 +1,350 @@
+//! Reads server-sent events out of bytes, however they are cut.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use a2a_core::{Error, ErrorKind, Result};
+use bytes::Bytes;
+use futures_core::Stream;
+
+/// One event, as it stood in the stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerSentEvent {
+    /// The `id:` of this event; `None` where it has none, whatever came before.
+    pub id: Option<String>,
+    /// The `event:` of this event; `None` where it has none.
+    pub event: Option<String>,
+    /// The `data:` lines, joined with line feeds.
+    pub data: Bytes,
+}
+
+/// Why an event stream can't be read on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// One event is larger than the reader takes.
+    #[error("an event is larger than {limit} bytes")]
+    TooLarge {
+        /// The bound, in bytes.
+        limit: usize,
+    },
+}
+
+/// Reads server-sent events piece by piece (WHATWG HTML §9.2).
+///
+/// Lines may end in any way and lie in any number of pieces. Comments and unknown fields are
+/// passed over, and so is an event without data. An event counts when the blank line after it
+/// has come, or when the stream ends after a whole line of it.
+#[derive(Debug)]
+pub struct Decoder {
+    limit: usize,
+    /// The line that has begun.
+    line: Vec<u8>,
+    /// The last byte was a carriage return, so that a line feed now belongs to it.
+    after_return: bool,
+    /// Nothing has been read, so that a byte order mark may come.
+    at_start: bool,
+    pending: Pending,
+    retry: Option<Duration>,
+    ready: VecDeque<ServerSentEvent>,
+}
+
+/// The event that has begun.
+#[derive(Debug, Default)]
+struct Pending {
+    id: Option<String>,
+    event: Option<String>,
+    data: Vec<u8>,
+    has_data: bool,
+}
+
+impl Decoder {
+    /// The largest event of a decoder made with [`Decoder::new`]: 64 MiB.
+    pub const DEFAULT_LIMIT: usize = 64 << 20;
+
+    /// Creates a decoder for events of at most 64 MiB.
+    pub fn new() -> Self {
+        Self::with_limit(Self::DEFAULT_LIMIT)
+    }
+
+    /// Creates a decoder for events of at most `limit` bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            after_return: false,
+            at_start: true,
+            pending: Pending::default(),
+            retry: None,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Takes the next piece of the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError::TooLarge`], after which the stream can't be read on.
+    pub fn push(&mut self, mut piece: &[u8]) -> Result<(), DecodeError> {
+        while !piece.is_empty() {
+            if mem::take(&mut self.after_return)
+                && let Some(rest) = piece.strip_prefix(b"\n")
+            {
+                piece = rest;
+                continue;
+            }
+            let Some(end) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.check(piece.len())?;
+                self.line.extend_from_slice(piece);
+                return Ok(());
+            };
+            self.check(end)?;
+            self.after_return = piece[end] == b'\r';
+            if self.line.is_empty() {
+                self.take_line(&piece[..end]);
+            } else {
+                let mut line = mem::take(&mut self.line);
+                line.extend_from_slice(&piece[..end]);
+                self.take_line(&line);
+                line.clear();
+                self.line = line;
+            }
+            piece = &piece[end + 1..];
+        }
+        Ok(())
+    }
+
+    /// Returns the next event that is complete.
+    pub fn pop(&mut self) -> Option<ServerSentEvent> {
+        self.ready.pop_front()
+    }
+
+    /// Says that the stream has ended. An event whose last line is whole counts; a line that
+    /// was cut does not.
+    pub fn finish(&mut self) {
+        if self.line.is_empty() {
+            self.dispatch();
+        }
+        self.line = Vec::new();
+        self.pending = Pending::default();
+    }
+
+    /// How long the server wants a reader to wait before it connects again, if it said so.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    fn check(&self, more: usize) -> Result<(), DecodeError> {
+        let size = self.pending.data.len().saturating_add(self.line.len()).saturating_add(more);
+        if size > self.limit {
+            return Err(DecodeError::TooLarge { limit: self.limit });
+        }
+        Ok(())
+    }
+
+    fn take_line(&mut self, line: &[u8]) {
+        let mut line = line;
+        if mem::take(&mut self.at_start) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.dispatch();
+            return;
+        }
+        let (name, value) = match line.iter().position(|byte| *byte == b':') {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => {
+                if self.pending.has_data {
+                    self.pending.data.push(b'\n');
+                }
+                self.pending.has_data = true;
+                self.pending.data.extend_from_slice(value);
+            }
+            b"id" if !value.contains(&0) => {
+                self.pending.id = Some(String::from_utf8_lossy(value).into_owned());
+            }
+            b"event" => {
+                self.pending.event = Some(String::from_utf8_lossy(value).into_owned());
+            }
+            b"retry" => {
+                let digits = str::from_utf8(value).ok();
+                if let Some(milliseconds) = digits.and_then(|digits| digits.parse().ok()) {
+                    self.retry = Some(Duration::from_millis(milliseconds));
+                }
+            }
+            // A comment has an empty name; everything else is not known here.
+            _ => {}
+        }
+    }
+
+    fn dispatch(&mut self) {
+        let Pending { id, event, data, has_data } = mem::take(&mut self.pending);
+        if has_data {
+            self.ready.push_back(ServerSentEvent { id, event, data: data.into() });
+        }
+    }
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Reads the events of a stream of bytes, each of at most `limit` bytes.
+///
+/// An error of the bytes, or an event that is too large, ends the stream as its last item.
+pub fn decode<S>(bytes: S, limit: usize) -> Decoded<S>
+where
+    S: Stream<Item = Result<Bytes>> + Unpin,
+{
+    Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit) }
+}
+
+/// The events of a stream of bytes; see [`decode`].
+#[derive(Debug)]
+pub struct Decoded<S> {
+    /// `None` when the end was seen.
+    bytes: Option<S>,
+    decoder: Decoder,
+}
+
+impl<S> Stream for Decoded<S>
+where
+    S: Stream<Item = Result<Bytes>> + Unpin,
+{
+    type Item = Result<ServerSentEvent>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(event) = this.decoder.pop() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
+            match ready!(Pin::new(bytes).poll_next(cx)) {
+                Some(Ok(piece)) => {
+                    if let Err(error) = this.decoder.push(&piece) {
+                        this.bytes = None;
+                        this.decoder = Decoder::with_limit(0);
+                        let error = Error::new(ErrorKind::InvalidAgentResponse, error.to_string());
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                }
+                Some(Err(error)) => {
+                    this.bytes = None;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => {
+                    this.bytes = None;
+                    this.decoder.finish();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<ServerSentEvent> {
+        let mut decoder = Decoder::new();
+        for piece in pieces {
+            decoder.push(piece).unwrap();
+        }
+        decoder.finish();
+        std::iter::from_fn(|| decoder.pop()).collect()
+    }
+
+    fn event(id: Option<&str>, event: Option<&str>, data: &'static str) -> ServerSentEvent {
+        ServerSentEvent {
+            id: id.map(str::to_owned),
+            event: event.map(str::to_owned),
+            data: data.into(),
+        }
+    }
+
+    #[test]
+    fn events_are_read_in_every_form_a_peer_writes() {
+        for (text, expected) in [
+            ("data: a\n\n", vec![event(None, None, "a")]),
+            ("data:a\n\n", vec![event(None, None, "a")]),
+            ("data:  a\n\n", vec![event(None, None, " a")]),
+            ("\u{feff}data: a\r\n\r\n", vec![event(None, None, "a")]),
+            ("data: a\r\rdata: b\r\r", vec![event(None, None, "a"), event(None, None, "b")]),
+            ("data: a\ndata: b\ndata\n\n", vec![event(None, None, "a\nb\n")]),
+            (": ping\n\n\ndata: a\n\n: ping\n\n", vec![event(None, None, "a")]),
+            (
+                "id: 7\nevent: error\ndata: a\n\ndata: b\n\n",
+                vec![event(Some("7"), Some("error"), "a"), event(None, None, "b")],
+            ),
+            ("id: 7\n\nunknown: x\ndata:\n\n", vec![event(None, None, "")]),
+            ("data: whole line\n", vec![event(None, None, "whole line")]),
+            ("data: a\n\ndata: cut", vec![event(None, None, "a")]),
+            ("data: a\ndata: cut", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(read(&[text.as_bytes()]), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_wait_that_a_server_asks_for_is_kept() {
+        let mut decoder = Decoder::new();
+        decoder.push(b"retry: 1500\nretry: soon\n\n").unwrap();
+        assert_eq!(decoder.retry(), Some(Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn an_event_is_bounded_however_it_is_cut() {
+        for pieces in [&["data: 12345678901"][..], &["data: 123456\n", "data: 78901"]] {
+            let mut decoder = Decoder::with_limit(16);
+            let result = pieces.iter().try_for_each(|piece| decoder.push(piece.as_bytes()));
+            assert_eq!(result, Err(DecodeError::TooLarge { limit: 16 }), "{pieces:?}");
+        }
+        let mut decoder = Decoder::with_limit(16);
+        for _ in 0..100 {
+            decoder.push(b"data: 12345\n\n").unwrap();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn where_the_bytes_are_cut_makes_no_difference(
+            lines in prop::collection::vec(
+                ("(data|id|event|retry|)", "(:|: |)", "[a-z0-9 \u{e4}:]{0,8}", "(\n|\r|\r\n|\n\n)"),
+                0..20,
+            ),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        ) {
+            let text: String = lines
+                .iter()
+                .map(|(name, colon, value, end)| format!("{name}{colon}{value}{end}"))
+                .collect();
+            let mut at: Vec<_> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+            at.extend([0, text.len()]);
+            at.sort_unstable();
+            let pieces: Vec<_> =
+                at.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(read(&pieces), read(&[text.as_bytes()]));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            read(&[&bytes]);
+        }
+    }
+}

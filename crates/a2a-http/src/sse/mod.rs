@@ -1,0 +1,8 @@
+//! Server-sent events, both ways: [`response`] writes a stream of events as the body of an
+//! answer, [`decode`] reads one.
+
+mod decoder;
+mod writer;
+
+pub use decoder::{DecodeError, Decoded, Decoder, ServerSentEvent, decode};
+pub use writer::response;

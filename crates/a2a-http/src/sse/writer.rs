@@ -1,0 +1,187 @@
+//! Writes a stream of events as the body of an answer.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    fmt::Write as _,
+    future::Future as _,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use a2a_core::{Error, Result};
+use a2a_operations::{Event, EventStream};
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream as _;
+use http::{
+    HeaderValue, Response,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use http_body::Frame;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+
+use crate::{Drain, Limits, media, report};
+
+/// Most events in one write.
+const MAX_BATCH_EVENTS: usize = 64;
+/// Size of a write that takes no further event, in bytes.
+const MAX_BATCH_BYTES: usize = 256 << 10;
+/// A comment: readers skip it, proxies see that the connection is alive.
+const PING: &[u8] = b": ping\n\n";
+
+/// Answers with the events as they come (spec §11.7).
+///
+/// `frame` appends one event, or the error that ends the stream, to the buffer as one line of
+/// JSON without a line break. Its position goes on a line of its own (`id:`), so that the reader
+/// can go on from there. Everything that is ready goes out in one write. After
+/// [`Limits::keep_alive`] of silence a comment is written. When the server drains, the stream
+/// ends with an error of kind [`Unavailable`](a2a_core::ErrorKind::Unavailable).
+///
+/// Dropping the answer detaches the reader and cancels nothing.
+pub fn response(
+    events: EventStream,
+    limits: &Limits,
+    drain: &Drain,
+    frame: impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static,
+) -> Response<Body> {
+    // A silence of nothing would be a busy loop.
+    let silence = limits.keep_alive.max(Duration::from_millis(1));
+    let body = EventBody {
+        events: Some(events),
+        frame: Box::new(frame),
+        buffer: BytesMut::new(),
+        last_write: Instant::now(),
+        silence,
+        keep_alive: Box::pin(tokio::time::sleep(silence)),
+        drain: drain.clone(),
+        drained: Box::pin(drain.started()),
+    };
+    let mut response = Response::new(Body::new(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, media::EVENT_STREAM);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // nginx and those who follow it collect an answer before they pass it on, unless told.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// Appends one event, or the error that ends the stream, to the buffer.
+type WriteFrame = Box<dyn Fn(&Result<Event>, &mut BytesMut) + Send>;
+
+struct EventBody {
+    /// `None` when the end was seen.
+    events: Option<EventStream>,
+    frame: WriteFrame,
+    buffer: BytesMut,
+    last_write: Instant,
+    silence: Duration,
+    keep_alive: Pin<Box<Sleep>>,
+    drain: Drain,
+    drained: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl EventBody {
+    fn write(&mut self, item: &Result<Event>) {
+        match item {
+            Ok(event) => {
+                if let Some(id) = event.id() {
+                    // Writing to a buffer that grows can't fail.
+                    let _ = writeln!(self.buffer, "id: {id}");
+                }
+            }
+            // Some readers look for the type of the event, some only at the data.
+            Err(_) => self.buffer.extend_from_slice(b"event: error\n"),
+        }
+        self.buffer.extend_from_slice(b"data: ");
+        (self.frame)(item, &mut self.buffer);
+        self.buffer.extend_from_slice(b"\n\n");
+    }
+
+    /// Takes what is ready.
+    fn fill(&mut self, cx: &mut Context<'_>) {
+        for _ in 0..MAX_BATCH_EVENTS {
+            let Some(events) = &mut self.events else { return };
+            match Pin::new(events).poll_next(cx) {
+                Poll::Pending => break,
+                Poll::Ready(None) => {
+                    self.events = None;
+                    return;
+                }
+                Poll::Ready(Some(Ok(event))) => self.write(&Ok(event)),
+                Poll::Ready(Some(Err(error))) => {
+                    self.events = None;
+                    self.write(&Err(report(error)));
+                    return;
+                }
+            }
+            if self.buffer.len() >= MAX_BATCH_BYTES {
+                break;
+            }
+        }
+        // Checked on every round: a stream that always has more must not outlive the server.
+        if self.drain.has_started() {
+            self.events = None;
+            self.write(&Err(Error::unavailable("the server is shutting down")));
+        }
+    }
+
+    /// Returns whether the stream has been silent for too long.
+    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // The timer is not moved at each write, only looked after when it fires: a write is
+        // far more frequent than a silence.
+        while self.keep_alive.as_mut().poll(cx).is_ready() {
+            let now = Instant::now();
+            let due = self.last_write + self.silence;
+            if now >= due {
+                self.last_write = now;
+                self.keep_alive.as_mut().reset(now + self.silence);
+                return Poll::Ready(());
+            }
+            self.keep_alive.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
+}
+
+impl http_body::Body for EventBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.events.is_none() {
+            return Poll::Ready(None);
+        }
+        self.fill(cx);
+        if self.buffer.is_empty() && self.events.is_some() {
+            // Registers for the signal; if it has come in between, there is one more round.
+            if self.drained.as_mut().poll(cx).is_ready() {
+                self.fill(cx);
+            } else if self.poll_silence(cx).is_ready() {
+                return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(PING)))));
+            }
+        }
+        if !self.buffer.is_empty() {
+            self.last_write = Instant::now();
+            // The buffer is given away whole: an idle stream keeps none.
+            let written = std::mem::take(&mut self.buffer).freeze();
+            return Poll::Ready(Some(Ok(Frame::data(written))));
+        }
+        if self.events.is_none() { Poll::Ready(None) } else { Poll::Pending }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.events.is_none() && self.buffer.is_empty()
+    }
+}
+
+impl fmt::Debug for EventBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventBody").field("events", &self.events).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,185 @@
+//! Which addresses are the public internet, and which exceptions there are.
+
+use std::{fmt, net::IpAddr, net::Ipv6Addr, str::FromStr};
+
+use ipnet::IpNet;
+
+/// Hosts or networks that webhooks may be in although they are not public.
+///
+/// ```
+/// use a2a_http::Allowed;
+///
+/// let network: Allowed = "10.1.0.0/16".parse()?;
+/// let address: Allowed = "127.0.0.1".parse()?;
+/// let host: Allowed = "hooks.internal".parse()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Network(IpNet),
+    /// In lower case, without a dot at its end.
+    Host(String),
+}
+
+/// The text names neither a network, an address nor a host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither a network, an address nor a host name")]
+pub struct UnknownAddress(String);
+
+impl Allowed {
+    /// Returns whether an address is in this network.
+    pub(super) fn has_address(&self, address: IpAddr) -> bool {
+        match &self.0 {
+            Kind::Network(network) => {
+                network.contains(&address) || network.contains(&embedded(address))
+            }
+            Kind::Host(_) => false,
+        }
+    }
+
+    /// Returns whether this is the host.
+    pub(super) fn has_host(&self, host: &str) -> bool {
+        match &self.0 {
+            Kind::Network(_) => false,
+            Kind::Host(name) => name.eq_ignore_ascii_case(host.trim_end_matches('.')),
+        }
+    }
+}
+
+impl FromStr for Allowed {
+    type Err = UnknownAddress;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        if let Ok(network) = text.parse() {
+            return Ok(Self(Kind::Network(network)));
+        }
+        if let Ok(address) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+            return Ok(Self(Kind::Network(address.into())));
+        }
+        let host = text.trim_end_matches('.');
+        let is_host = !host.is_empty()
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+        if !is_host {
+            return Err(UnknownAddress(text.to_owned()));
+        }
+        Ok(Self(Kind::Host(host.to_ascii_lowercase())))
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Network(network) => network.fmt(f),
+            Kind::Host(host) => host.fmt(f),
+        }
+    }
+}
+
+/// Returns whether an address is on the public internet (the special-purpose registries of
+/// RFC 6890, as far as they are not globally reachable).
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match embedded(address) {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            !(a == 0 // this network
+                || v4.is_private()
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_documentation()
+                || a >= 224 // multicast, reserved, broadcast
+                || (a == 100 && (64..128).contains(&b)) // carrier-grade NAT
+                || (a == 192 && b == 0 && c == 0) // protocol assignments
+                || (a == 192 && b == 88 && c == 99) // 6to4 relays
+                || (a == 198 && (18..20).contains(&b))) // benchmarking
+        }
+        IpAddr::V6(v6) => {
+            let [a, b, ..] = v6.segments();
+            // Global unicast is 2000::/3; everything else is local, multicast or reserved.
+            (a & 0xe000) == 0x2000
+                && !(a == 0x2001 && b < 0x0200) // protocol assignments, Teredo among them
+                && !(a == 0x2001 && b == 0x0db8) // documentation
+                && !(a == 0x3fff && b < 0x1000) // documentation
+        }
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for, if it stands for one: mapped, compatible,
+/// translated (NAT64) or 6to4.
+fn embedded(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else { return address };
+    let v4 = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        IpAddr::from([a, b, c, d])
+    };
+    match v6.segments() {
+        _ if v6 == Ipv6Addr::LOCALHOST || v6 == Ipv6Addr::UNSPECIFIED => address,
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low] => v4(high, low),
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => v4(high, low),
+        [0x2002, high, low, ..] => v4(high, low),
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_public_internet_is_public() {
+        for (text, public) in [
+            ("8.8.8.8", true),
+            ("2606:4700::1111", true),
+            ("127.0.0.1", false),
+            ("127.8.9.1", false),
+            ("0.0.0.0", false),
+            ("10.0.0.1", false),
+            ("172.16.0.1", false),
+            ("172.32.0.1", true),
+            ("192.168.1.1", false),
+            ("169.254.169.254", false),
+            ("100.64.0.1", false),
+            ("100.128.0.1", true),
+            ("198.18.0.1", false),
+            ("192.0.0.8", false),
+            ("192.0.2.1", false),
+            ("224.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::", false),
+            ("::1", false),
+            ("fe80::1", false),
+            ("fc00::1", false),
+            ("fd00:ec2::254", false),
+            ("ff02::1", false),
+            ("2001:db8::1", false),
+            ("2001::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("::ffff:8.8.8.8", true),
+            ("::127.0.0.1", false),
+            ("64:ff9b::7f00:1", false),
+            ("64:ff9b::808:808", true),
+            ("2002:7f00:1::", false),
+        ] {
+            assert_eq!(is_public(text.parse().unwrap()), public, "{text}");
+        }
+    }
+
+    #[test]
+    fn exceptions_are_networks_addresses_and_hosts() {
+        let network: Allowed = "10.1.0.0/16".parse().unwrap();
+        assert!(network.has_address("10.1.2.3".parse().unwrap()));
+        assert!(network.has_address("::ffff:10.1.2.3".parse().unwrap()));
+        assert!(!network.has_address("10.2.0.1".parse().unwrap()));
+        let address: Allowed = "[::1]".parse().unwrap();
+        assert!(address.has_address("::1".parse().unwrap()));
+        let host: Allowed = "Hooks.Internal.".parse().unwrap();
+        assert!(host.has_host("hooks.INTERNAL") && !host.has_host("x.hooks.internal"));
+        for text in ["", "a b", "http://x", "10.0.0.0/99"] {
+            assert!(text.parse::<Allowed>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Calls webhooks (spec §4.3.3).
+
+mod address;
+mod policy;
+mod resolver;
+mod sender;
+
+pub use address::{Allowed, UnknownAddress};
+pub use policy::WebhookPolicy;
+pub use sender::Webhooks;

@@ -1,0 +1,142 @@
+//! Which webhooks may be called, and how.
+
+use std::{net::IpAddr, time::Duration};
+
+use a2a_core::{Error, Result};
+use url::{Host, Url};
+
+use super::address::{self, Allowed};
+
+/// Which webhooks may be called, and how long a call may take.
+///
+/// The addresses come from clients, so by default only the public internet may be called, not
+/// what is next to the server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WebhookPolicy {
+    /// What may be called although it is not on the public internet. Default: nothing.
+    pub allow: Vec<Allowed>,
+    /// Whether `http://` may be called too, where everyone on the way reads along.
+    /// Default: true.
+    pub allow_http: bool,
+    /// Time that one delivery may take. The protocol asks for 10 to 30 s. Default: 15 s.
+    pub timeout: Duration,
+}
+
+impl Default for WebhookPolicy {
+    fn default() -> Self {
+        Self { allow: Vec::new(), allow_http: true, timeout: Duration::from_secs(15) }
+    }
+}
+
+impl WebhookPolicy {
+    /// Allows one more network, address or host.
+    #[must_use]
+    pub fn with_allowed(mut self, allowed: Allowed) -> Self {
+        self.allow.push(allowed);
+        self
+    }
+
+    /// Sets whether `http://` may be called too.
+    #[must_use]
+    pub fn with_http(mut self, allowed: bool) -> Self {
+        self.allow_http = allowed;
+        self
+    }
+
+    /// Sets the time that one delivery may take.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Checks what can be known of an address without asking DNS.
+    pub(super) fn check(&self, url: &str) -> Result<Url> {
+        let refused = |why: &str| Err(Error::invalid_params("url", why));
+        let parsed = match Url::parse(url) {
+            Ok(parsed) => parsed,
+            Err(error) => return refused(&format!("is not an address: {error}")),
+        };
+        match parsed.scheme() {
+            "https" => {}
+            "http" if self.allow_http => {}
+            "http" => return refused("must have the scheme https"),
+            _ => return refused("must have the scheme http or https"),
+        }
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return refused("must not carry credentials");
+        }
+        let allowed = match parsed.host() {
+            None => return refused("must name a host"),
+            Some(Host::Ipv4(v4)) => self.allows_address(v4.into()),
+            Some(Host::Ipv6(v6)) => self.allows_address(v6.into()),
+            // The name says enough (RFC 6761 §6.3); all others are judged when they are called.
+            Some(Host::Domain(name)) => {
+                self.allows_host(name) || !is_local(name) || {
+                    let loopback =
+                        [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])];
+                    loopback.into_iter().any(|address| self.allows_address(address))
+                }
+            }
+        };
+        if !allowed {
+            return refused("must not be an address in a private network");
+        }
+        Ok(parsed)
+    }
+
+    pub(super) fn allows_address(&self, address: IpAddr) -> bool {
+        address::is_public(address) || self.allow.iter().any(|allowed| allowed.has_address(address))
+    }
+
+    pub(super) fn allows_host(&self, host: &str) -> bool {
+        self.allow.iter().any(|allowed| allowed.has_host(host))
+    }
+}
+
+fn is_local(name: &str) -> bool {
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_webhook_is_judged_by_its_address() {
+        let policy = WebhookPolicy::default();
+        for (url, ok) in [
+            ("https://example.com/hook?x=1", true),
+            ("http://example.com:8080/hook", true),
+            ("https://8.8.8.8/", true),
+            ("https://internal.example/", true),
+            ("", false),
+            ("/hook", false),
+            ("ftp://example.com/", false),
+            ("file:///etc/passwd", false),
+            ("https://user:pass@example.com/", false),
+            ("https://user@example.com/", false),
+            ("http://127.0.0.1/", false),
+            ("http://2130706433/", false),
+            ("http://0x7f.1/", false),
+            ("http://[::1]/", false),
+            ("http://[::ffff:10.0.0.1]/", false),
+            ("http://169.254.169.254/latest/meta-data", false),
+            ("http://localhost:9000/", false),
+            ("http://a.localhost./", false),
+        ] {
+            let result = policy.check(url);
+            assert_eq!(result.is_ok(), ok, "{url:?}");
+            if let Err(error) = result {
+                assert_eq!(error.violations()[0].field, "url", "{url:?}");
+            }
+        }
+        assert!(policy.clone().with_http(false).check("http://example.com/").is_err());
+        let local = policy.with_allowed("127.0.0.0/8".parse().unwrap());
+        assert!(local.check("http://127.0.0.1:1/").is_ok());
+        assert!(local.check("http://localhost:1/").is_ok());
+        assert!(local.check("http://10.0.0.1/").is_err());
+    }
+}
