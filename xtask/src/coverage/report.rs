@@ -104,7 +104,7 @@ fn standing(coverage: &Coverage, row: &Requirement) -> String {
             let tests: Vec<_> = tests.iter().map(|test| format!("`{test}`")).collect();
             tests.join("<br>")
         }
-        Standing::Explained(reason) => format!("{}: {}", reason.class, reason.text),
+        Standing::Explained(reason) => format!("*{}*: {}", reason.class, reason.text),
         Standing::NotOurs => "theirs to meet".to_owned(),
         Standing::Open => "**open**".to_owned(),
     }
