@@ -2,7 +2,6 @@
 
 use std::{error::Error as StdError, fmt, future::Future};
 
-
 use crate::TaskUpdater;
 
 pub use context::{CancelContext, RequestContext};

@@ -6,22 +6,22 @@
 
 mod agent;
 mod call;
-// mod closure;
-// pub mod engine;
+mod closure;
+pub mod engine;
 mod event;
-// mod executor;
+mod executor;
 mod push;
 pub mod store;
 mod stream;
-// mod updater;
+mod updater;
 
 pub use agent::Agent;
 pub use call::{Call, CallContext, Caller, Reply, Scope};
-// pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
-// pub use engine::{Engine, EngineConfig};
+pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
+pub use engine::{Engine, EngineConfig};
 pub use event::{Event, EventId, Settled};
-// pub use executor::{AgentError, AgentExecutor, CancelContext, RequestContext};
+pub use executor::{AgentError, AgentExecutor, CancelContext, RequestContext};
 pub use push::{PushError, PushSender};
-// pub use store::{MemoryStore, Store};
+pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
-// pub use updater::{StatusMessage, TaskUpdater, UpdateError};
+pub use updater::{StatusMessage, TaskUpdater, UpdateError};

@@ -1,0 +1,262 @@
+//! An engine: runs an [`AgentExecutor`] behind the eleven operations.
+//!
+//! A task owns its execution: a connection only watches. Each task that is worked on is one
+//! entry with its log of events; readers keep a cursor into it. A change is stored before anyone
+//! sees it.
+
+mod check;
+mod config;
+mod entry;
+mod log;
+mod operations;
+mod page;
+mod push;
+mod reader;
+mod registry;
+mod run;
+mod send;
+mod update;
+mod writer;
+
+use std::{
+    fmt,
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
+
+use a2a_core::{
+    Error, Result,
+    v1::{AgentCard, Task},
+};
+use async_trait::async_trait;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use config::EngineConfig;
+pub(crate) use entry::{Handle, TurnRequest};
+
+use crate::{
+    AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, RequestContext, Scope,
+    Store, TaskUpdater,
+};
+use entry::Entry;
+use registry::Registry;
+
+/// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
+///
+/// ```
+/// use a2a_core::AgentCard;
+/// use a2a_operations::{Engine, agent_fn};
+///
+/// let card = AgentCard::new("Echo", "Says what it hears");
+/// let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
+/// ```
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    card: AgentCard,
+    extended_card: Option<AgentCard>,
+    executor: Arc<dyn DynExecutor>,
+    store: Arc<dyn Store>,
+    push: Option<Arc<dyn PushSender>>,
+    config: EngineConfig,
+    entries: Registry,
+    /// Executors, cancels, writers and webhooks at work.
+    tasks: TaskTracker,
+    /// How many executors are at work, those in `ask` not counted.
+    running: AtomicUsize,
+    /// How many executors wait in `ask`.
+    asking: AtomicUsize,
+    /// Cancelled when the engine shuts down.
+    draining: CancellationToken,
+}
+
+/// Makes an [`Engine`].
+#[derive(Debug)]
+#[must_use]
+pub struct EngineBuilder {
+    card: AgentCard,
+    extended_card: Option<AgentCard>,
+    executor: Executor,
+    store: Option<Arc<dyn Store>>,
+    push: Option<Arc<dyn PushSender>>,
+    config: EngineConfig,
+}
+
+struct Executor(Arc<dyn DynExecutor>);
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Executor")
+    }
+}
+
+impl Engine {
+    /// Creates an engine that keeps its tasks in memory.
+    pub fn new(card: AgentCard, executor: impl AgentExecutor) -> Self {
+        Self::builder(card, executor).build()
+    }
+
+    /// Starts to make an engine with a store, bounds or an extended card of its own.
+    pub fn builder(card: AgentCard, executor: impl AgentExecutor) -> EngineBuilder {
+        EngineBuilder {
+            card,
+            extended_card: None,
+            executor: Executor(Arc::new(executor)),
+            store: None,
+            push: None,
+            config: EngineConfig::default(),
+        }
+    }
+
+    /// The card, as it was given. Servers fill in the interfaces.
+    pub fn card(&self) -> &AgentCard {
+        &self.inner.card
+    }
+
+    /// Stops: accepts no more messages, ends every stream with an error that says to resume
+    /// elsewhere, and gives the executors until `grace` before they are dropped.
+    pub async fn shutdown(&self, grace: Duration) {
+        self.inner.draining.cancel();
+        self.inner.tasks.close();
+        for entry in self.inner.entries.all() {
+            entry.change(|_| ());
+        }
+        if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
+            for entry in self.inner.entries.all() {
+                entry.change(|state| state.kill.cancel());
+            }
+        }
+    }
+}
+
+impl EngineBuilder {
+    /// Keeps tasks in `store`.
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets bounds and times.
+    pub fn config(mut self, config: EngineConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Sets the card for authenticated callers, and says in the public one that there is one.
+    pub fn extended_card(mut self, card: AgentCard) -> Self {
+        self.card = self.card.with_extended_card(true);
+        self.extended_card = Some(card);
+        self
+    }
+
+    /// Calls webhooks through `sender`, and says so in the card.
+    pub fn push_sender(mut self, sender: impl PushSender) -> Self {
+        self.card = self.card.with_push_notifications(true);
+        self.push = Some(Arc::new(sender));
+        self
+    }
+
+    /// Makes the engine.
+    pub fn build(self) -> Engine {
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+        Engine {
+            inner: Arc::new(Inner {
+                card: self.card,
+                extended_card: self.extended_card,
+                executor: self.executor.0,
+                store,
+                push: self.push,
+                config: self.config,
+                entries: Registry::new(),
+                tasks: TaskTracker::new(),
+                running: AtomicUsize::new(0),
+                asking: AtomicUsize::new(0),
+                draining: CancellationToken::new(),
+            }),
+        }
+    }
+}
+
+impl Inner {
+    /// Finds the entry of a task, or makes one from the store.
+    async fn find_or_load(
+        self: &Arc<Self>,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Option<Handle>> {
+        if let Some(entry) = self.entries.find(scope, task_id) {
+            return Ok(Some(Handle::new(Arc::clone(self), entry)));
+        }
+        let stored = self.store.get(scope, task_id).await.map_err(Error::internal)?;
+        Ok(stored.map(|stored| {
+            let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
+            Handle::new(Arc::clone(self), entry)
+        }))
+    }
+
+    /// Returns a task as callers see it.
+    async fn task(self: &Arc<Self>, scope: &Scope, task_id: &str) -> Result<Option<Arc<Task>>> {
+        if let Some(entry) = self.entries.find(scope, task_id) {
+            let handle = Handle::new(Arc::clone(self), entry);
+            let state = handle.lock();
+            return Ok(state.appeared.then(|| Arc::clone(&state.task)));
+        }
+        let stored = self.store.get(scope, task_id).await.map_err(Error::internal)?;
+        Ok(stored.map(|stored| stored.task))
+    }
+}
+
+/// Returns a copy of the task with the newest `limit` messages of its history.
+fn reply_limited(task: &Task, limit: Option<usize>) -> Task {
+    let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: task.status.clone(),
+        artifacts: task.artifacts.clone(),
+        history: task.history[skip..].to_vec(),
+        metadata: task.metadata.clone(),
+    }
+}
+
+/// An executor behind a pointer: the engine erases its type once, so that it is compiled once.
+#[async_trait]
+trait DynExecutor: Send + Sync {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError>;
+
+    async fn cancel(&self, context: CancelContext);
+}
+
+#[async_trait]
+impl<E: AgentExecutor> DynExecutor for E {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        AgentExecutor::execute(self, context, updates).await
+    }
+
+    async fn cancel(&self, context: CancelContext) {
+        AgentExecutor::cancel(self, context).await;
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("agent", &self.inner.card.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("agent", &self.card.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+//! What a request has to satisfy before anything is done for it.
+
+use a2a_core::{
+    Error, ErrorKind, ExtensionSet, Result, Validate,
+    v1::{AgentCard, Part, SendMessageRequest, TaskPushNotificationConfig, part::Content},
+};
+
+use super::Inner;
+use crate::CallContext;
+
+impl Inner {
+    /// Checks what every operation has in common, and returns the extensions it activates.
+    pub(super) fn check(
+        &self,
+        context: &CallContext,
+        request: &impl Validate,
+    ) -> Result<ExtensionSet> {
+        request.validate()?;
+        let missing: Vec<_> = self
+            .card
+            .extensions()
+            .iter()
+            .filter(|extension| extension.required && !context.extensions.contains(&extension.uri))
+            .map(|extension| extension.uri.as_str())
+            .collect();
+        if !missing.is_empty() {
+            let missing = missing.join(",");
+            return Err(Error::new(
+                ErrorKind::ExtensionSupportRequired,
+                format!("this agent requires the extension {missing}; name it in A2A-Extensions"),
+            )
+            .with_metadata("extensions", missing));
+        }
+        Ok(self.activated(context))
+    }
+
+    /// The extensions that the caller asks for and the card offers.
+    fn activated(&self, context: &CallContext) -> ExtensionSet {
+        if context.extensions.is_empty() {
+            return ExtensionSet::new();
+        }
+        let offered = self.card.extensions().iter().map(|extension| extension.uri.as_str());
+        offered.filter(|uri| context.extensions.contains(uri)).collect()
+    }
+
+    pub(super) fn check_streaming(&self) -> Result<()> {
+        if self.card.can_stream() {
+            Ok(())
+        } else {
+            Err(Error::unsupported("this agent does not stream"))
+        }
+    }
+
+    pub(super) fn check_push(&self) -> Result<()> {
+        if self.card.can_push() && self.push.is_some() {
+            Ok(())
+        } else {
+            Err(Error::new(
+                ErrorKind::PushNotificationNotSupported,
+                "this agent does not call webhooks",
+            ))
+        }
+    }
+
+    /// Checks a message beyond the rules of the proto, before a task exists.
+    pub(super) fn check_send(
+        &self,
+        _context: &CallContext,
+        request: &SendMessageRequest,
+    ) -> Result<()> {
+        if let Some(configuration) = &request.configuration {
+            history_length("configuration.historyLength", configuration.history_length)?;
+            if let Some(config) = &configuration.task_push_notification_config {
+                self.check_push()?;
+                if !config.task_id.is_empty() {
+                    return Err(Error::invalid_params(
+                        "configuration.taskPushNotificationConfig.taskId",
+                        "must be empty: the task is that of the message",
+                    ));
+                }
+            }
+        }
+        let Some(message) = &request.message else { return Ok(()) };
+        if message.parts.len() > self.config.max_parts {
+            return Err(Error::invalid_params(
+                "message.parts",
+                format!("has more than {} parts", self.config.max_parts),
+            ));
+        }
+        for (index, part) in message.parts.iter().enumerate() {
+            if let Some(media_type) = media_type(part)
+                && !takes(&self.card, media_type)
+            {
+                return Err(Error::new(
+                    ErrorKind::ContentTypeNotSupported,
+                    format!("this agent does not take {media_type} (message.parts[{index}])"),
+                )
+                .with_metadata("mediaType", media_type)
+                .with_metadata("supportedMediaTypes", self.card.default_input_modes.join(",")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a webhook; `prefix` is the path of the config in its request.
+    pub(super) async fn check_webhook(
+        &self,
+        config: &TaskPushNotificationConfig,
+        prefix: &str,
+    ) -> Result<()> {
+        self.check_push()?;
+        let Some(push) = &self.push else { return Ok(()) };
+        push.check(config).await.map_err(|error| {
+            if prefix.is_empty() || error.violations().is_empty() {
+                return error;
+            }
+            let below = error.violations().iter().map(|violation| {
+                let field = format!("{prefix}{}", violation.field);
+                a2a_core::Violation::new(field, violation.description.clone())
+            });
+            Error::from_violations(below.collect())
+        })
+    }
+}
+
+/// Reads a `historyLength`: no limit, or how many messages.
+pub(super) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
+    length
+        .map(|length| {
+            usize::try_from(length).map_err(|negative| {
+                Error::invalid_params(field, "is negative").with_source(negative)
+            })
+        })
+        .transpose()
+}
+
+/// The media type of a part: the one it names, or the one that its kind stands for.
+fn media_type(part: &Part) -> Option<&str> {
+    if !part.media_type.is_empty() {
+        return Some(&part.media_type);
+    }
+    match part.content {
+        Some(Content::Text(_)) => Some("text/plain"),
+        Some(Content::Data(_)) => Some("application/json"),
+        // Bytes and references of no stated type may be anything; the executor looks.
+        Some(Content::Raw(_) | Content::Url(_)) | None => None,
+    }
+}
+
+/// Returns whether the card, or one of its skills, takes a media type. A card that names none
+/// takes all.
+fn takes(card: &AgentCard, media_type: &str) -> bool {
+    let essence =
+        |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media_type = essence(media_type);
+    let matches = |pattern: &String| {
+        let pattern = essence(pattern);
+        match pattern.strip_suffix("/*") {
+            Some("*") => true,
+            Some(kind) => media_type.split('/').next() == Some(kind),
+            None => pattern == media_type,
+        }
+    };
+    card.default_input_modes.is_empty()
+        || card.default_input_modes.iter().any(matches)
+        || card.skills.iter().flat_map(|skill| &skill.input_modes).any(matches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_modes_may_be_patterns() {
+        let card = AgentCard::new("a", "b").with_input_modes(["text/plain", "image/*"]);
+        for taken in ["text/plain", "Text/Plain; charset=utf-8", "image/png"] {
+            assert!(takes(&card, taken), "{taken}");
+        }
+        for refused in ["text/html", "application/json", "imagepng", ""] {
+            assert!(!takes(&card, refused), "{refused:?}");
+        }
+        assert!(takes(&card.with_input_modes(["*/*"]), "application/json"));
+    }
+}

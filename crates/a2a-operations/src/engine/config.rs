@@ -1,0 +1,108 @@
+//! The bounds and times of an engine.
+
+use std::time::Duration;
+
+/// What an [`Engine`](super::Engine) bounds, and how long it waits.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EngineConfig {
+    /// How long an executor may take to stop after a cancel, before it is dropped. Default: 5 s.
+    pub cancel_grace: Duration,
+    /// Silence of an executor after which its task shows as SUBMITTED. Default: 100 ms.
+    pub appear_after: Duration,
+    /// Messages that wait behind the one that a task works on. One more is refused. Default: 16.
+    pub max_queued_messages: usize,
+    /// Events kept of a task that is worked on; a reader behind them starts again from a
+    /// snapshot. Default: 10,000.
+    pub max_log_events: usize,
+    /// Bytes of events kept of a task that is worked on, as protobuf. Default: 64 MiB.
+    pub max_log_bytes: usize,
+    /// Tasks that are worked on at once. One more is refused. Default: 10,000.
+    pub max_running: usize,
+    /// Tasks whose executor waits in [`ask`](crate::TaskUpdater::ask). One more is dropped and
+    /// run again at the next message. Default: 100,000.
+    pub max_asking: usize,
+    /// How long an executor may wait in [`ask`](crate::TaskUpdater::ask) before it is dropped and
+    /// run again at the next message. Default: 1 h.
+    pub ask_timeout: Duration,
+    /// Parts of a message. Default: 1,000.
+    pub max_parts: usize,
+    /// Webhooks of a task. Default: 100.
+    pub max_push_configs: usize,
+    /// Whether artifact updates go to webhooks too, beside tasks and status updates. Default: no.
+    pub push_artifacts: bool,
+    /// Tries to deliver an event to a webhook. Default: 5.
+    pub push_attempts: u32,
+    /// Pause after the first failed try, doubled each time. Default: 500 ms.
+    pub push_backoff: Duration,
+    /// Whether a message with the id of an earlier one joins its task. Deployed clients reuse
+    /// ids, hence the default: no.
+    pub join_by_message_id: bool,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            cancel_grace: Duration::from_secs(5),
+            appear_after: Duration::from_millis(100),
+            max_queued_messages: 16,
+            max_log_events: 10_000,
+            max_log_bytes: 64 << 20,
+            max_running: 10_000,
+            max_asking: 100_000,
+            ask_timeout: Duration::from_secs(3600),
+            max_parts: 1_000,
+            max_push_configs: 100,
+            push_artifacts: false,
+            push_attempts: 5,
+            push_backoff: Duration::from_millis(500),
+            join_by_message_id: false,
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $with:ident: $field:ident: $type:ty,)*) => {
+        impl EngineConfig {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub fn $with(mut self, value: $type) -> Self {
+                    self.$field = value;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+setters! {
+    /// Sets [`cancel_grace`](Self::cancel_grace).
+    with_cancel_grace: cancel_grace: Duration,
+    /// Sets [`appear_after`](Self::appear_after).
+    with_appear_after: appear_after: Duration,
+    /// Sets [`max_queued_messages`](Self::max_queued_messages).
+    with_max_queued_messages: max_queued_messages: usize,
+    /// Sets [`max_log_events`](Self::max_log_events).
+    with_max_log_events: max_log_events: usize,
+    /// Sets [`max_log_bytes`](Self::max_log_bytes).
+    with_max_log_bytes: max_log_bytes: usize,
+    /// Sets [`max_running`](Self::max_running).
+    with_max_running: max_running: usize,
+    /// Sets [`max_asking`](Self::max_asking).
+    with_max_asking: max_asking: usize,
+    /// Sets [`ask_timeout`](Self::ask_timeout).
+    with_ask_timeout: ask_timeout: Duration,
+    /// Sets [`max_parts`](Self::max_parts).
+    with_max_parts: max_parts: usize,
+    /// Sets [`max_push_configs`](Self::max_push_configs).
+    with_max_push_configs: max_push_configs: usize,
+    /// Sets [`push_artifacts`](Self::push_artifacts).
+    with_push_artifacts: push_artifacts: bool,
+    /// Sets [`push_attempts`](Self::push_attempts).
+    with_push_attempts: push_attempts: u32,
+    /// Sets [`push_backoff`](Self::push_backoff).
+    with_push_backoff: push_backoff: Duration,
+    /// Sets [`join_by_message_id`](Self::join_by_message_id).
+    with_join_by_message_id: join_by_message_id: bool,
+}

@@ -1,0 +1,382 @@
+//! The eleven operations of an engine.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Error, ErrorKind, Result, TaskState, fresh_id,
+    v1::{
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, SendMessageConfiguration, SendMessageRequest,
+        SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    },
+};
+use async_trait::async_trait;
+use futures_util::stream;
+
+use super::{
+    Engine, Inner,
+    check::history_length,
+    entry::Handle,
+    page,
+    reader::{Reader, Until, snapshot},
+    reply_limited,
+};
+use crate::{
+    Agent, Call, CallContext, CancelContext, EventId, EventStream, Reply, Scope,
+    store::{PageKey, Replay, TaskQuery},
+};
+
+#[async_trait]
+impl Agent for Engine {
+    async fn send_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        let configuration = call.request.configuration.as_ref();
+        let at_once = configuration.is_some_and(|configuration| configuration.return_immediately);
+        let limit = limit_of(configuration)?;
+        let accepted = self.inner.accept(call.context, call.request).await?;
+        Ok(Reply { response: accepted.answer(at_once, limit).await?, activated })
+    }
+
+    async fn send_streaming_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<EventStream>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        self.inner.check_streaming()?;
+        let mut call = call;
+        if let Some(configuration) = &mut call.request.configuration {
+            // The flag means nothing for a stream (spec §3.2.2).
+            configuration.return_immediately = false;
+        }
+        let accepted = self.inner.accept(call.context, call.request).await?;
+        Ok(Reply { response: accepted.stream().await?, activated })
+    }
+
+    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        let request = call.request;
+        let limit = history_length("historyLength", request.history_length)?;
+        let scope = Scope::new(&request.tenant, &call.context.caller);
+        let task = self.inner.visible(&scope, &request.id).await?;
+        let response = match limit {
+            Some(limit) if task.history.len() > limit => {
+                Arc::new(reply_limited(&task, Some(limit)))
+            }
+            _ => task,
+        };
+        Ok(Reply { response, activated })
+    }
+
+    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        let request = call.request;
+        let scope = Scope::new(&request.tenant, &call.context.caller);
+        let limit = history_length("historyLength", request.history_length)?.unwrap_or(0);
+        let size = page::size(request.page_size)?;
+        let query = TaskQuery {
+            context_id: Some(request.context_id.clone()).filter(|id| !id.is_empty()),
+            state: Some(request.status()).filter(|state| *state != TaskState::Unspecified),
+            since: request.status_timestamp_after,
+            after: page::key(&request.page_token)?,
+            limit: size,
+        };
+        let found = self.inner.store.list(&scope, &query).await.map_err(Error::internal)?;
+        let next_page_token = match found.tasks.last() {
+            Some(last) if found.has_more => page::token(&PageKey::of(last)),
+            _ => String::new(),
+        };
+        let with_artifacts = request.include_artifacts();
+        let tasks = found.tasks.iter().map(|task| summary(task, limit, with_artifacts)).collect();
+        let response = ListTasksResponse {
+            tasks,
+            next_page_token,
+            page_size: i32::try_from(size).unwrap_or(i32::MAX),
+            total_size: i32::try_from(found.total).unwrap_or(i32::MAX),
+        };
+        Ok(Reply { response, activated })
+    }
+
+    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        let response = self.inner.cancel(call.context, call.request).await?;
+        Ok(Reply { response, activated })
+    }
+
+    async fn subscribe_to_task(
+        &self,
+        call: Call<SubscribeToTaskRequest>,
+    ) -> Result<Reply<EventStream>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        self.inner.check_streaming()?;
+        let scope = Scope::new(&call.request.tenant, &call.context.caller);
+        let id = &call.request.id;
+        let response = self.inner.subscribe(&scope, id, call.context.last_event_id).await?;
+        Ok(Reply { response, activated })
+    }
+
+    async fn create_task_push_notification_config(
+        &self,
+        call: Call<TaskPushNotificationConfig>,
+    ) -> Result<Reply<TaskPushNotificationConfig>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        self.inner.check_push()?;
+        let mut config = call.request;
+        if config.task_id.is_empty() {
+            return Err(Error::invalid_params("taskId", "is required"));
+        }
+        let scope = Scope::new(&config.tenant, &call.context.caller);
+        self.inner.visible(&scope, &config.task_id).await?;
+        self.inner.check_webhook(&config, "").await?;
+        let known = self.inner.configs(&scope, &config.task_id).await?;
+        if config.id.is_empty() {
+            config.id = fresh_id();
+        }
+        let max = self.inner.config.max_push_configs;
+        if known.len() >= max && !known.iter().any(|known| known.id == config.id) {
+            return Err(Error::new(
+                ErrorKind::ResourceExhausted,
+                format!("the task has {max} webhooks already"),
+            ));
+        }
+        let stored = self.inner.store.put_config(&scope, config.clone()).await;
+        stored.map_err(Error::internal)?;
+        if let Some(entry) = self.inner.entries.find(&scope, &config.task_id) {
+            Handle::new(Arc::clone(&self.inner), entry).push_to_webhooks_from_now().await;
+        }
+        Ok(Reply { response: config, activated })
+    }
+
+    async fn get_task_push_notification_config(
+        &self,
+        call: Call<GetTaskPushNotificationConfigRequest>,
+    ) -> Result<Reply<TaskPushNotificationConfig>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        self.inner.check_push()?;
+        let request = call.request;
+        let scope = Scope::new(&request.tenant, &call.context.caller);
+        self.inner.visible(&scope, &request.task_id).await?;
+        let configs = self.inner.configs(&scope, &request.task_id).await?;
+        let found = configs.into_iter().find(|config| config.id == request.id);
+        let response = found.map(without_secrets).ok_or_else(|| {
+            Error::new(
+                ErrorKind::TaskNotFound,
+                format!("push notification config not found: {}", request.id),
+            )
+            .with_metadata("taskId", request.task_id)
+            .with_metadata("pushNotificationConfigId", request.id)
+        })?;
+        Ok(Reply { response, activated })
+    }
+
+    async fn list_task_push_notification_configs(
+        &self,
+        call: Call<ListTaskPushNotificationConfigsRequest>,
+    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        self.inner.check_push()?;
+        let request = call.request;
+        let scope = Scope::new(&request.tenant, &call.context.caller);
+        self.inner.visible(&scope, &request.task_id).await?;
+        let size = page::config_size(request.page_size)?;
+        let after = page::key(&request.page_token)?.map(|key| key.task_id);
+        let configs = self.inner.configs(&scope, &request.task_id).await?;
+        let mut configs: Vec<_> = configs
+            .into_iter()
+            .filter(|config| after.as_ref().is_none_or(|after| config.id > *after))
+            .map(without_secrets)
+            .collect();
+        let has_more = configs.len() > size;
+        configs.truncate(size);
+        let next_page_token = match configs.last() {
+            Some(last) if has_more => page::token(&PageKey { millis: 0, task_id: last.id.clone() }),
+            _ => String::new(),
+        };
+        let response = ListTaskPushNotificationConfigsResponse { configs, next_page_token };
+        Ok(Reply { response, activated })
+    }
+
+    async fn delete_task_push_notification_config(
+        &self,
+        call: Call<DeleteTaskPushNotificationConfigRequest>,
+    ) -> Result<Reply<()>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
+        self.inner.check_push()?;
+        let request = call.request;
+        let scope = Scope::new(&request.tenant, &call.context.caller);
+        self.inner.visible(&scope, &request.task_id).await?;
+        let deleted = self.inner.store.delete_config(&scope, &request.task_id, &request.id).await;
+        deleted.map_err(Error::internal)?;
+        Ok(Reply { response: (), activated })
+    }
+
+    async fn get_extended_agent_card(
+        &self,
+        call: Call<GetExtendedAgentCardRequest>,
+    ) -> Result<Reply<AgentCard>> {
+        if !self.inner.card.has_extended_card() {
+            return Err(Error::unsupported("this agent has no extended card"));
+        }
+        let response = self.inner.extended_card.clone().ok_or_else(|| {
+            Error::new(
+                ErrorKind::ExtendedAgentCardNotConfigured,
+                "the extended card of this agent is not configured",
+            )
+        })?;
+        let _ = call;
+        Ok(Reply::new(response))
+    }
+}
+
+impl Inner {
+    /// Returns a task, or the error for one that is absent or not the caller's.
+    async fn visible(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Arc<Task>> {
+        self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))
+    }
+
+    async fn configs(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Vec<TaskPushNotificationConfig>> {
+        self.store.configs(scope, task_id).await.map_err(Error::internal)
+    }
+
+    async fn cancel(
+        self: &Arc<Self>,
+        context: CallContext,
+        request: CancelTaskRequest,
+    ) -> Result<Arc<Task>> {
+        let scope = Scope::new(&request.tenant, &context.caller);
+        let id = &request.id;
+        let handle =
+            self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
+        let not_cancelable = |state: TaskState| {
+            let name = state.as_str_name().trim_start_matches("TASK_STATE_");
+            Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is {name} already"))
+                .with_metadata("taskId", id)
+        };
+        enum Next {
+            Signal(Arc<Task>),
+            Force,
+            Wait,
+        }
+        let next = handle.change(|state| {
+            if !state.appeared {
+                return Err(Error::task_not_found(id));
+            }
+            if state.head.is_terminal() {
+                return Err(not_cancelable(state.head));
+            }
+            let first = !std::mem::replace(&mut state.canceling, true);
+            Ok(match (state.running, first) {
+                (true, true) => Next::Signal(Arc::clone(&state.task)),
+                (true, false) => Next::Wait,
+                (false, _) => Next::Force,
+            })
+        })?;
+        match next {
+            Next::Signal(task) => handle.spawn_cancel(CancelContext {
+                task,
+                call: Arc::new(context),
+                metadata: request.metadata,
+            }),
+            Next::Force => handle.force_canceled(),
+            Next::Wait => {}
+        }
+        let task = handle
+            .wait(|state| {
+                if state.broken {
+                    return Some(Err(Error::unavailable("the task could not be stored")));
+                }
+                state.task.state().is_terminal().then(|| Ok(Arc::clone(&state.task)))
+            })
+            .await?;
+        match task.state() {
+            TaskState::Canceled => Ok(task),
+            state => Err(not_cancelable(state)),
+        }
+    }
+
+    async fn subscribe(
+        self: &Arc<Self>,
+        scope: &Scope,
+        id: &str,
+        after: Option<EventId>,
+    ) -> Result<EventStream> {
+        let handle =
+            self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
+        let (appeared, first, last, task) = {
+            let state = handle.lock();
+            (state.appeared, state.log.first(), state.log.last(), Arc::clone(&state.task))
+        };
+        if !appeared {
+            return Err(Error::task_not_found(id));
+        }
+        let has_ended = task.state().is_terminal();
+        let after = match after {
+            Some(after) if after.get() > last => {
+                return Err(Error::invalid_params(
+                    "Last-Event-ID",
+                    format!("is {after}, and the newest event of the task is {last}"),
+                ));
+            }
+            Some(after) if !has_ended || after.get() < last => after,
+            _ if has_ended => {
+                return Err(Error::unsupported(format!("task {id} has ended; get it instead"))
+                    .with_metadata("taskId", id));
+            }
+            _ => return Ok(Reader::from_now(handle, Until::Terminal).into_stream()),
+        };
+        if after.get() + 1 >= first {
+            return Ok(Reader::new(handle, Until::Terminal, after.get() + 1).into_stream());
+        }
+        // What lies before the log of the entry is in the store, unless it was trimmed.
+        let replay = self.store.replay(scope, id, after).await.map_err(Error::internal)?;
+        match replay {
+            Some(Replay::Events(events)) => {
+                let next =
+                    events.last().and_then(crate::Event::id).map_or(after.get(), EventId::get);
+                let reader = Reader::new(handle, Until::Terminal, next + 1);
+                Ok(reader.after(events).into_stream())
+            }
+            Some(Replay::Trimmed) if has_ended => {
+                let event = snapshot(last, &task);
+                Ok(EventStream::new(stream::iter([Ok(event)])))
+            }
+            Some(Replay::Trimmed) => Ok(Reader::from_now(handle, Until::Terminal).into_stream()),
+            None => Err(Error::task_not_found(id)),
+        }
+    }
+}
+
+fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<usize>> {
+    let length = configuration.and_then(|configuration| configuration.history_length);
+    history_length("configuration.historyLength", length)
+}
+
+/// A task as lists show it.
+fn summary(task: &Task, history: usize, with_artifacts: bool) -> Task {
+    let skip = task.history.len().saturating_sub(history);
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: task.status.clone(),
+        artifacts: if with_artifacts { task.artifacts.clone() } else { Vec::new() },
+        history: task.history[skip..].to_vec(),
+        metadata: task.metadata.clone(),
+    }
+}
+
+/// A webhook as it is shown: what authenticates to it stays here.
+fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificationConfig {
+    config.token.clear();
+    if let Some(authentication) = &mut config.authentication {
+        authentication.credentials.clear();
+    }
+    config
+}

@@ -1,0 +1,175 @@
+//! A reader of a task: a cursor into its log.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use a2a_core::{
+    Error, Result, TaskState,
+    v1::{StreamResponse, Task, stream_response::Payload},
+};
+use futures_core::Stream;
+
+use super::entry::{Handle, State};
+use crate::{Event, EventId, EventStream, Settled};
+
+/// How many events a reader takes out of the log at a time.
+const BATCH: usize = 64;
+
+/// Where a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Where the answer to a message is: a terminal state, INPUT_REQUIRED, or the end of the
+    /// executor.
+    Answered,
+    /// At a terminal state.
+    Terminal,
+    /// At a terminal state, or when nobody works on the task any more.
+    Idle,
+}
+
+/// Reads the events of a task from a position on.
+#[derive(Debug)]
+pub(super) struct Reader {
+    handle: Handle,
+    until: Until,
+    /// The position of the next event.
+    next: u64,
+    buffer: VecDeque<Event>,
+    slot: Option<usize>,
+    done: bool,
+}
+
+impl Reader {
+    /// Reads from position `next` on.
+    pub(super) fn new(handle: Handle, until: Until, next: u64) -> Self {
+        Self { handle, until, next, buffer: VecDeque::new(), slot: None, done: false }
+    }
+
+    /// Reads the task as it is now, and then what follows.
+    pub(super) fn from_now(handle: Handle, until: Until) -> Self {
+        // Task and position are read under one lock: no gap, no duplicate.
+        let (task, last) = {
+            let state = handle.lock();
+            (Arc::clone(&state.task), state.log.last())
+        };
+        let mut reader = Self::new(handle, until, last + 1);
+        reader.buffer.push_back(snapshot(last, &task));
+        reader
+    }
+
+    /// Gives these events first.
+    pub(super) fn after(mut self, events: Vec<Event>) -> Self {
+        self.buffer.extend(events);
+        self
+    }
+
+    /// The position of the event that comes next.
+    pub(super) fn next_position(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) fn into_stream(self) -> EventStream {
+        EventStream::new(self)
+    }
+
+    /// Takes what is ready out of the log, or says that nothing more comes.
+    fn refill(&mut self, state: &State) -> Result<Refill> {
+        if state.log.read(self.next, BATCH, &mut self.buffer).is_err() {
+            return Err(Error::unavailable(
+                "the reader fell behind what is kept of the task; subscribe again",
+            ));
+        }
+        if !self.buffer.is_empty() {
+            return Ok(Refill::Some);
+        }
+        if let Some(reply) = &state.reply {
+            self.buffer.push_back(reply.clone());
+            return Ok(Refill::Some);
+        }
+        if state.broken {
+            return Err(Error::unavailable("the task could not be stored"));
+        }
+        let over = match self.until {
+            Until::Answered | Until::Idle => !state.running && state.pending.is_empty(),
+            Until::Terminal => state.task.state().is_terminal(),
+        };
+        if over {
+            return Ok(Refill::Over);
+        }
+        if self.handle.inner.draining.is_cancelled() {
+            return Err(Error::unavailable("the server is shutting down; subscribe again"));
+        }
+        Ok(Refill::Wait)
+    }
+
+    fn is_last(&self, event: &Event) -> bool {
+        match event.settled() {
+            Settled::No => false,
+            Settled::Finally => true,
+            Settled::Interrupted(state) => {
+                self.until == Until::Answered && state == TaskState::InputRequired
+            }
+        }
+    }
+}
+
+enum Refill {
+    Some,
+    Over,
+    Wait,
+}
+
+impl Stream for Reader {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if this.done {
+            return Poll::Ready(None);
+        }
+        loop {
+            if let Some(event) = this.buffer.pop_front() {
+                if let Some(id) = event.id() {
+                    this.next = id.get() + 1;
+                }
+                this.done = this.is_last(&event);
+                return Poll::Ready(Some(Ok(event)));
+            }
+            let entry = this.handle.entry();
+            let mut state = entry.lock();
+            match this.refill(&state) {
+                Ok(Refill::Some) => {}
+                Ok(Refill::Over) => {
+                    this.done = true;
+                    return Poll::Ready(None);
+                }
+                Ok(Refill::Wait) => {
+                    state.waiters.register(&mut this.slot, cx.waker());
+                    return Poll::Pending;
+                }
+                Err(error) => {
+                    this.done = true;
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot {
+            self.handle.lock().waiters.forget(slot);
+        }
+    }
+}
+
+/// An event that is the task as it is after the event at `last`.
+pub(super) fn snapshot(last: u64, task: &Task) -> Event {
+    let payload = Some(Payload::Task(task.clone()));
+    Event::new(EventId::new(last), StreamResponse { payload })
+}

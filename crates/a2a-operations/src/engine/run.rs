@@ -1,0 +1,215 @@
+//! The life of an executor: turns, panics, silence, cancels.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, atomic::Ordering},
+};
+
+use a2a_core::{Message, TaskState, fresh_id};
+use futures_util::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::entry::{Change, Handle, State, TurnRequest};
+use crate::{AgentError, CancelContext, RequestContext, TaskUpdater};
+
+impl Handle {
+    /// Begins the turn of a message: the task works again, and the message enters its history.
+    pub(super) fn begin_turn(&self, state: &mut State, ticket: u64, message: &Message) {
+        // The status first: it moves the question that was open into the history, before the
+        // answer.
+        let working = self.status_event(TaskState::Working, None);
+        state.turn = ticket;
+        state.turn_start = state.push(working);
+        state.pending.push(Change::History(message.clone()));
+    }
+
+    /// Runs the executor for a message that was accepted, and for those that queue behind it.
+    pub(super) fn spawn_run(&self, turn: TurnRequest) {
+        let span = tracing::info_span!(
+            "execute",
+            task.id = %self.task_id,
+            context.id = %self.context_id
+        );
+        self.inner.running.fetch_add(1, Ordering::Relaxed);
+        self.inner.tasks.spawn(run(self.clone(), turn).instrument(span));
+    }
+}
+
+async fn run(handle: Handle, first: TurnRequest) {
+    let mut turn = Some(first);
+    while let Some(request) = turn {
+        handle.push_to_webhooks().await;
+        let outcome = execute(&handle, request).await;
+        turn = handle.change(|state| finish(&handle, state, outcome));
+        handle.write();
+    }
+    handle.inner.running.fetch_sub(1, Ordering::Relaxed);
+    // Whoever still waits gets what there is, or learns that nothing more comes.
+    handle.change(|_| ());
+}
+
+/// How an executor ended.
+enum Outcome {
+    Returned,
+    Failed(AgentError),
+    Panicked(String),
+    Dropped,
+}
+
+async fn execute(handle: &Handle, request: TurnRequest) -> Outcome {
+    let kill = handle.lock().kill.clone();
+    let context = RequestContext::new(handle.clone(), request);
+    let updates = TaskUpdater::new(handle.clone());
+    let executor = Arc::clone(&handle.inner.executor);
+    // The executor may panic already where it makes its future.
+    let execution = async move { executor.execute(context, updates).await };
+    let mut execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
+    let silence = async {
+        tokio::time::sleep(handle.inner.config.appear_after).await;
+        handle.change(|state| {
+            if !state.is_over() {
+                state.appear();
+            }
+        });
+        handle.write();
+        std::future::pending::<()>().await;
+    };
+    let result = tokio::select! {
+        biased;
+        result = &mut execution => result,
+        () = kill.cancelled() => return Outcome::Dropped,
+        () = silence => return Outcome::Dropped,
+    };
+    match result {
+        Ok(Ok(())) => Outcome::Returned,
+        Ok(Err(error)) => Outcome::Failed(error),
+        Err(panic) => Outcome::Panicked(
+            panic
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a panic without a text".to_owned()),
+        ),
+    }
+}
+
+/// Settles what an executor left behind, and returns the next message, if one waits.
+fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRequest> {
+    state.asking = false;
+    state.handed = None;
+    if state.reply.is_none() && !state.broken {
+        let failure = match outcome {
+            Outcome::Returned | Outcome::Dropped => None,
+            Outcome::Failed(error) if !state.head.is_terminal() => Some(failure_text(&error)),
+            Outcome::Panicked(panic) => Some(panic_text(&panic)),
+            Outcome::Failed(_) => None,
+        };
+        if !state.head.is_terminal() {
+            state.appear();
+            if state.canceling {
+                let text = Message::agent("canceled at the client's request");
+                let canceled = status(handle, TaskState::Canceled, text);
+                state.push(canceled);
+            } else if let Some(text) = failure {
+                let failed = status(handle, TaskState::Failed, Message::agent(text));
+                state.push(failed);
+            }
+        }
+    }
+    let next = if state.is_over() { None } else { state.queue.pop_front() };
+    match next {
+        Some(queued) => {
+            state.kill = CancellationToken::new();
+            handle.begin_turn(state, queued.ticket, &queued.turn.message);
+            Some(queued.turn)
+        }
+        None => {
+            state.running = false;
+            state.queue.clear();
+            None
+        }
+    }
+}
+
+fn status(
+    handle: &Handle,
+    state: TaskState,
+    message: Message,
+) -> a2a_core::v1::stream_response::Payload {
+    handle.status_event(state, Some(message))
+}
+
+/// The public text of a failure; the cause goes to the log, under an id that the text names.
+fn failure_text(error: &AgentError) -> String {
+    match (error.message(), error.source()) {
+        (Some(text), None) => {
+            tracing::warn!(error = text, "the executor failed");
+            text.to_owned()
+        }
+        (text, source) => {
+            let id = fresh_id();
+            tracing::error!(error.id = %id, error = ?source, "the executor failed");
+            match text {
+                Some(text) => format!("{text} (error {id})"),
+                None => format!("the agent failed (error {id})"),
+            }
+        }
+    }
+}
+
+fn panic_text(panic: &str) -> String {
+    let id = fresh_id();
+    tracing::error!(error.id = %id, panic, "the executor panicked");
+    format!("the agent failed (error {id})")
+}
+
+impl Handle {
+    /// Cancels the task: signals the executor, gives it its grace, then drops it. Goes on when
+    /// the caller goes.
+    pub(super) fn spawn_cancel(&self, context: CancelContext) {
+        let handle = self.clone();
+        let span = tracing::info_span!("cancel", task.id = %self.task_id);
+        self.inner.tasks.spawn(
+            async move {
+                handle.lock().cancel.clone().cancel();
+                // An `ask` that waits learns of it too.
+                handle.change(|_| ());
+                let executor = Arc::clone(&handle.inner.executor);
+                let told = async move {
+                    let told = AssertUnwindSafe(async { executor.cancel(context).await });
+                    if told.catch_unwind().await.is_err() {
+                        tracing::error!("the executor panicked while it was told of a cancel");
+                    }
+                    std::future::pending::<()>().await;
+                };
+                let stopped = handle.wait(|state| (!state.running).then_some(()));
+                let grace = handle.inner.config.cancel_grace;
+                let stopped = tokio::time::timeout(grace, stopped);
+                let in_time = tokio::select! {
+                    stopped = stopped => stopped.is_ok(),
+                    () = told => false,
+                };
+                if !in_time {
+                    tracing::warn!("the executor ignored a cancel and is dropped");
+                    handle.force_canceled();
+                }
+            }
+            .instrument(span),
+        );
+    }
+
+    /// Sets CANCELED, whatever the executor does.
+    pub(super) fn force_canceled(&self) {
+        self.change(|state| {
+            state.kill.cancel();
+            if !state.is_over() {
+                state.appear();
+                let text = Message::agent("canceled at the client's request");
+                let canceled = status(self, TaskState::Canceled, text);
+                state.push(canceled);
+            }
+        });
+        self.write();
+    }
+}

@@ -1,0 +1,222 @@
+//! What executors do to their tasks, under the entry's lock.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use a2a_core::{
+    Error, Result,
+    v1::{
+        Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+        stream_response::Payload,
+    },
+    well_known::Timestamp,
+};
+
+use super::entry::{Handle, State};
+use crate::{Event, UpdateError, store::TaskQuery};
+
+/// Changes that may wait for the store before an executor has to wait for it too.
+const MAX_PENDING: usize = 256;
+
+impl Handle {
+    pub(crate) fn task_id(&self) -> &str {
+        &self.task_id
+    }
+
+    pub(crate) fn context_id(&self) -> &str {
+        &self.context_id
+    }
+
+    pub(crate) fn task(&self) -> Arc<Task> {
+        Arc::clone(&self.lock().task)
+    }
+
+    pub(crate) fn is_first_turn(&self) -> bool {
+        self.lock().turn == 1
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.lock().cancel.is_cancelled()
+    }
+
+    pub(crate) async fn cancelled(&self) {
+        let cancel = self.lock().cancel.clone();
+        cancel.cancelled().await;
+    }
+
+    /// Reads tasks of the same scope.
+    pub(crate) async fn tasks(&self, ids: &[String]) -> Result<Vec<Arc<Task>>> {
+        let mut tasks = Vec::new();
+        for id in ids {
+            let stored = self.inner.store.get(&self.scope, id).await.map_err(Error::internal)?;
+            tasks.extend(stored.map(|stored| stored.task));
+        }
+        Ok(tasks)
+    }
+
+    pub(crate) async fn tasks_in_context(&self) -> Result<Vec<Arc<Task>>> {
+        let query = TaskQuery {
+            context_id: Some((*self.context_id).to_owned()),
+            limit: 101,
+            ..TaskQuery::default()
+        };
+        let page = self.inner.store.list(&self.scope, &query).await.map_err(Error::internal)?;
+        let others = page.tasks.into_iter().filter(|task| *task.id != *self.task_id);
+        Ok(others.take(100).collect())
+    }
+
+    pub(crate) async fn set_status(
+        &self,
+        state: TaskState,
+        message: Option<Message>,
+    ) -> Result<(), UpdateError> {
+        let event = self.status_event(state, message);
+        let position = self.accept(event)?;
+        self.stored(position).await.map_err(|_failed| UpdateError::Store)
+    }
+
+    pub(crate) async fn push_status(
+        &self,
+        mut update: TaskStatusUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        let status = update.status.get_or_insert_default();
+        if status.state() == TaskState::Unspecified {
+            status.state = TaskState::Working.into();
+        }
+        status.timestamp.get_or_insert_with(Timestamp::now);
+        self.own_status(&mut update);
+        let position = self.accept(Payload::StatusUpdate(update))?;
+        self.stored(position).await.map_err(|_failed| UpdateError::Store)
+    }
+
+    pub(crate) async fn push_artifact(
+        &self,
+        mut update: TaskArtifactUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        self.own_artifact(&mut update);
+        self.accept(Payload::ArtifactUpdate(update))?;
+        // Chunks are stored in groups; only a store that falls behind holds the executor up.
+        self.wait(|state| {
+            if state.broken {
+                Some(Err(UpdateError::Store))
+            } else {
+                (state.pending.len() < MAX_PENDING).then_some(Ok(()))
+            }
+        })
+        .await
+    }
+
+    fn accept(&self, payload: Payload) -> Result<u64, UpdateError> {
+        let position = self.change(|state| {
+            check(state)?;
+            state.appear();
+            Ok(state.push(payload))
+        })?;
+        self.write();
+        Ok(position)
+    }
+
+    pub(crate) async fn reply(&self, mut message: Message) -> Result<(), UpdateError> {
+        let replied = self.change(|state| {
+            check(state)?;
+            if state.last_assigned > 0 {
+                return Ok(Err(message));
+            }
+            message.role = a2a_core::Role::Agent.into();
+            message.context_id = (*self.context_id).to_owned();
+            if message.message_id.is_empty() {
+                message.message_id = a2a_core::fresh_id();
+            }
+            let payload = Some(Payload::Message(message));
+            state.reply = Some(Event::new(None, StreamResponse { payload }));
+            Ok(Ok(()))
+        })?;
+        match replied {
+            Ok(()) => Ok(()),
+            Err(message) => self.set_status(TaskState::Completed, Some(message)).await,
+        }
+    }
+
+    pub(crate) async fn ask(&self, question: Option<Message>) -> Result<Message, UpdateError> {
+        let question = self.status_event(TaskState::InputRequired, question);
+        let position = self.change(|state| {
+            check(state)?;
+            if state.canceling {
+                return Err(UpdateError::Canceled);
+            }
+            state.appear();
+            let position = state.push(question);
+            match state.queue.pop_front() {
+                Some(queued) => {
+                    self.begin_turn(state, queued.ticket, &queued.turn.message);
+                    state.handed = Some(Message::clone(&queued.turn.message));
+                }
+                None => state.asking = true,
+            }
+            Ok(position)
+        })?;
+        self.write();
+        self.stored(position).await.map_err(|_failed| UpdateError::Store)?;
+
+        let answer = self.wait(|state| {
+            if let Some(message) = state.handed.take() {
+                return Some(Ok(message));
+            }
+            if state.canceling {
+                return Some(Err(UpdateError::Canceled));
+            }
+            check(state).err().map(Err)
+        });
+        // While it waits, an executor holds no place among the running ones.
+        let _parked = Parked::new(self);
+        match tokio::time::timeout(self.inner.config.ask_timeout, answer).await {
+            Ok(answer) => answer,
+            Err(_elapsed) => {
+                self.drop_executor();
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Drops the executor and leaves the task as it is, unless a message came just now.
+    fn drop_executor(&self) {
+        self.change(|state| {
+            if state.asking {
+                state.kill.cancel();
+            }
+        });
+    }
+}
+
+/// Counts an executor as waiting instead of running.
+struct Parked<'a>(&'a Handle);
+
+impl<'a> Parked<'a> {
+    fn new(handle: &'a Handle) -> Self {
+        let inner = &handle.inner;
+        let parked = Self(handle);
+        inner.running.fetch_sub(1, Ordering::Relaxed);
+        if inner.asking.fetch_add(1, Ordering::Relaxed) >= inner.config.max_asking {
+            handle.drop_executor();
+        }
+        parked
+    }
+}
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        // A message that comes from now on queues; one that was handed stays for the next `ask`.
+        self.0.lock().asking = false;
+        self.0.inner.asking.fetch_sub(1, Ordering::Relaxed);
+        self.0.inner.running.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn check(state: &State) -> Result<(), UpdateError> {
+    if state.broken {
+        Err(UpdateError::Store)
+    } else if state.is_over() {
+        Err(UpdateError::Ended)
+    } else {
+        Ok(())
+    }
+}

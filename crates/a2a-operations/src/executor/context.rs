@@ -1,0 +1,136 @@
+//! What an executor knows of the message it handles.
+
+use std::{fmt, sync::Arc};
+
+use a2a_core::{
+    Result,
+    v1::{Message, Task},
+    well_known::Struct,
+};
+
+use crate::{
+    CallContext,
+    engine::{Handle, TurnRequest},
+};
+
+/// A message to handle, and what surrounds it.
+#[derive(Clone)]
+pub struct RequestContext {
+    handle: Handle,
+    request: TurnRequest,
+}
+
+impl RequestContext {
+    pub(crate) fn new(handle: Handle, request: TurnRequest) -> Self {
+        Self { handle, request }
+    }
+
+    /// The message, with the ids of its task and conversation in it.
+    pub fn message(&self) -> &Message {
+        &self.request.message
+    }
+
+    /// All text parts of the message, joined.
+    pub fn text(&self) -> String {
+        self.request.message.text()
+    }
+
+    /// The id of the task. The caller sees it once the task appears.
+    pub fn task_id(&self) -> &str {
+        self.handle.task_id()
+    }
+
+    /// The id of the conversation.
+    pub fn context_id(&self) -> &str {
+        self.handle.context_id()
+    }
+
+    /// The task as it is now, its history up to this message included.
+    pub fn task(&self) -> Arc<Task> {
+        self.handle.task()
+    }
+
+    /// Returns whether this is the first message of the task.
+    pub fn is_new(&self) -> bool {
+        self.handle.is_first_turn()
+    }
+
+    /// What came with the request: version, extensions, parameters, caller.
+    pub fn call(&self) -> &CallContext {
+        &self.request.call
+    }
+
+    /// The media types that the client can take in the answer; empty where it does not say.
+    pub fn accepted_output_modes(&self) -> &[String] {
+        &self.request.accepted_output_modes
+    }
+
+    /// The metadata of the request.
+    pub fn metadata(&self) -> Option<&Struct> {
+        self.request.metadata.as_deref()
+    }
+
+    /// Returns whether the client has canceled the task.
+    pub fn is_cancelled(&self) -> bool {
+        self.handle.is_cancelled()
+    }
+
+    /// Waits until the client cancels the task.
+    pub async fn cancelled(&self) {
+        self.handle.cancelled().await;
+    }
+
+    /// The tasks that the message refers to (`referenceTaskIds`), as far as they are the
+    /// caller's.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    pub async fn referenced_tasks(&self) -> Result<Vec<Arc<Task>>> {
+        self.handle.tasks(&self.request.message.reference_task_ids).await
+    }
+
+    /// The newest 100 tasks of the caller in the same conversation, this one not included,
+    /// newest first.
+    ///
+    /// # Errors
+    ///
+    /// The store does not answer.
+    pub async fn tasks_in_context(&self) -> Result<Vec<Arc<Task>>> {
+        self.handle.tasks_in_context().await
+    }
+}
+
+impl fmt::Debug for RequestContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestContext")
+            .field("task_id", &self.task_id())
+            .field("message", &self.request.message)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A cancel, and what surrounds it.
+#[derive(Clone, Debug)]
+pub struct CancelContext {
+    pub(crate) task: Arc<Task>,
+    pub(crate) call: Arc<CallContext>,
+    pub(crate) metadata: Option<Struct>,
+}
+
+impl CancelContext {
+    /// The task as it was when the client canceled.
+    pub fn task(&self) -> Arc<Task> {
+        Arc::clone(&self.task)
+    }
+
+    /// What came with the request: version, extensions, parameters, caller.
+    pub fn call(&self) -> &CallContext {
+        &self.call
+    }
+
+    /// The metadata of the request.
+    pub fn metadata(&self) -> Option<&Struct> {
+        self.metadata.as_ref()
+    }
+}

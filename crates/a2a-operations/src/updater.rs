@@ -1,0 +1,259 @@
+//! How an executor tells what becomes of its task.
+
+use a2a_core::v1::{
+    Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+};
+
+use crate::engine::Handle;
+
+/// Changes the task that an executor works on.
+///
+/// Each method returns when the change is accepted; a change of the status, when it is stored.
+/// Readers see changes in the order in which they were made. Clones change the same task.
+#[derive(Clone, Debug)]
+pub struct TaskUpdater {
+    handle: Handle,
+}
+
+/// Why a change was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError {
+    /// The task has ended, or a message has answered in its place; nothing can change it.
+    #[error("the task has ended")]
+    Ended,
+    /// The client has canceled, so no further message comes.
+    #[error("the task is being canceled")]
+    Canceled,
+    /// The store does not take the change.
+    #[error("the task could not be stored")]
+    Store,
+}
+
+/// The message of a status: none, a text, parts, or a whole message.
+#[derive(Clone, Debug, Default)]
+pub struct StatusMessage(pub(crate) Option<Message>);
+
+impl From<()> for StatusMessage {
+    fn from((): ()) -> Self {
+        Self(None)
+    }
+}
+
+impl From<&str> for StatusMessage {
+    fn from(text: &str) -> Self {
+        Self(Some(Message::agent(text)))
+    }
+}
+
+impl From<String> for StatusMessage {
+    fn from(text: String) -> Self {
+        Self(Some(Message::agent(text)))
+    }
+}
+
+impl From<Vec<Part>> for StatusMessage {
+    fn from(parts: Vec<Part>) -> Self {
+        Self(Some(Message::new(Role::Agent, parts)))
+    }
+}
+
+impl From<Message> for StatusMessage {
+    fn from(message: Message) -> Self {
+        Self(Some(message))
+    }
+}
+
+impl From<Option<Message>> for StatusMessage {
+    fn from(message: Option<Message>) -> Self {
+        Self(message)
+    }
+}
+
+impl TaskUpdater {
+    pub(crate) fn new(handle: Handle) -> Self {
+        Self { handle }
+    }
+
+    /// The id of the task.
+    pub fn task_id(&self) -> &str {
+        self.handle.task_id()
+    }
+
+    /// The id of the conversation.
+    pub fn context_id(&self) -> &str {
+        self.handle.context_id()
+    }
+
+    /// Says that work has begun: WORKING.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`], as with every method here.
+    pub async fn start(&self) -> Result<(), UpdateError> {
+        self.status(TaskState::Working, ()).await
+    }
+
+    /// Sets a status.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn status(
+        &self,
+        state: TaskState,
+        message: impl Into<StatusMessage>,
+    ) -> Result<(), UpdateError> {
+        self.handle.set_status(state, message.into().0).await
+    }
+
+    /// Ends the task: COMPLETED.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn complete(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Completed, message).await
+    }
+
+    /// Ends the task: FAILED.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn fail(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Failed, message).await
+    }
+
+    /// Declines the task: REJECTED.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn reject(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Rejected, message).await
+    }
+
+    /// Asks the client for more: INPUT_REQUIRED. The next message runs the executor again; to
+    /// go on in place, see [`ask`](Self::ask).
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn require_input(
+        &self,
+        message: impl Into<StatusMessage>,
+    ) -> Result<(), UpdateError> {
+        self.status(TaskState::InputRequired, message).await
+    }
+
+    /// Asks the client for an authorization (spec §7.6): AUTH_REQUIRED. Streams stay open while
+    /// the executor waits for it.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn require_auth(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::AuthRequired, message).await
+    }
+
+    /// Gives a whole artifact. One with the same id is replaced.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn artifact(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, false, true).await
+    }
+
+    /// Gives the first chunk of an artifact.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn begin(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, false, false).await
+    }
+
+    /// Gives a further chunk of the artifact with the same id.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn append(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, true, false).await
+    }
+
+    /// Gives the last chunk of the artifact with the same id.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn append_last(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, true, true).await
+    }
+
+    async fn chunk(
+        &self,
+        artifact: Artifact,
+        append: bool,
+        last_chunk: bool,
+    ) -> Result<(), UpdateError> {
+        let update = TaskArtifactUpdateEvent {
+            artifact: Some(artifact),
+            append,
+            last_chunk,
+            ..TaskArtifactUpdateEvent::default()
+        };
+        self.artifact_update(update).await
+    }
+
+    /// Passes on an artifact update, for example another agent's. The engine sets the ids of the
+    /// task.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn artifact_update(
+        &self,
+        update: TaskArtifactUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        self.handle.push_artifact(update).await
+    }
+
+    /// Passes on a status update, for example another agent's. The engine sets the ids of the
+    /// task, and the time where it has none.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn status_update(&self, update: TaskStatusUpdateEvent) -> Result<(), UpdateError> {
+        self.handle.push_status(update).await
+    }
+
+    /// Answers with a message in place of a task. Where the task has appeared already, it is
+    /// completed with that message.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn reply(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        let message = message.into().0.unwrap_or_else(|| Message::new(Role::Agent, Vec::new()));
+        self.handle.reply(message).await
+    }
+
+    /// Asks the client for more, INPUT_REQUIRED, and returns its next message: a conversation as
+    /// straight-line code.
+    ///
+    /// The wait is in memory only. After [`ask_timeout`](crate::EngineConfig::ask_timeout), or a
+    /// restart, the executor is dropped here; the task stays INPUT_REQUIRED, and the next message
+    /// runs it from the start, with the conversation so far in
+    /// [`RequestContext::task`](crate::RequestContext::task).
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn ask(&self, question: impl Into<StatusMessage>) -> Result<Message, UpdateError> {
+        self.handle.ask(question.into().0).await
+    }
+}
