@@ -30,9 +30,8 @@ enum Language {
 
 /// Reads every test source below `root`.
 pub(super) fn find(root: &Path) -> Result<Found> {
-    let mut found = Found::default();
+    let mut sources = Vec::new();
     for folder in FOLDERS {
-        let mut sources = Vec::new();
         for path in workspace::files(&root.join(folder))? {
             let language = match path.extension().and_then(|extension| extension.to_str()) {
                 Some("rs") => Language::Rust,
@@ -41,12 +40,14 @@ pub(super) fn find(root: &Path) -> Result<Found> {
             };
             sources.push((workspace::relative(&path), language, workspace::read(&path)?));
         }
-        // A test that runs at several seats has no attribute: a macro is given its name.
-        let all: String = sources.iter().map(|(_, _, text)| text.as_str()).collect();
-        let is_named_elsewhere = |name: &str| folder == "tests" && mentions(&all, name) > 1;
-        for (path, language, text) in &sources {
-            found.scan(path, *language, text, &is_named_elsewhere);
-        }
+    }
+    let all: String = sources.iter().map(|(_, _, text)| text.as_str()).collect();
+    let mut found = Found::default();
+    for (path, language, text) in &sources {
+        // A test of a suite has no attribute: a macro is given its name.
+        let is_in_suite = path.starts_with("tests/") || path.contains("/testing/");
+        let is_named_elsewhere = |name: &str| is_in_suite && mentions(&all, name) > 1;
+        found.scan(path, *language, text, &is_named_elsewhere);
     }
     Ok(found)
 }
