@@ -15,7 +15,7 @@ use std::{error::Error, process::ExitCode};
 use clap::{Parser, Subcommand};
 
 /// What a task gives, or why it did not work.
-type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
 /// The project's own tasks.
 #[derive(Debug, Parser)]
