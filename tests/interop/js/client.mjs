@@ -1,0 +1,476 @@
+// Every operation, by the client of the official JavaScript SDK, against one agent.
+//
+//     client.mjs --card URL --binding JSONRPC|HTTP+JSON|GRPC [--only OPERATION]
+//
+// Prints one line of JSON per check: {"operation": …, "ok": true|false, "detail": …}.
+// The agent has to know the words of ../python/server.py.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+import {
+  A2A_VERSION_HEADER,
+  GetTaskRequest,
+  ListTasksRequest,
+  Message,
+  Role,
+  SendMessageRequest,
+  StreamResponse,
+  TaskPushNotificationConfig,
+  TaskState,
+} from '@a2a-js/sdk';
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client';
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc';
+
+const EXTENSION = 'https://example.com/extensions/interop/v1';
+const SECONDS = 30;
+
+const { values: options } = parseArgs({
+  options: { card: { type: 'string' }, binding: { type: 'string' }, only: { type: 'string', multiple: true } },
+});
+
+const transports = {
+  JSONRPC: () => new JsonRpcTransportFactory(),
+  'HTTP+JSON': () => new RestTransportFactory(),
+  GRPC: () => new GrpcTransportFactory(),
+};
+
+const card = await new DefaultAgentCardResolver().resolve(options.card);
+const connect = () =>
+  new ClientFactory({ transports: [transports[options.binding]()] }).createFromAgentCard(card);
+const client = await connect();
+
+// -- what the checks are made of ----------------------------------------------------------
+
+const stateIs = (status, name) => assert.equal(TaskState[status?.state], `TASK_STATE_${name}`);
+const textOf = (parts) =>
+  parts.map((part) => (part.content?.$case === 'text' ? part.content.value : '')).join('');
+
+const request = ({ text, parts, messageId = randomUUID(), taskId, contextId, configuration }) =>
+  SendMessageRequest.fromJSON({
+    message: { messageId, role: 'ROLE_USER', parts: parts ?? [{ text }], taskId, contextId },
+    configuration,
+  });
+
+const send = (message, call) => client.sendMessage(request(message), call);
+
+async function task(message, call) {
+  const answer = await send(message, call);
+  assert.ok('status' in answer, `the answer is a task: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+const started = (text) => task({ text, configuration: { returnImmediately: true } });
+const get = (id, historyLength) => client.getTask(GetTaskRequest.fromJSON({ id, historyLength }));
+const listed = (fields) => client.listTasks(ListTasksRequest.fromJSON(fields));
+
+async function all(events) {
+  const seen = [];
+  for await (const event of events) {
+    seen.push(event.payload);
+  }
+  return seen;
+}
+
+const stream = (message) => all(client.sendMessageStream(request(message)));
+const subscribe = (id) => all(client.resubscribeTask({ tenant: '', id }));
+
+async function until(id, name) {
+  for (;;) {
+    const found = await get(id);
+    if (found.status.state === TaskState[`TASK_STATE_${name}`]) return found;
+    await sleep(50);
+  }
+}
+
+/** Awaits `call`, which has to fail with an error of the SDK that has this `reason`. */
+async function failsWith(reason, call) {
+  let answer;
+  try {
+    answer = await call;
+  } catch (error) {
+    assert.equal(error.reason, reason, `expected ${reason}, got ${error.stack}`);
+    return;
+  }
+  assert.fail(`expected ${reason}, got an answer: ${JSON.stringify(answer)}`);
+}
+
+/** A webhook receiver; `until` awaits the first delivery that is `wanted`. */
+async function withWebhook(use) {
+  const arrived = [];
+  let wake = () => {};
+  const server = createServer(async (incoming, response) => {
+    const chunks = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    response.end();
+    arrived.push([incoming.headers, JSON.parse(Buffer.concat(chunks).toString())]);
+    wake();
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const until = async (wanted) => {
+    for (;;) {
+      const found = arrived.find(([headers, body]) => wanted(headers, body));
+      if (found) return found;
+      await new Promise((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  try {
+    return await use({ url: `http://127.0.0.1:${server.address().port}/hook`, until });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+async function delivered(webhook, taskId, header, value) {
+  const [headers, body] = await webhook.until(
+    (_, delivery) => (delivery.statusUpdate ?? delivery.task)?.status?.state === 'TASK_STATE_COMPLETED',
+  );
+  const { value: event } = StreamResponse.fromJSON(body).payload;
+  assert.equal(event.taskId ?? event.id, taskId, 'task id of the delivery');
+  assert.equal(headers[header], value, header);
+}
+
+const pushConfig = (fields) => TaskPushNotificationConfig.fromJSON(fields);
+
+async function several(count) {
+  const contextId = randomUUID();
+  const ids = [];
+  for (let index = 0; index < count; index += 1) {
+    ids.push((await task({ text: `echo ${index}`, contextId })).id);
+  }
+  return [contextId, ids];
+}
+
+// -- the checks, by operation -------------------------------------------------------------
+
+const checks = {
+  async card() {
+    const bindings = card.supportedInterfaces
+      .filter((one) => one.protocolVersion === '1.0')
+      .map((one) => one.protocolBinding);
+    assert.deepEqual(new Set(bindings), new Set(['JSONRPC', 'HTTP+JSON', 'GRPC']));
+    assert.ok(card.name && card.version, 'the card has a name and a version');
+    assert.equal(card.capabilities.streaming, true);
+    assert.equal(card.capabilities.pushNotifications, true);
+    assert.ok(card.skills.length >= 1, 'the card has a skill');
+  },
+
+  async 'extended-card'() {
+    const extended = await (await connect()).getAgentCard();
+    assert.equal(extended.name, card.name);
+    assert.ok(extended.skills.length > card.skills.length, 'the extended card has more skills');
+  },
+
+  async send() {
+    const contextId = randomUUID();
+    const done = await task({ text: 'echo hello', contextId });
+    stateIs(done.status, 'COMPLETED');
+    assert.equal(done.contextId, contextId);
+    assert.equal(done.artifacts.length, 1);
+    assert.match(textOf(done.artifacts[0].parts), /hello/);
+    assert.ok(done.status.timestamp, 'the status has a timestamp');
+    assert.equal(done.history[0].role, Role.ROLE_USER);
+    assert.equal(textOf(done.history[0].parts), 'echo hello');
+  },
+
+  async 'send-message'() {
+    const answer = await send({ text: 'message hi' });
+    assert.ok('messageId' in answer && answer.messageId, 'the answer is a message');
+    assert.equal(answer.role, Role.ROLE_AGENT);
+    assert.ok(textOf(answer.parts), 'the message has text');
+  },
+
+  async 'send-parts'() {
+    const data = {
+      whole: 7,
+      big: 9007199254740991,
+      fraction: 0.25,
+      text: 'Grüße, 世界 🌍',
+      null: null,
+      list: [true, { deep: [1, 2] }],
+    };
+    const parts = [
+      { text: 'Grüße, 世界 🌍\n"quoted"', mediaType: 'text/plain' },
+      { data, metadata: { note: 'a' } },
+      {
+        raw: Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('base64'),
+        filename: 'bytes.bin',
+        mediaType: 'application/octet-stream',
+      },
+      { url: 'https://example.com/a%20b?c=d', filename: 'b', mediaType: 'text/html' },
+    ];
+    const done = await task({ parts, messageId: `acc-echo-${randomUUID()}` });
+    stateIs(done.status, 'COMPLETED');
+    // In JSON, where a buffer of one transport and that of another look the same.
+    const echoed = Message.toJSON(Message.fromJSON({ parts: [] }));
+    const json = (list) => Message.toJSON({ ...Message.fromJSON(echoed), parts: list }).parts;
+    assert.deepEqual(json(done.artifacts[0].parts), parts);
+    assert.deepEqual(json(done.history[0].parts), parts);
+  },
+
+  async 'send-immediately'() {
+    const working = await started('slow 1');
+    const states = [TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING];
+    assert.ok(states.includes(working.status.state), `answered at ${TaskState[working.status.state]}`);
+    await until(working.id, 'COMPLETED');
+  },
+
+  async 'send-history-length'() {
+    const done = await task({ text: 'echo hello', configuration: { historyLength: 0 } });
+    stateIs(done.status, 'COMPLETED');
+    assert.equal(done.history.length, 0);
+  },
+
+  async 'multi-turn'() {
+    const first = await task({ text: 'ask' });
+    stateIs(first.status, 'INPUT_REQUIRED');
+    assert.ok(textOf(first.status.message.parts), 'the question has text');
+    const second = await task({ text: 'Ada', taskId: first.id, contextId: first.contextId });
+    assert.equal(second.id, first.id);
+    assert.equal(second.contextId, first.contextId);
+    stateIs(second.status, 'COMPLETED');
+    const said = second.history.filter((one) => one.role === Role.ROLE_USER).map((one) => textOf(one.parts));
+    assert.deepEqual(said, ['ask', 'Ada']);
+  },
+
+  async 'failed-task'() {
+    const failed = await task({ text: 'fail' });
+    stateIs(failed.status, 'FAILED');
+    assert.ok(textOf(failed.status.message.parts), 'the failure has a message');
+  },
+
+  async extensions() {
+    const serviceParameters = { 'A2A-Extensions': EXTENSION };
+    const done = await task(
+      { text: 'extensions', messageId: `acc-ext-${randomUUID()}` },
+      { serviceParameters },
+    );
+    stateIs(done.status, 'COMPLETED');
+    assert.equal(textOf(done.status.message.parts), `extensions: ${EXTENSION}`);
+  },
+
+  async stream() {
+    const events = await stream({ text: 'stream 5' });
+    assert.equal(events[0].$case, 'task');
+    assert.equal(events.filter((one) => one.$case === 'task').length, 1, 'tasks in the stream');
+    const last = events.at(-1);
+    assert.equal(last.$case, 'statusUpdate');
+    stateIs(last.value.status, 'COMPLETED');
+    const updates = events.filter((one) => one.$case === 'artifactUpdate').map((one) => one.value);
+    assert.deepEqual(updates.map((one) => one.append), [false, true, true, true, true]);
+    assert.equal(new Set(updates.map((one) => one.artifact.artifactId)).size, 1, 'artifacts');
+    assert.equal(updates.at(-1).lastChunk, true);
+    const taskId = events[0].value.id;
+    assert.ok(updates.every((one) => one.taskId === taskId), 'task id of the chunks');
+    const stored = await get(taskId);
+    assert.equal(stored.artifacts.length, 1, 'stored artifacts');
+    const chunks = updates.map((one) => textOf(one.artifact.parts)).join('');
+    assert.equal(textOf(stored.artifacts[0].parts), chunks, 'stored text');
+  },
+
+  async 'stream-message'() {
+    const events = await stream({ text: 'message hi' });
+    assert.deepEqual(events.map((one) => one.$case), ['message']);
+    assert.ok(textOf(events[0].value.parts), 'the message has text');
+  },
+
+  async 'stream-input'() {
+    const asking = await stream({ text: 'ask' });
+    stateIs(asking.at(-1).value.status, 'INPUT_REQUIRED');
+    const { id: taskId, contextId } = asking[0].value;
+    const answered = await stream({ text: 'Ada', taskId, contextId });
+    stateIs(answered.at(-1).value.status, 'COMPLETED');
+  },
+
+  async subscribe() {
+    const working = await started('slow 2');
+    const events = await subscribe(working.id);
+    assert.equal(events[0].$case, 'task');
+    assert.equal(events[0].value.id, working.id);
+    stateIs(events.at(-1).value.status, 'COMPLETED');
+  },
+
+  async get() {
+    const sent = await task({ text: 'echo stored' });
+    assert.deepEqual(await get(sent.id), sent);
+    assert.equal((await get(sent.id, 0)).history.length, 0);
+    assert.equal((await get(sent.id, 1)).history.length, 1);
+  },
+
+  async 'list-pages'() {
+    const [contextId, ids] = await several(5);
+    const seen = [];
+    const sizes = [];
+    let pageToken = '';
+    for (let page = 0; page < 3; page += 1) {
+      const answer = await listed({ contextId, pageSize: 2, pageToken });
+      assert.equal(answer.totalSize, 5);
+      assert.equal(answer.pageSize, 2);
+      seen.push(...answer.tasks.map((one) => one.id));
+      sizes.push(answer.tasks.length);
+      pageToken = answer.nextPageToken;
+    }
+    assert.deepEqual(sizes, [2, 2, 1]);
+    assert.equal(pageToken, '');
+    assert.deepEqual(seen, ids.reverse(), 'tasks, newest first');
+  },
+
+  async 'list-filters'() {
+    const [contextId, ids] = await several(2);
+    const asking = await task({ text: 'ask', contextId });
+    const tasks = async (fields) => (await listed({ contextId, ...fields })).tasks;
+    const done = await tasks({ status: 'TASK_STATE_COMPLETED' });
+    assert.deepEqual(new Set(done.map((one) => one.id)), new Set(ids));
+    assert.ok(done.every((one) => one.artifacts.length === 0), 'artifacts are left out unless asked for');
+    const full = await tasks({ status: 'TASK_STATE_COMPLETED', includeArtifacts: true });
+    assert.ok(full.every((one) => one.artifacts.length > 0), 'artifacts are there when asked for');
+    const waiting = await tasks({ status: 'TASK_STATE_INPUT_REQUIRED' });
+    assert.deepEqual(waiting.map((one) => one.id), [asking.id]);
+    const bare = await tasks({ historyLength: 0 });
+    assert.ok(bare.every((one) => one.history.length === 0), 'no history was asked for');
+  },
+
+  async 'list-since'() {
+    const [contextId] = await several(2);
+    const asking = await task({ text: 'ask', contextId });
+    const after = await listed({ contextId, statusTimestampAfter: asking.status.timestamp });
+    assert.deepEqual(after.tasks.map((one) => one.id), [asking.id]);
+  },
+
+  async cancel() {
+    const working = await started('slow 30');
+    const canceled = await client.cancelTask({ tenant: '', id: working.id, metadata: undefined });
+    assert.equal(canceled.id, working.id);
+    stateIs(canceled.status, 'CANCELED');
+    stateIs((await get(working.id)).status, 'CANCELED');
+  },
+
+  async 'push-configs'() {
+    const { id: taskId } = await task({ text: 'ask' });
+    const first = pushConfig({
+      taskId,
+      id: 'first',
+      url: 'http://127.0.0.1:9/first',
+      token: 'secret',
+      authentication: { scheme: 'Bearer', credentials: 'credential' },
+    });
+    assert.deepEqual(await client.createTaskPushNotificationConfig(first), first);
+    await client.createTaskPushNotificationConfig(
+      pushConfig({ taskId, id: 'second', url: 'http://127.0.0.1:9/second' }),
+    );
+    const got = await client.getTaskPushNotificationConfig({ tenant: '', taskId, id: 'first' });
+    assert.deepEqual(got, first);
+    const urls = async () => {
+      const fields = { tenant: '', taskId, pageSize: 0, pageToken: '' };
+      const { configs } = await client.listTaskPushNotificationConfig(fields);
+      return configs.map((one) => one.url).sort();
+    };
+    assert.deepEqual(await urls(), ['http://127.0.0.1:9/first', 'http://127.0.0.1:9/second']);
+    await client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id: 'first' });
+    assert.deepEqual(await urls(), ['http://127.0.0.1:9/second']);
+  },
+
+  async 'push-delivery'() {
+    await withWebhook(async (webhook) => {
+      const { id: taskId } = await started('slow 1');
+      const config = pushConfig({ taskId, id: 'first', url: webhook.url, token: 'secret' });
+      await client.createTaskPushNotificationConfig(config);
+      await delivered(webhook, taskId, 'x-a2a-notification-token', 'secret');
+    });
+  },
+
+  async 'push-with-message'() {
+    await withWebhook(async (webhook) => {
+      const authentication = { scheme: 'Bearer', credentials: 'credential' };
+      const taskPushNotificationConfig = { url: webhook.url, authentication };
+      const done = await task({ text: 'echo hello', configuration: { taskPushNotificationConfig } });
+      await delivered(webhook, done.id, 'authorization', 'Bearer credential');
+    });
+  },
+
+  async 'error-unknown-task'() {
+    const taskId = randomUUID();
+    const missing = 'TASK_NOT_FOUND';
+    await failsWith(missing, get(taskId));
+    await failsWith(missing, client.cancelTask({ tenant: '', id: taskId, metadata: undefined }));
+    await failsWith(missing, send({ text: 'hi', taskId }));
+    await failsWith(missing, subscribe(taskId));
+    await failsWith(missing, stream({ text: 'hi', taskId }));
+  },
+
+  async 'error-cancel-terminal'() {
+    const { id } = await task({ text: 'echo hello' });
+    await failsWith('TASK_NOT_CANCELABLE', client.cancelTask({ tenant: '', id, metadata: undefined }));
+  },
+
+  async 'error-subscribe-terminal'() {
+    const { id } = await task({ text: 'echo hello' });
+    await failsWith('UNSUPPORTED_OPERATION', subscribe(id));
+  },
+
+  async 'error-send-terminal'() {
+    const { id: taskId, contextId } = await task({ text: 'echo hello' });
+    await failsWith('UNSUPPORTED_OPERATION', send({ text: 'again', taskId, contextId }));
+    await failsWith('UNSUPPORTED_OPERATION', stream({ text: 'again', taskId, contextId }));
+  },
+
+  async 'error-context'() {
+    const { id: taskId } = await task({ text: 'ask' });
+    await failsWith(INVALID_PARAMS, send({ text: 'Ada', taskId, contextId: randomUUID() }));
+  },
+
+  async 'error-page-size'() {
+    await failsWith(INVALID_PARAMS, listed({ pageSize: 0 }));
+    await failsWith(INVALID_PARAMS, listed({ pageSize: 101 }));
+  },
+
+  async 'error-empty-message'() {
+    await failsWith(INVALID_PARAMS, send({ parts: [] }));
+  },
+
+  async 'error-push-config'() {
+    const { id: taskId } = await task({ text: 'ask' });
+    const unknown = { tenant: '', taskId, id: 'unknown' };
+    await failsWith('TASK_NOT_FOUND', client.getTaskPushNotificationConfig(unknown));
+  },
+
+  async 'error-version'() {
+    // The transport below the client: the client itself puts its own version in.
+    const serviceParameters = { [A2A_VERSION_HEADER]: '9.9' };
+    const call = client.transport.listTasks(ListTasksRequest.fromJSON({}), { serviceParameters });
+    await failsWith('VERSION_NOT_SUPPORTED', call);
+  },
+};
+
+const INVALID_PARAMS = 'INVALID_PARAMS';
+
+// -- driver -------------------------------------------------------------------------------
+
+let late;
+for (const [operation, check] of Object.entries(checks)) {
+  if (options.only && !options.only.includes(operation)) continue;
+  let detail = '';
+  const timeout = new Promise((_, reject) => {
+    late = setTimeout(() => reject(new Error(`no end after ${SECONDS} s`)), SECONDS * 1000);
+  });
+  try {
+    await Promise.race([check(), timeout]);
+  } catch (error) {
+    console.error(operation, error);
+    detail = String(error.message ?? error) || 'failed without a message';
+  }
+  clearTimeout(late);
+  console.log(JSON.stringify({ operation, ok: detail === '', detail }));
+}
+process.exit(0);

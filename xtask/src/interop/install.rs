@@ -1,0 +1,77 @@
+//! Installs the official SDKs, at the versions that `tests/interop` pins, below `target`.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::Result;
+
+use super::{Programs, Sdk, process};
+
+/// What came of an installation.
+pub(super) enum Installed {
+    /// The SDK can be used.
+    Ready(Programs),
+    /// This machine has no interpreter for it.
+    Absent(String),
+}
+
+pub(super) fn install(sdk: Sdk, sources: &Path, target: &Path) -> Result<Installed> {
+    let (program, arguments) = match sdk {
+        Sdk::Python => {
+            ("python3", ["-c", "import sys, venv; sys.exit(sys.version_info < (3, 10))"])
+        }
+        Sdk::Js => ("node", ["-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"]),
+    };
+    if !process::succeeds(Command::new(program).args(arguments)) {
+        let oldest = match sdk {
+            Sdk::Python => "python3 3.10 or newer with venv",
+            Sdk::Js => "node 20 or newer",
+        };
+        return Ok(Installed::Absent(format!("this machine has no {oldest}")));
+    }
+    let sources = sources.join(sdk.name());
+    let target = target.join(sdk.name());
+    fs::create_dir_all(&target)?;
+    match sdk {
+        Sdk::Python => python(&sources, &target),
+        Sdk::Js => js(&sources, &target),
+    }
+    .map(Installed::Ready)
+}
+
+/// A virtual environment; the drivers run where they are.
+fn python(sources: &Path, target: &Path) -> Result<Programs> {
+    let requirements = sources.join("requirements.txt");
+    let interpreter = target.join("bin/python");
+    once(&requirements, &target.join("installed"), || {
+        process::succeed(Command::new("python3").args(["-m", "venv", "--clear"]).arg(target))?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
+        process::succeed(Command::new(&interpreter).args(pip).arg(&requirements))
+    })?;
+    Ok(Programs { sdk: Sdk::Python, interpreter, folder: sources.to_owned(), extension: "py" })
+}
+
+/// A copy of the drivers: modules are looked for from where a file lies.
+fn js(sources: &Path, target: &Path) -> Result<Programs> {
+    for entry in fs::read_dir(sources)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), target.join(entry.file_name()))?;
+        }
+    }
+    once(&sources.join("package-lock.json"), &target.join("installed"), || {
+        let ci = ["ci", "--no-audit", "--no-fund", "--loglevel", "error"];
+        process::succeed(Command::new("npm").args(ci).current_dir(target))
+    })?;
+    let interpreter = "node".into();
+    Ok(Programs { sdk: Sdk::Js, interpreter, folder: target.to_owned(), extension: "mjs" })
+}
+
+/// Does `work` unless it was done for what is in `wanted`, which `done` remembers.
+fn once(wanted: &Path, done: &Path, work: impl FnOnce() -> Result) -> Result {
+    let wanted = fs::read(wanted)?;
+    if fs::read(done).is_ok_and(|done| done == wanted) {
+        return Ok(());
+    }
+    work()?;
+    Ok(fs::write(done, wanted)?)
+}

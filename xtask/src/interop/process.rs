@@ -1,0 +1,137 @@
+//! Programs that are started, read line by line, and ended.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{Result, workspace};
+
+/// Runs a command to its end and fails unless it succeeds.
+pub(super) fn succeed(command: &mut Command) -> Result {
+    let name = format!("{command:?}");
+    let status = command.status().map_err(|error| format!("{name}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{name}: {status}").into()) }
+}
+
+/// Returns whether a command can be run and succeeds; it can print nothing.
+pub(super) fn succeeds(command: &mut Command) -> bool {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// A program of ours, ended when this is dropped.
+struct Running(Child);
+
+impl Running {
+    /// Starts a program and a thread that passes its lines on; what it logs goes to `log`.
+    fn start(mut command: Command, log: &Path) -> Result<(Self, Receiver<String>)> {
+        let name = format!("{command:?}");
+        let log = File::create(log)?;
+        // The standard input stays open: the servers take its end for a wish to leave.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
+        let output = child.stdout.take().ok_or_else(|| format!("{name}: no output"))?;
+        Ok((Self(child), read(output)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// The lines of an output. Few and short, so the channel has no bound; it ends with the output.
+fn read(output: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(|line| line.ok()) {
+            // A reader that has gone wants no more, but the program must not block on it.
+            drop(sender.send(line));
+        }
+    });
+    receiver
+}
+
+/// A server that has said where it listens.
+pub(super) struct Server {
+    /// Where its card is.
+    pub(super) address: String,
+    _running: Running,
+}
+
+impl Server {
+    /// Starts a server and waits until `find` finds an address in a line.
+    pub(super) fn start(
+        command: Command,
+        log: &Path,
+        within: Duration,
+        find: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
+        let name = format!("{command:?}");
+        let (running, lines) = Running::start(command, log)?;
+        let end = Instant::now() + within;
+        loop {
+            match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    if let Some(address) = find(&line) {
+                        return Ok(Self { address, _running: running });
+                    }
+                }
+                Err(reason) => {
+                    let log = workspace::relative(log);
+                    return Err(format!("{name} never listened ({reason}), see {log}").into());
+                }
+            }
+        }
+    }
+}
+
+/// What a driver says of one operation.
+pub(super) struct Line {
+    pub(super) operation: String,
+    pub(super) ok: bool,
+    pub(super) detail: String,
+}
+
+/// The lines of a driver, or why there may be too few.
+pub(super) type Lines = std::result::Result<Vec<Line>, String>;
+
+/// Runs a driver and returns its lines.
+pub(super) fn lines(command: Command, log: &Path, within: Duration) -> Lines {
+    let started = Running::start(command, log);
+    let (mut running, output) = started.map_err(|error| error.to_string())?;
+    let end = Instant::now() + within;
+    let mut lines = Vec::new();
+    loop {
+        match output.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) => lines.extend(parse(&line)),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("the driver took longer than {} s", within.as_secs()));
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let status = running.0.wait().map_err(|error| error.to_string())?;
+    if status.success() {
+        Ok(lines)
+    } else {
+        Err(format!("the driver ended with {status}, see {}", workspace::relative(log)))
+    }
+}
+
+fn parse(line: &str) -> Option<Line> {
+    let line: serde_json::Value = serde_json::from_str(line).ok()?;
+    Some(Line {
+        operation: line["operation"].as_str()?.to_owned(),
+        ok: line["ok"].as_bool()?,
+        detail: line["detail"].as_str().unwrap_or_default().to_owned(),
+    })
+}
