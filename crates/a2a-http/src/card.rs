@@ -146,3 +146,94 @@ fn etag(json: &[u8]) -> HeaderValue {
     tag.push('"');
     HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("\"card\""))
 }
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, Request, header};
+    use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn ask(method: Method, lines: &[(&'static str, &str)]) -> (StatusCode, HeaderMap, Bytes) {
+        let changed = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let document = CardDocument::new(&AgentCard::new("Echo", "Says what it hears")).unwrap();
+        // Half a second that the wire does not show.
+        let document = document.with_last_modified(changed + Duration::from_millis(500));
+        let mut request = Request::builder().method(method).uri(WELL_KNOWN_PATH);
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::empty()).unwrap();
+        let response = document.into_router().oneshot(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        (head.status, head.headers, body.collect().await.unwrap().to_bytes())
+    }
+
+    #[tokio::test]
+    async fn the_card_is_shown_to_every_origin() {
+        let (status, headers, body) = ask(Method::GET, &[("origin", "https://a.example")]).await;
+        assert_eq!(status, 200);
+        assert_eq!(headers[CONTENT_TYPE], "application/json");
+        assert_eq!(headers[CACHE_CONTROL], "public, max-age=300");
+        assert_eq!(headers[LAST_MODIFIED], "Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+        let card: AgentCard = a2a_core::json::from_slice(&body).unwrap();
+        assert_eq!(card.name, "Echo");
+        let etag = headers[ETAG].to_str().unwrap();
+        assert!(etag.len() == 34 && etag.starts_with('"') && etag.ends_with('"'), "{etag}");
+
+        let (status, head, nothing) = ask(Method::HEAD, &[]).await;
+        assert_eq!((status, nothing.len()), (StatusCode::OK, 0));
+        assert_eq!(head[ETAG], headers[ETAG]);
+        assert_eq!(head[header::CONTENT_LENGTH], body.len().to_string().as_str());
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_has_the_card_does_not_get_it_again() {
+        let (_, headers, _) = ask(Method::GET, &[]).await;
+        let etag = headers[ETAG].to_str().unwrap();
+        let weak = format!("\"other\", W/{etag}");
+        for (name, value, known) in [
+            ("if-none-match", etag, true),
+            ("if-none-match", &weak, true),
+            ("if-none-match", "*", true),
+            ("if-none-match", "\"other\"", false),
+            ("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT", true),
+            ("if-modified-since", "Sun, 06 Nov 1994 08:49:36 GMT", false),
+            ("if-modified-since", "Sat, 06 Nov 2094 08:49:36 GMT", true),
+            ("if-modified-since", "yesterday", false),
+        ] {
+            let (status, headers, body) = ask(Method::GET, &[(name, value)]).await;
+            let expected = if known { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
+            assert_eq!(status, expected, "{name}: {value}");
+            assert_eq!(body.is_empty(), known, "{name}: {value}");
+            assert!(headers.contains_key(ETAG) && headers.contains_key(CACHE_CONTROL));
+        }
+        let both = [
+            ("if-none-match", "\"other\""),
+            ("if-modified-since", "Sat, 06 Nov 2094 08:49:36 GMT"),
+        ];
+        assert_eq!(ask(Method::GET, &both).await.0, 200, "the tag decides where both are given");
+    }
+
+    #[tokio::test]
+    async fn only_get_and_head_are_allowed() {
+        for method in [Method::POST, Method::PUT, Method::DELETE] {
+            let (status, headers, _) = ask(method, &[]).await;
+            assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
+            assert_eq!(headers[header::ALLOW], "GET,HEAD");
+        }
+        let preflight = [("origin", "https://a.example"), ("access-control-request-method", "GET")];
+        let (status, headers, _) = ask(Method::OPTIONS, &preflight).await;
+        assert_eq!(status, 200);
+        assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+    }
+
+    #[test]
+    fn the_tag_changes_with_the_card_only() {
+        let tag = |name: &str| CardDocument::new(&AgentCard::new(name, "x")).unwrap().etag;
+        assert_eq!(tag("a"), tag("a"));
+        assert_ne!(tag("a"), tag("b"));
+    }
+}

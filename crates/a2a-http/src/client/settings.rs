@@ -104,4 +104,11 @@ impl ClientSettings {
         self.http2_prior_knowledge = known;
         self
     }
+
+    /// Sets whether the proxies that the environment names are used.
+    #[must_use]
+    pub fn with_proxy_from_environment(mut self, used: bool) -> Self {
+        self.proxy_from_environment = used;
+        self
+    }
 }

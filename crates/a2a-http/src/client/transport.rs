@@ -4,8 +4,6 @@ use std::{error::Error as StdError, fmt};
 
 use a2a_core::{Error, ErrorKind};
 
-use crate::report::Causes;
-
 /// Why a request got no answer, or only a part of one. It is the source of the
 /// [`Error`] that an operation gives; [`TransportError::of`] finds it there.
 #[derive(Debug)]
@@ -44,6 +42,15 @@ impl TransportError {
         self.timed_out
     }
 
+    /// Creates the failure of a transport. `sent` unless the peer can't have seen the request.
+    pub fn new(
+        sent: bool,
+        timed_out: bool,
+        source: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self { sent, timed_out, source: source.into() }
+    }
+
     pub(crate) fn from_reqwest(error: reqwest::Error) -> Self {
         let sent = !(error.is_connect() || error.is_builder());
         // The address is in the message already, and may carry what is not for the log.
@@ -55,14 +62,12 @@ impl TransportError {
     }
 
     /// Makes the error that an operation gives. `target` is the origin that was called.
-    pub(crate) fn into_error(self, target: &str) -> Error {
+    pub fn into_error(self, target: &str) -> Error {
         let (kind, message) = match (self.sent, self.timed_out) {
             (false, true) => {
                 (ErrorKind::Unavailable, format!("{target} did not accept a connection in time"))
             }
-            (false, false) => {
-                (ErrorKind::Unavailable, format!("{target} could not be reached{}", Causes(&self)))
-            }
+            (false, false) => (ErrorKind::Unavailable, format!("{target} could not be reached")),
             (true, true) => {
                 (ErrorKind::DeadlineExceeded, format!("{target} did not answer in time"))
             }
@@ -86,7 +91,12 @@ impl fmt::Display for TransportError {
 }
 
 impl StdError for TransportError {
+    /// The innermost cause: the layers of the client above it say nothing more.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(self.source.as_ref())
+        let mut cause: &(dyn StdError + 'static) = self.source.as_ref();
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        Some(cause)
     }
 }

@@ -44,9 +44,7 @@ pub(super) fn builder(limits: &Limits) -> Builder {
         .max_concurrent_streams(limits.max_concurrent_streams)
         .max_header_list_size(head)
         .keep_alive_interval(limits.http2_ping)
-        .keep_alive_timeout(limits.http2_ping)
-        // A window of 64 KiB would cost a round trip for each 64 KiB of a body.
-        .adaptive_window(true);
+        .keep_alive_timeout(limits.http2_ping);
     builder
 }
 

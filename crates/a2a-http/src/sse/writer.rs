@@ -185,3 +185,139 @@ impl fmt::Debug for EventBody {
         f.debug_struct("EventBody").field("events", &self.events).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::v1::{
+        Message, StreamResponse, TaskState, TaskStatus, TaskStatusUpdateEvent,
+        stream_response::Payload,
+    };
+    use a2a_operations::EventId;
+    use futures_util::{StreamExt as _, stream};
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    fn update(position: u64, state: TaskState) -> Result<Event> {
+        let status = TaskStatus { state: state.into(), ..Default::default() };
+        let update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
+        let payload = Some(Payload::StatusUpdate(update));
+        Ok(Event::new(EventId::new(position), StreamResponse { payload }))
+    }
+
+    fn body(events: EventStream, limits: &Limits, drain: &Drain) -> Body {
+        let frame = |item: &Result<Event>, line: &mut BytesMut| match item {
+            Ok(event) => {
+                let state = event.state().map_or("message", |state| state.as_str_name());
+                line.extend_from_slice(state.as_bytes());
+            }
+            Err(error) => line.extend_from_slice(format!("{:?}", error.kind()).as_bytes()),
+        };
+        response(events, limits, drain, frame).into_body()
+    }
+
+    async fn next(body: &mut Body) -> Option<String> {
+        let data = body.frame().await?.unwrap().into_data().unwrap();
+        Some(String::from_utf8(data.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn everything_that_is_ready_goes_out_in_one_write() {
+        let events = [
+            update(1, TaskState::Submitted),
+            update(2, TaskState::Working),
+            update(3, TaskState::Completed),
+        ];
+        let events = EventStream::new(stream::iter(events));
+        let mut body = body(events, &Limits::default(), &Drain::new());
+        assert_eq!(
+            next(&mut body).await.as_deref(),
+            Some(
+                "id: 1\ndata: TASK_STATE_SUBMITTED\n\nid: 2\ndata: TASK_STATE_WORKING\n\n\
+                 id: 3\ndata: TASK_STATE_COMPLETED\n\n"
+            )
+        );
+        assert_eq!(next(&mut body).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_write_is_bounded() {
+        let many = stream::iter(1..=130).map(|position| update(position, TaskState::Working));
+        let events = EventStream::new(many.chain(stream::pending()));
+        let mut body = body(events, &Limits::default(), &Drain::new());
+        for expected in [64, 64, 2] {
+            assert_eq!(next(&mut body).await.unwrap().matches("data:").count(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_message_has_no_position_and_a_cut_stream_says_so() {
+        let payload = Some(Payload::Message(Message::user("hello")));
+        let message = Event::new(None, StreamResponse { payload });
+        let events = EventStream::new(stream::iter([Ok(message)]));
+        let mut whole = body(events, &Limits::default(), &Drain::new());
+        assert_eq!(next(&mut whole).await.as_deref(), Some("data: message\n\n"));
+        assert_eq!(next(&mut whole).await, None);
+
+        let events = EventStream::new(stream::iter([update(1, TaskState::Working)]));
+        let mut cut = body(events, &Limits::default(), &Drain::new());
+        assert_eq!(
+            next(&mut cut).await.as_deref(),
+            Some("id: 1\ndata: TASK_STATE_WORKING\n\nevent: error\ndata: Unavailable\n\n")
+        );
+        assert_eq!(next(&mut cut).await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_is_kept_alive() {
+        let (sender, receiver) = tokio::sync::mpsc::channel(8);
+        let receiver = stream::unfold(receiver, async |mut receiver| {
+            let event = receiver.recv().await?;
+            Some((event, receiver))
+        });
+        let events = EventStream::new(receiver);
+        let start = Instant::now();
+        let mut body = body(events, &Limits::default(), &Drain::new());
+        assert_eq!(next(&mut body).await.as_deref(), Some(": ping\n\n"));
+        assert_eq!(start.elapsed().as_secs(), 15);
+        tokio::time::advance(Duration::from_secs(10)).await;
+        sender.send(update(1, TaskState::Working)).await.unwrap();
+        assert!(next(&mut body).await.unwrap().starts_with("id: 1\n"));
+        assert_eq!(next(&mut body).await.as_deref(), Some(": ping\n\n"));
+        assert_eq!(start.elapsed().as_secs(), 15 + 10 + 15, "silence begins at the last write");
+        sender.send(update(2, TaskState::Completed)).await.unwrap();
+        drop(sender);
+        assert!(next(&mut body).await.unwrap().starts_with("id: 2\n"));
+        assert_eq!(next(&mut body).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_draining_server_ends_quiet_and_busy_streams_alike() {
+        let quiet = EventStream::new(stream::pending());
+        let drain = Drain::new();
+        let mut quiet = body(quiet, &Limits::default(), &drain);
+        assert!(futures_util::poll!(quiet.frame()).is_pending());
+        drain.start();
+        let end = "event: error\ndata: Unavailable\n\n";
+        assert_eq!(next(&mut quiet).await.as_deref(), Some(end));
+        assert_eq!(next(&mut quiet).await, None);
+
+        let busy = EventStream::new(stream::repeat_with(|| update(1, TaskState::Working)));
+        let mut busy = body(busy, &Limits::default(), &drain);
+        assert!(next(&mut busy).await.unwrap().ends_with(end));
+        assert_eq!(next(&mut busy).await, None);
+    }
+
+    #[tokio::test]
+    async fn nothing_on_the_way_may_hold_events_back() {
+        let events = EventStream::new(stream::pending());
+        let response = response(events, &Limits::default(), &Drain::new(), |_, _| {});
+        for (name, value) in [
+            ("content-type", "text/event-stream"),
+            ("cache-control", "no-cache"),
+            ("x-accel-buffering", "no"),
+        ] {
+            assert_eq!(response.headers()[name], value);
+        }
+    }
+}

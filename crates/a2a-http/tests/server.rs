@@ -1,0 +1,256 @@
+//! The server loop on real sockets.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "scenery that can't be set up fails the test"
+)]
+
+use std::{future::pending, net::SocketAddr, time::Duration};
+
+use a2a_core::Result;
+use a2a_http::{Drain, Limits, Server, body, sse};
+use a2a_operations::{Event, EventStream};
+use axum::{
+    Router,
+    body::Body,
+    extract::{ConnectInfo, Request},
+    response::Response,
+    routing::{get, post},
+};
+use futures_util::stream;
+use http::StatusCode;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::oneshot,
+    task::JoinHandle,
+};
+
+/// More than any of these tests may take.
+const LONG: Duration = Duration::from_secs(20);
+
+struct Running {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<()>,
+}
+
+impl Running {
+    async fn start(router: Router, limits: Limits) -> Self {
+        let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = Server::new(router).with_limits(limits);
+        let server = tokio::spawn(async move {
+            server.serve(listener, async move { drop(stopped.await) }).await;
+        });
+        Self { address, stop, server }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+}
+
+/// Reads until the text has come; what came before and with it.
+async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let mut text = String::new();
+    let mut buffer = [0; 1024];
+    while !text.contains(end) {
+        let read = tokio::time::timeout(LONG, stream.read(&mut buffer)).await;
+        let count = read.unwrap_or_else(|_| panic!("no {end:?} in {text:?}")).unwrap();
+        assert_ne!(count, 0, "closed before {end:?}: {text:?}");
+        text.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+    text
+}
+
+/// Reads to the end, which may be a reset.
+async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes)).await.expect("stays open");
+    bytes
+}
+
+fn hello() -> Router {
+    Router::new().route("/", get(async || "hello"))
+}
+
+#[tokio::test]
+async fn a_connection_that_makes_no_request_is_closed() {
+    let limits = Limits::default()
+        .with_first_request_timeout(Duration::from_millis(100))
+        .with_header_read_timeout(Duration::from_millis(200));
+    let running = Running::start(hello(), limits).await;
+    for (opening, silence) in [
+        ("", "silent"),
+        ("GET ", "half of a version"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", "half of a head"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "a lone preface"),
+    ] {
+        let mut stream = running.connect().await;
+        stream.write_all(opening.as_bytes()).await.unwrap();
+        let answer = read_to_end(&mut stream).await;
+        assert!(!answer.starts_with(b"HTTP/1.1 200"), "{silence}");
+    }
+}
+
+#[tokio::test]
+async fn both_versions_of_http_are_spoken_on_one_port() {
+    let router = Router::new().route(
+        "/",
+        get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request| {
+            format!("{:?} from {}", request.version(), peer.ip())
+        }),
+    );
+    let running = Running::start(router, Limits::default()).await;
+    for (http2, expected) in [(false, "HTTP/1.1 from 127.0.0.1"), (true, "HTTP/2.0 from 127.0.0.1")]
+    {
+        let settings =
+            a2a_http::client::ClientSettings::default().with_http2_prior_knowledge(http2);
+        let client = a2a_http::client::HttpClient::new(settings).unwrap();
+        let request = http::Request::get(format!("http://{}/", running.address));
+        let answer = client.send(request.body("".into()).unwrap()).await.unwrap();
+        assert_eq!(answer.body(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_usable_after_a_body_that_was_too_large() {
+    let limits = Limits::default().with_max_body_bytes(1000);
+    let inner = limits.clone();
+    let router = Router::new().route(
+        "/",
+        post(async move |body: Body| match body::read(body, &inner).await {
+            Ok(body) => (StatusCode::OK, body.len().to_string()),
+            Err(error) => {
+                let status = StatusCode::from_u16(error.kind().codes().http).unwrap();
+                (status, error.message().to_owned())
+            }
+        }),
+    );
+    let running = Running::start(router, limits).await;
+    let mut stream = running.connect().await;
+    for (length, expected) in
+        [(5, "200 OK"), (200_000, "413 Payload Too Large"), (1000, "200 OK"), (1001, "413")]
+    {
+        let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b'x'; length]).await.unwrap();
+        let answer = read_until(&mut stream, "\r\n\r\n").await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{length}: {answer}");
+    }
+    // The same without an announced length.
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..100 {
+        stream.write_all(format!("64\r\n{}\r\n", "x".repeat(100)).as_bytes()).await.unwrap();
+    }
+    stream.write_all(b"0\r\n\r\n").await.unwrap();
+    let answer = read_until(&mut stream, "\r\n\r\n").await;
+    assert!(answer.contains("HTTP/1.1 413"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let running = Running::start(hello(), Limits::default().with_max_header_bytes(8 << 10)).await;
+    let mut stream = running.connect().await;
+    let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(10_000));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert!(read_until(&mut stream, "\r\n").await.starts_with("HTTP/1.1 431"));
+}
+
+#[tokio::test]
+async fn connections_beyond_the_bound_wait_for_room() {
+    let running = Running::start(hello(), Limits::default().with_max_connections(1)).await;
+    let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut first = running.connect().await;
+    first.write_all(request).await.unwrap();
+    read_until(&mut first, "hello").await;
+    let mut second = running.connect().await;
+    second.write_all(request).await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(50), second.readable()).await;
+    assert!(early.is_err(), "the second connection was served beside the first");
+    drop(first);
+    read_until(&mut second, "hello").await;
+}
+
+fn endless(limits: Limits) -> Router {
+    let answer = async move |request: Request| -> Response {
+        let drain = Drain::of(request.extensions());
+        let events = EventStream::new(stream::pending());
+        sse::response(events, &limits, &drain, |item: &Result<Event>, line| {
+            if let Err(error) = item {
+                line.extend_from_slice(format!("{:?}", error.kind()).as_bytes());
+            }
+        })
+    };
+    Router::new().route("/", get(answer))
+}
+
+#[tokio::test]
+async fn the_head_of_a_stream_comes_at_once_and_silence_is_filled() {
+    // A stream outlives the times that a request has to arrive in.
+    let limits = Limits::default()
+        .with_keep_alive(Duration::from_millis(50))
+        .with_first_request_timeout(Duration::from_millis(80))
+        .with_header_read_timeout(Duration::from_millis(80));
+    let running = Running::start(endless(limits.clone()), limits).await;
+    let mut stream = running.connect().await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let head = read_until(&mut stream, "\r\n\r\n").await;
+    assert!(head.contains("content-type: text/event-stream"), "{head}");
+    for _ in 0..5 {
+        read_until(&mut stream, ": ping\n\n").await;
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_endless_streams_and_says_so() {
+    let limits = Limits::default();
+    let running = Running::start(endless(limits.clone()), limits).await;
+    let mut stream = running.connect().await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut stream, "\r\n\r\n").await;
+    running.stop.send(()).unwrap();
+    read_until(&mut stream, "event: error\ndata: Unavailable\n\n").await;
+    tokio::time::timeout(LONG, running.server).await.expect("the server stops").unwrap();
+    assert!(TcpStream::connect(running.address).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn a_shutdown_lets_requests_finish_and_cuts_those_that_do_not() {
+    let (go, gone) = oneshot::channel::<()>();
+    let gone = std::sync::Mutex::new(Some(gone));
+    let slow = async move || {
+        let gone = gone.lock().unwrap().take().unwrap();
+        gone.await.unwrap();
+        "finished"
+    };
+    let stuck = async || {
+        pending::<()>().await;
+        "never"
+    };
+    let slow = std::sync::Arc::new(slow);
+    let router =
+        Router::new().route("/slow", get(async move || slow().await)).route("/stuck", get(stuck));
+    let limits = Limits::default().with_grace(Duration::from_millis(500));
+    let running = Running::start(router, limits).await;
+    let mut slow = running.connect().await;
+    slow.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let mut stuck = running.connect().await;
+    stuck.write_all(b"GET /stuck HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    // A third connection that was answered shows that the two before it were accepted.
+    let mut third = running.connect().await;
+    third.write_all(b"GET /none HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut third, "404").await;
+
+    running.stop.send(()).unwrap();
+    read_to_end(&mut third).await;
+    go.send(()).unwrap();
+    read_until(&mut slow, "finished").await;
+    assert!(read_to_end(&mut stuck).await.is_empty());
+    tokio::time::timeout(LONG, running.server).await.expect("the server stops").unwrap();
+}
