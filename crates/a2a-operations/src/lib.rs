@@ -13,6 +13,8 @@ mod executor;
 mod push;
 pub mod store;
 mod stream;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod updater;
 
 pub use agent::Agent;

@@ -10,7 +10,7 @@ use a2a_core::{
 };
 use async_trait::async_trait;
 
-// pub use memory::MemoryStore;
+pub use memory::{MemoryLimits, MemoryStore};
 
 use crate::{Event, EventId, Scope};
 
@@ -52,7 +52,7 @@ pub struct TaskQuery {
     pub context_id: Option<String>,
     /// Only tasks in this state.
     pub state: Option<TaskState>,
-    /// Only tasks whose status has this time or a later one.
+    /// Only tasks whose status has this time or a later one, both taken in whole milliseconds.
     pub since: Option<Timestamp>,
     /// Only tasks behind this one in the order of the list.
     pub after: Option<PageKey>,
@@ -73,8 +73,13 @@ pub struct PageKey {
 impl PageKey {
     /// The place of a task.
     pub fn of(task: &Task) -> Self {
+        Self { millis: Self::millis_of(task), task_id: task.id.clone() }
+    }
+
+    /// The status time of a task, in milliseconds since 1970; 0 without one.
+    pub fn millis_of(task: &Task) -> i64 {
         let time = task.status.as_ref().and_then(|status| status.timestamp);
-        Self { millis: time.map_or(0, Timestamp::as_millis), task_id: task.id.clone() }
+        time.map_or(0, Timestamp::as_millis)
     }
 }
 
@@ -83,7 +88,8 @@ impl PageKey {
 pub struct TaskPage {
     /// The tasks, newest status first.
     pub tasks: Vec<Arc<Task>>,
-    /// How many tasks the query matches, paging aside.
+    /// How many tasks the query matches, paging aside: exact, but with [`TaskQuery::since`] a
+    /// store may stop to count at 10,000.
     pub total: usize,
     /// Whether more tasks follow.
     pub has_more: bool,

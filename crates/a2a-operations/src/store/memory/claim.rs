@@ -1,0 +1,83 @@
+//! The idempotency keys of all scopes.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::lock;
+use crate::{Scope, store::Claim};
+
+/// Idempotency keys and the tasks that they are tied to, up to a number and an age.
+#[derive(Debug)]
+pub(super) struct Claims {
+    maps: Mutex<Maps>,
+    max: usize,
+    max_age: Duration,
+}
+
+/// Trees, because they don't stop while they grow.
+#[derive(Debug, Default)]
+struct Maps {
+    by_key: BTreeMap<Arc<(Scope, String)>, Claimed>,
+    by_turn: BTreeMap<u64, Arc<(Scope, String)>>,
+    next_turn: u64,
+}
+
+#[derive(Debug)]
+struct Claimed {
+    task_id: String,
+    fingerprint: u64,
+    turn: u64,
+    since: Instant,
+}
+
+impl Claims {
+    pub(super) fn new(max: usize, max_age: Duration) -> Self {
+        Self { maps: Mutex::default(), max, max_age }
+    }
+
+    pub(super) fn claim(&self, scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim {
+        let key = Arc::new((scope.clone(), key.to_owned()));
+        let now = Instant::now();
+        let mut maps = lock(&self.maps);
+        maps.forget_before(now, self.max_age);
+        if let Some(Claimed { task_id, fingerprint, .. }) = maps.by_key.get(&key) {
+            return Claim::Known { task_id: task_id.clone(), fingerprint: *fingerprint };
+        }
+        let turn = maps.next_turn;
+        maps.next_turn += 1;
+        let claimed = Claimed { task_id: task_id.to_owned(), fingerprint, turn, since: now };
+        maps.by_turn.insert(turn, Arc::clone(&key));
+        maps.by_key.insert(key, claimed);
+        while maps.by_key.len() > self.max && maps.forget_oldest() {}
+        Claim::New
+    }
+
+    pub(super) fn release(&self, scope: &Scope, key: &str) {
+        let key = (scope.clone(), key.to_owned());
+        let mut maps = lock(&self.maps);
+        if let Some(claimed) = maps.by_key.remove(&key) {
+            maps.by_turn.remove(&claimed.turn);
+        }
+    }
+}
+
+impl Maps {
+    fn forget_before(&mut self, now: Instant, max_age: Duration) {
+        while let Some((_, oldest)) = self.by_turn.first_key_value()
+            && let Some(claimed) = self.by_key.get(oldest)
+            && now.duration_since(claimed.since) > max_age
+        {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.by_turn.pop_first();
+        oldest.is_some_and(|(_, key)| self.by_key.remove(&key).is_some())
+    }
+}

@@ -1,0 +1,216 @@
+//! One task of the store.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use a2a_core::{
+    TaskState,
+    v1::{Task, stream_response::Payload},
+};
+
+use super::{
+    lock,
+    log::{Log, Weight},
+    scope::Scoped,
+    table::Named,
+};
+use crate::{
+    Event, EventId, Scope,
+    store::{PageKey, Replay, StoredTask},
+};
+
+/// A task with all that is kept of it. What never changes can be read without its lock.
+#[derive(Debug)]
+pub(super) struct Entry {
+    scoped: Arc<Scoped>,
+    /// The id of the task, then that of its context: one allocation for both.
+    names: Box<str>,
+    task_id_len: usize,
+    record: Mutex<Record>,
+}
+
+/// What changes of a task.
+#[derive(Debug)]
+pub(super) struct Record {
+    task: Arc<Task>,
+    /// The position of the newest event that is in `task`; chunks of artifacts behind it are
+    /// added when somebody asks for the task.
+    folded: u64,
+    version: u64,
+    last_event: EventId,
+    log: Log,
+    /// Whether the store knows that the task has ended.
+    ended: bool,
+    /// Whether the task was removed from the store.
+    gone: bool,
+}
+
+/// Where a task stands in the lists of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) state: TaskState,
+    pub(super) millis: i64,
+}
+
+impl Entry {
+    /// Creates the entry of a new task.
+    pub(super) fn new(scoped: Arc<Scoped>, task: Arc<Task>, events: Vec<Event>) -> Self {
+        let names = [task.id.as_str(), task.context_id.as_str()].concat().into();
+        let task_id_len = task.id.len();
+        let mut record = Record {
+            task,
+            folded: 0,
+            version: 1,
+            last_event: EventId::FIRST,
+            log: Log::default(),
+            ended: false,
+            gone: false,
+        };
+        record.push(EventId::FIRST, events);
+        record.folded = record.last_event.get();
+        Self { scoped, names, task_id_len, record: Mutex::new(record) }
+    }
+
+    pub(super) fn task_id(&self) -> &str {
+        &self.names[..self.task_id_len]
+    }
+
+    pub(super) fn context_id(&self) -> &str {
+        &self.names[self.task_id_len..]
+    }
+
+    pub(super) fn scoped(&self) -> &Scoped {
+        &self.scoped
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Record> {
+        lock(&self.record)
+    }
+}
+
+impl Named for Arc<Entry> {
+    fn scope(&self) -> &Scope {
+        &self.scoped.scope
+    }
+
+    fn name(&self) -> &str {
+        self.task_id()
+    }
+}
+
+impl Record {
+    /// Returns where the task stands. Chunks of artifacts don't change that.
+    pub(super) fn standing(&self) -> Standing {
+        Standing { state: self.task.state(), millis: PageKey::millis_of(&self.task) }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Returns the task with all chunks that have come.
+    pub(super) fn task(&mut self) -> Arc<Task> {
+        self.fold();
+        Arc::clone(&self.task)
+    }
+
+    /// Returns the task as it is stored, unless it was removed.
+    pub(super) fn stored(&mut self) -> Option<StoredTask> {
+        let live = !self.gone;
+        live.then(|| StoredTask {
+            task: self.task(),
+            version: self.version,
+            last_event: self.last_event,
+        })
+    }
+
+    pub(super) fn replay(&self, after: EventId) -> Option<Replay> {
+        (!self.gone).then(|| self.log.replay(after.get()))
+    }
+
+    /// Takes in a transition, if it names the version of the task.
+    pub(super) fn commit(
+        &mut self,
+        version: u64,
+        events: Vec<Event>,
+        snapshot: Option<Arc<Task>>,
+    ) -> Result<(), Refused> {
+        if self.gone || version != self.version {
+            return Err(Refused);
+        }
+        self.version += 1;
+        self.push(self.last_event.next(), events);
+        if let Some(task) = snapshot {
+            self.task = task;
+            self.folded = self.last_event.get();
+        }
+        Ok(())
+    }
+
+    /// Adds events, the first of them at a position unless it names its own.
+    fn push(&mut self, mut position: EventId, events: Vec<Event>) {
+        for event in events {
+            let at = event.id().unwrap_or(position);
+            self.log.push(at.get(), event);
+            self.last_event = at;
+            position = at.next();
+        }
+    }
+
+    /// Forgets the oldest events beyond a bound.
+    pub(super) fn trim(&mut self, bound: Weight) {
+        while let Some((position, event)) = self.log.trim(bound) {
+            if position > self.folded {
+                apply(&mut self.task, &event);
+                self.folded = position;
+            }
+        }
+    }
+
+    /// Notes that the task has ended, and returns what its log weighs; `None` if that is known
+    /// already or not so.
+    pub(super) fn end(&mut self) -> Option<Weight> {
+        if self.ended || !self.task.state().is_terminal() {
+            return None;
+        }
+        self.ended = true;
+        self.log.shrink();
+        Some(self.log.weight())
+    }
+
+    /// Forgets all events.
+    pub(super) fn drop_log(&mut self) {
+        self.fold();
+        self.log.clear();
+    }
+
+    /// Makes the task unreachable, unless it goes on against all expectation.
+    pub(super) fn remove(&mut self) -> bool {
+        if self.gone {
+            return false;
+        }
+        self.ended = self.task.state().is_terminal();
+        self.gone = self.ended;
+        if self.gone {
+            self.log.clear();
+        }
+        self.gone
+    }
+
+    fn fold(&mut self) {
+        let last = self.last_event.get();
+        if self.folded < last {
+            self.log.behind(self.folded).for_each(|event| apply(&mut self.task, event));
+            self.folded = last;
+        }
+    }
+}
+
+/// A transition that names another version, or comes too late.
+#[derive(Debug)]
+pub(super) struct Refused;
+
+fn apply(task: &mut Arc<Task>, event: &Event) {
+    if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
+        Arc::make_mut(task).apply_artifact(update);
+    }
+}

@@ -1,0 +1,70 @@
+//! Webhooks belong to a task of a scope.
+
+use std::sync::Arc;
+
+use a2a_core::v1::TaskPushNotificationConfig;
+
+use super::scenery::scope;
+use crate::{Scope, Store};
+
+/// Webhooks of a task come in the order of their ids, whatever the order they were put in.
+pub async fn webhooks_are_returned_in_the_order_of_their_ids(store: Arc<dyn Store>) {
+    let scope = scope("ann");
+    for (task_id, id) in [("t", "b"), ("t", "c"), ("s", "d"), ("t", "a"), ("tt", "e")] {
+        put(&*store, &scope, config(task_id, id, "https://example.com")).await;
+    }
+    assert_eq!(ids(&*store, &scope, "t").await, ["a", "b", "c"]);
+    assert_eq!(ids(&*store, &scope, "s").await, ["d"]);
+    assert!(ids(&*store, &scope, "unknown").await.is_empty());
+}
+
+/// A webhook that is put again is replaced, and comes back as it was given.
+pub async fn a_webhook_is_replaced_by_one_with_its_id(store: Arc<dyn Store>) {
+    let scope = scope("ann");
+    put(&*store, &scope, config("t", "a", "https://example.com/old")).await;
+    let new = TaskPushNotificationConfig {
+        token: "secret".into(),
+        ..config("t", "a", "https://example.com/new")
+    };
+    put(&*store, &scope, new.clone()).await;
+    let configs = store.configs(&scope, "t").await.expect("the store works");
+    assert_eq!(configs, [new]);
+}
+
+/// Removing takes one webhook, and may be repeated.
+pub async fn a_webhook_can_be_deleted_any_number_of_times(store: Arc<dyn Store>) {
+    let scope = scope("ann");
+    for id in ["a", "b"] {
+        put(&*store, &scope, config("t", id, "https://example.com")).await;
+    }
+    for _ in 0..2 {
+        store.delete_config(&scope, "t", "a").await.expect("the store works");
+        assert_eq!(ids(&*store, &scope, "t").await, ["b"]);
+    }
+}
+
+/// Another scope neither sees nor removes a webhook.
+pub async fn webhooks_of_two_scopes_are_apart(store: Arc<dyn Store>) {
+    put(&*store, &scope("ann"), config("t", "a", "https://example.com")).await;
+    assert!(ids(&*store, &scope("bob"), "t").await.is_empty());
+    store.delete_config(&scope("bob"), "t", "a").await.expect("the store works");
+    assert_eq!(ids(&*store, &scope("ann"), "t").await, ["a"]);
+}
+
+fn config(task_id: &str, id: &str, url: &str) -> TaskPushNotificationConfig {
+    TaskPushNotificationConfig {
+        task_id: task_id.into(),
+        id: id.into(),
+        url: url.into(),
+        ..TaskPushNotificationConfig::default()
+    }
+}
+
+async fn put(store: &dyn Store, scope: &Scope, config: TaskPushNotificationConfig) {
+    store.put_config(scope, config).await.expect("the store works");
+}
+
+async fn ids(store: &dyn Store, scope: &Scope, task_id: &str) -> Vec<String> {
+    let configs = store.configs(scope, task_id).await.expect("the store works");
+    configs.into_iter().map(|config| config.id).collect()
+}

@@ -1,0 +1,138 @@
+//! What the tests of a store are set in.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Artifact, Message, Part, TaskState,
+    v1::{
+        StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
+        stream_response::Payload,
+    },
+    well_known::Timestamp,
+};
+
+use crate::{
+    Caller, Event, EventId, Scope, Store,
+    store::{StoreError, StoredTask, TaskPage, TaskQuery, Transition},
+};
+
+/// The scope of a caller without a tenant.
+pub fn scope(owner: &str) -> Scope {
+    Scope::new("", &Caller::authenticated(owner))
+}
+
+/// A task in a state since a number of milliseconds.
+pub fn task(id: &str, context_id: &str, state: TaskState, millis: i64) -> Task {
+    Task {
+        id: id.into(),
+        context_id: context_id.into(),
+        status: Some(status(state, millis)),
+        history: vec![Message::user(format!("please do {id}"))],
+        ..Task::default()
+    }
+}
+
+/// The status of a task in a state since a number of milliseconds.
+pub fn status(state: TaskState, millis: i64) -> TaskStatus {
+    let timestamp = Some(Timestamp::from_millis(millis));
+    TaskStatus { timestamp, ..TaskStatus::now(state, None) }
+}
+
+/// The position with a number.
+pub fn at(position: u64) -> EventId {
+    EventId::new(position).expect("positions start at 1")
+}
+
+/// The event that shows a whole task.
+pub fn shown(position: u64, task: &Task) -> Event {
+    event(position, Payload::Task(task.clone()))
+}
+
+/// The event that a task has come to its status.
+pub fn changed(position: u64, task: &Task) -> Event {
+    event(
+        position,
+        Payload::StatusUpdate(TaskStatusUpdateEvent {
+            task_id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            ..TaskStatusUpdateEvent::default()
+        }),
+    )
+}
+
+/// The event that text was added to the one artifact of a task.
+pub fn chunk(position: u64, task_id: &str, text: &str) -> Event {
+    event(
+        position,
+        Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: task_id.into(),
+            artifact: Some(Artifact::new("output", Part::text(text)).with_id("output")),
+            append: true,
+            ..TaskArtifactUpdateEvent::default()
+        }),
+    )
+}
+
+fn event(position: u64, payload: Payload) -> Event {
+    Event::new(EventId::new(position), StreamResponse { payload: Some(payload) })
+}
+
+/// Stores a new task, with the event that shows it.
+pub async fn insert(store: &dyn Store, scope: &Scope, task: &Task) {
+    let events = vec![shown(1, task)];
+    store.insert(scope, Arc::new(task.clone()), events).await.expect("the task is new");
+}
+
+/// Writes events, and the task as it is then, to a version of it.
+///
+/// # Errors
+///
+/// Those of the store.
+pub async fn commit(
+    store: &dyn Store,
+    scope: &Scope,
+    task_id: &str,
+    version: u64,
+    events: Vec<Event>,
+    snapshot: Option<&Task>,
+) -> Result<(), StoreError> {
+    let snapshot = snapshot.map(|task| Arc::new(task.clone()));
+    let transition = Transition { task_id: task_id.into(), version, events, snapshot };
+    store.commit(scope, transition).await
+}
+
+/// Gives a task another status.
+pub async fn change(store: &dyn Store, scope: &Scope, id: &str, state: TaskState, millis: i64) {
+    let StoredTask { task, version, last_event } = get(store, scope, id).await;
+    let task = Task { status: Some(status(state, millis)), ..Task::clone(&task) };
+    let events = vec![changed(last_event.next().get(), &task)];
+    let written = commit(store, scope, id, version, events, Some(&task)).await;
+    written.expect("nobody else writes");
+}
+
+/// Returns a task that is there.
+pub async fn get(store: &dyn Store, scope: &Scope, task_id: &str) -> StoredTask {
+    let stored = store.get(scope, task_id).await.expect("the store works");
+    stored.expect("the task is there")
+}
+
+/// A query for up to a number of tasks.
+pub fn query(limit: usize) -> TaskQuery {
+    TaskQuery { limit, ..TaskQuery::default() }
+}
+
+/// Returns a page.
+pub async fn list(store: &dyn Store, scope: &Scope, query: &TaskQuery) -> TaskPage {
+    store.list(scope, query).await.expect("the store works")
+}
+
+/// The ids of the tasks of a page.
+pub fn ids(page: &TaskPage) -> Vec<&str> {
+    page.tasks.iter().map(|task| task.id.as_str()).collect()
+}
+
+/// The positions of events.
+pub fn positions(events: &[Event]) -> Vec<u64> {
+    events.iter().filter_map(Event::id).map(EventId::get).collect()
+}
