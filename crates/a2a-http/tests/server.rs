@@ -19,7 +19,7 @@ use axum::{
     response::Response,
     routing::{get, post},
 };
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -253,4 +253,36 @@ async fn a_shutdown_lets_requests_finish_and_cuts_those_that_do_not() {
     read_until(&mut slow, "finished").await;
     assert!(read_to_end(&mut stuck).await.is_empty());
     tokio::time::timeout(LONG, running.server).await.expect("the server stops").unwrap();
+}
+
+#[tokio::test]
+async fn a_reader_that_hangs_up_lets_go_of_its_stream() {
+    let (held, dropped) = oneshot::channel::<()>();
+    let held = std::sync::Arc::new(std::sync::Mutex::new(Some(held)));
+    let answer = async move || {
+        let held = held.lock().unwrap().take();
+        let events = EventStream::new(stream::pending().inspect(move |_| assert!(held.is_some())));
+        sse::response(events, &Limits::default(), &Drain::new(), |_: &Result<Event>, _| {})
+    };
+    let running = Running::start(Router::new().route("/", get(answer)), Limits::default()).await;
+    let mut stream = running.connect().await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut stream, "\r\n\r\n").await;
+    drop(stream);
+    let end = tokio::time::timeout(LONG, dropped).await.expect("the stream is let go of");
+    assert!(end.is_err(), "what the stream held was dropped");
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_takes_down_its_own_connection_only() {
+    let router = hello().route("/panic", get(async || -> &str { panic!("on purpose") }));
+    let running = Running::start(router, Limits::default()).await;
+    let mut other = running.connect().await;
+    for _ in 0..2 {
+        let mut stream = running.connect().await;
+        stream.write_all(b"GET /panic HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        assert!(read_to_end(&mut stream).await.is_empty());
+        other.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        read_until(&mut other, "hello").await;
+    }
 }

@@ -10,6 +10,7 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
+use tracing::{Instrument as _, debug_span};
 
 use super::{Drain, connection};
 use crate::Limits;
@@ -115,10 +116,11 @@ impl Server {
             };
             let watcher = graceful.watcher();
             let builder = Arc::clone(&builder);
-            connections.spawn(async move {
+            let serve = async move {
                 connection.serve(&builder, stream, watcher).await;
                 drop(permit);
-            });
+            };
+            connections.spawn(serve.instrument(debug_span!("connection", %peer)));
         }
         drop(listener);
         self.drain.start();
