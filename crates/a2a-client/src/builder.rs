@@ -1,0 +1,232 @@
+//! A client with settings of its own.
+
+use std::sync::{Arc, OnceLock};
+
+use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
+use a2a_http::client::{ClientSettings, HttpClient};
+use a2a_operations::{Agent, CallContext};
+use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+
+use crate::{
+    CardCache, Client, Discovery, DiscoveryError, Preference, RetryPolicy, Selected, Timeouts,
+    Transport,
+    client::{Ways, shared},
+    failover::Failover,
+    prepared::{Prepared, SharedCard, Tenanted},
+    resume::Resume,
+    retry::Retry,
+};
+
+/// Makes a [`Client`].
+///
+/// ```no_run
+/// use a2a_client::{Client, Transport};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::builder()
+///     .prefer([Transport::Grpc])
+///     .bearer("secret")
+///     .connect("https://agent.example")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ClientBuilder {
+    preference: Preference,
+    headers: HeaderMap,
+    card_headers: HeaderMap,
+    context: CallContext,
+    timeouts: Timeouts,
+    requests: RetryPolicy,
+    streams: RetryPolicy,
+    cache: Option<CardCache>,
+    settings: ClientSettings,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            preference: Preference::default(),
+            headers: HeaderMap::new(),
+            card_headers: HeaderMap::new(),
+            context: CallContext::default(),
+            timeouts: Timeouts::default(),
+            requests: RetryPolicy::REQUESTS,
+            streams: RetryPolicy::STREAMS,
+            cache: None,
+            settings: ClientSettings::default(),
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// Tries these bindings first, in this order, and then the others of the card.
+    pub fn prefer(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        self.preference.transports = transports.into_iter().collect();
+        self.preference.only = false;
+        self
+    }
+
+    /// Uses only these bindings, in this order; connecting fails where the card has none of them.
+    pub fn only(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        self.preference.transports = transports.into_iter().collect();
+        self.preference.only = true;
+        self
+    }
+
+    /// Speaks only this revision; connecting fails where the card does not have it.
+    pub fn version(mut self, version: ProtocolVersion) -> Self {
+        self.preference.version = Some(version);
+        self
+    }
+
+    /// Sends a bearer token with every request to the agent, not with that for its card.
+    pub fn bearer(self, token: &str) -> Self {
+        match HeaderValue::try_from(format!("Bearer {token}")) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                self.header(AUTHORIZATION, value)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the token can't be sent in a header, so it is left out");
+                self
+            }
+        }
+    }
+
+    /// Sends a header with every request to the agent, in gRPC as metadata. It is not sent with
+    /// the request for its card.
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Sends a header with the request for the card.
+    pub fn card_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.card_headers.insert(name, value);
+        self
+    }
+
+    /// Asks for extensions with every request (`A2A-Extensions`).
+    pub fn extensions(mut self, uris: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.context.extensions = ExtensionSet::from_iter(uris);
+        self
+    }
+
+    /// Sends something else with every request: extensions, service parameters.
+    pub fn context(mut self, context: CallContext) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Sets how long to wait for what.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Sets how requests are made again.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.requests = policy;
+        self
+    }
+
+    /// Sets how cut streams are taken up again.
+    pub fn resume(mut self, policy: RetryPolicy) -> Self {
+        self.streams = policy;
+        self
+    }
+
+    /// Shares a memory of cards with other clients.
+    pub fn card_cache(mut self, cache: CardCache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Sets how the HTTP client behaves. Its timeouts and headers are those of this builder.
+    pub fn http(mut self, settings: ClientSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Reads the card that `reference` names and chooses an interface.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] where there is no card, or none with an interface that is wanted.
+    pub async fn connect(self, reference: &str) -> Result<Client, DiscoveryError> {
+        let settings = self
+            .settings
+            .clone()
+            .with_headers(self.card_headers.clone())
+            .with_connect_timeout(self.timeouts.connect)
+            .with_request_timeout(self.timeouts.request);
+        let discovery = Discovery::new(settings)?.with_cache(self.cache.clone());
+        let card = discovery.discover(reference).await?;
+        self.build_shared(card)
+    }
+
+    /// Chooses an interface of a card that is at hand already.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] where the card has no interface that is wanted.
+    pub fn build(self, card: AgentCard) -> Result<Client, DiscoveryError> {
+        self.build_shared(Arc::new(card))
+    }
+
+    fn build_shared(self, card: Arc<AgentCard>) -> Result<Client, DiscoveryError> {
+        let selected = self.preference.select(&card)?;
+        let http = HttpClient::new(
+            self.settings
+                .clone()
+                .with_headers(self.headers.clone())
+                .with_connect_timeout(self.timeouts.connect)
+                // A send may take longer than a read, which only the wrapper above can tell.
+                .with_request_timeout(None)
+                .with_idle_timeout(self.timeouts.idle),
+        )
+        .map_err(DiscoveryError::Setup)?;
+        let mut ways = Vec::with_capacity(selected.len());
+        for interface in &selected {
+            let agent = self.transport(interface, &http).map_err(DiscoveryError::Setup)?;
+            ways.push(Tenanted::wrap(agent, &interface.interface.tenant));
+        }
+        let chosen = Arc::new(OnceLock::new());
+        let interfaces = selected.into_iter().map(|selected| selected.interface).collect();
+        let agent = Arc::new(Failover::new(ways, chosen.clone()));
+        Ok(self.assemble(agent, shared(card), Ways { interfaces, chosen }))
+    }
+
+    /// Makes a client of an agent that is already at hand.
+    pub fn build_from_agent(self, agent: impl Agent, card: AgentCard) -> Client {
+        self.assemble(Arc::new(agent), shared(Arc::new(card)), Ways::default())
+    }
+
+    // From the inside out: a stream that is taken up again makes its own tries, a request that
+    // is made again keeps its idempotency key, and nothing is tried that the card rules out.
+    fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, ways: Ways) -> Client {
+        let agent = Arc::new(Resume::new(agent, self.streams));
+        let agent = Arc::new(Retry::new(agent, self.requests, self.timeouts));
+        let agent = Arc::new(Prepared::new(agent, card.clone()));
+        Client::assemble(agent, card, ways, self.context)
+    }
+
+    fn transport(
+        &self,
+        selected: &Selected,
+        http: &HttpClient,
+    ) -> a2a_core::Result<Arc<dyn Agent>> {
+        let url = selected.interface.url.as_str();
+        Ok(match selected.transport {
+            Transport::JsonRpc => Arc::new(a2a_jsonrpc::Client::with_http(url, http.clone())?),
+            Transport::HttpJson => return Err(Error::unsupported("HTTP+JSON is not spoken yet")),
+            Transport::Grpc => {
+                let client = a2a_grpc::Client::connect_with(url, http.settings().clone());
+                Arc::new(client.map_err(Error::internal)?)
+            }
+        })
+    }
+}

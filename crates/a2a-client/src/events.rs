@@ -1,0 +1,87 @@
+//! The events of a task, as a client reads them.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use a2a_core::{Error, ErrorKind, ExtensionSet, Result, v1::stream_response::Payload};
+use a2a_operations::{Event, EventStream, Reply};
+use futures_core::Stream;
+use futures_util::StreamExt as _;
+
+use crate::{SendOutcome, Snapshot};
+
+/// A stream of events that takes itself up again when it is cut.
+///
+/// After an `Err` it ends, and only an end without one means that nothing more was to come.
+/// Dropping it cancels nothing.
+///
+/// ```no_run
+/// # async fn example(client: a2a_client::Client) -> a2a_core::Result<()> {
+/// let mut events = client.stream("count to three").await?;
+/// while let Some(event) = events.next().await {
+///     if let Some(state) = event?.state() {
+///         eprintln!("{state:?}");
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Events {
+    stream: EventStream,
+    activated: ExtensionSet,
+}
+
+impl Events {
+    pub(crate) fn new(reply: Reply<EventStream>) -> Self {
+        Self { stream: reply.response, activated: reply.activated }
+    }
+
+    /// Waits for the next event; `None` at the end.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses no event.
+    pub async fn next(&mut self) -> Option<Result<Event>> {
+        self.stream.next().await
+    }
+
+    /// The extensions that the agent says it used.
+    pub fn activated(&self) -> &ExtensionSet {
+        &self.activated
+    }
+
+    /// Reads to the end, and returns what the events add up to.
+    ///
+    /// # Errors
+    ///
+    /// The error that ended the stream; [`ErrorKind::InvalidAgentResponse`] where it was empty.
+    pub async fn outcome(mut self) -> Result<SendOutcome> {
+        let mut snapshot = Snapshot::new();
+        let mut message = None;
+        while let Some(event) = self.next().await {
+            let event = event?;
+            snapshot.apply(&event);
+            if let Some(Payload::Message(answer)) = event.payload() {
+                message = Some(answer.clone());
+            }
+        }
+        match (snapshot.into_task(), message) {
+            (Some(task), _) => Ok(SendOutcome::Task(task)),
+            (None, Some(message)) => Ok(SendOutcome::Message(message)),
+            (None, None) => {
+                Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's stream had no event"))
+            }
+        }
+    }
+}
+
+impl Stream for Events {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.stream.poll_next_unpin(cx)
+    }
+}

@@ -1,0 +1,171 @@
+//! How a person names an agent, and where its card is then.
+
+use std::{
+    fmt,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use url::{Host, Url};
+
+use crate::DiscoveryError;
+
+/// Where the card of a server is (spec §8.2).
+const WELL_KNOWN: &str = "/.well-known/agent-card.json";
+
+/// Where an agent card is to be read.
+///
+/// | Text | Place |
+/// |---|---|
+/// | `host`, `host:port`, `scheme://host` | `/.well-known/agent-card.json` there; `http` for loopback, else `https` |
+/// | a URL with a path | that URL as it is |
+/// | `file://…`, a path that begins with `/`, `./` or `../`, or the name of a file that is there | that file |
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CardReference {
+    /// A document on the web.
+    Url(Url),
+    /// A file on this machine.
+    File(PathBuf),
+}
+
+impl FromStr for CardReference {
+    type Err = DiscoveryError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let invalid = |reason: &str| DiscoveryError::Reference {
+            reference: text.to_owned(),
+            reason: reason.to_owned(),
+        };
+        if text.is_empty() {
+            return Err(invalid("it is empty"));
+        }
+        if text.starts_with("file://") {
+            let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
+            return match url.to_file_path() {
+                Ok(path) => Ok(Self::File(path)),
+                Err(()) => Err(invalid("it names no file on this machine")),
+            };
+        }
+        if is_path(text) {
+            return Ok(Self::File(PathBuf::from(text)));
+        }
+        let mut url = if text.contains("://") {
+            Url::parse(text).map_err(|error| invalid(&error.to_string()))?
+        } else {
+            // The scheme depends on the host, which only a parsed URL tells.
+            let mut url = Url::parse(&format!("https://{text}"))
+                .map_err(|error| invalid(&error.to_string()))?;
+            if is_loopback(&url) && url.set_scheme("http").is_err() {
+                return Err(invalid("it has no scheme"));
+            }
+            url
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(invalid("a card is read from a file, or over http or https"));
+        }
+        if !url.has_host() {
+            return Err(invalid("it has no host"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            // It would end up in logs and in the errors of this crate.
+            return Err(DiscoveryError::Reference {
+                reference: "https://…@…".to_owned(),
+                reason: "credentials do not belong into a reference".to_owned(),
+            });
+        }
+        url.set_fragment(None);
+        if url.path() == "/" && url.query().is_none() {
+            url.set_path(WELL_KNOWN);
+        }
+        Ok(Self::Url(url))
+    }
+}
+
+impl fmt::Display for CardReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) => url.fmt(f),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    let has_drive = {
+        let mut characters = text.chars();
+        characters.next().is_some_and(|letter| letter.is_ascii_alphabetic())
+            && characters.next() == Some(':')
+            && characters.next() == Some('\\')
+    };
+    has_drive
+        || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
+        || (!text.contains("://") && Path::new(text).is_file())
+}
+
+/// Returns whether the host of a URL is this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        // A scheme that is not special leaves addresses as domains.
+        Some(Host::Domain(name)) => {
+            let address: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
+            let name = name.to_ascii_lowercase();
+            name == "localhost"
+                || name.ends_with(".localhost")
+                || address.is_some_and(|address| address.is_loopback())
+        }
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_leads_to_the_place_of_its_card() {
+        for (text, place) in [
+            ("localhost", "http://localhost/.well-known/agent-card.json"),
+            (" localhost:8080 ", "http://localhost:8080/.well-known/agent-card.json"),
+            ("127.0.0.1:1", "http://127.0.0.1:1/.well-known/agent-card.json"),
+            ("[::1]:1", "http://[::1]:1/.well-known/agent-card.json"),
+            ("agent.example", "https://agent.example/.well-known/agent-card.json"),
+            ("agent.example:8443", "https://agent.example:8443/.well-known/agent-card.json"),
+            ("http://agent.example", "http://agent.example/.well-known/agent-card.json"),
+            ("https://agent.example/", "https://agent.example/.well-known/agent-card.json"),
+            ("https://agent.example/cards/a.json", "https://agent.example/cards/a.json"),
+            ("https://agent.example/?agent=a", "https://agent.example/?agent=a"),
+            ("localhost:8080/cards/a", "http://localhost:8080/cards/a"),
+        ] {
+            let reference: CardReference = text.parse().unwrap();
+            assert_eq!(reference, CardReference::Url(Url::parse(place).unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_read_as_a_file() {
+        for (text, path) in [
+            ("file:///tmp/card.json", "/tmp/card.json"),
+            ("/tmp/card.json", "/tmp/card.json"),
+            ("./card.json", "./card.json"),
+            ("../card.json", "../card.json"),
+            ("Cargo.toml", "Cargo.toml"),
+        ] {
+            let reference: CardReference = text.parse().unwrap();
+            assert_eq!(reference, CardReference::File(path.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_card_is_refused_with_a_reason() {
+        for text in ["", "  ", "ftp://host/card", "https://", "two words", "https://u:p@host"] {
+            let error = text.parse::<CardReference>().unwrap_err();
+            assert!(matches!(error, DiscoveryError::Reference { .. }), "{text}: {error}");
+            assert!(!error.to_string().contains("u:p"), "{error}");
+        }
+    }
+}

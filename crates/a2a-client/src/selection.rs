@@ -1,0 +1,208 @@
+//! Which of a card's interfaces a client uses (spec §8.3.2).
+
+use a2a_core::{
+    ProtocolVersion, Violation,
+    v1::{AgentCard, AgentInterface},
+};
+use url::Url;
+
+use crate::{DiscoveryError, Transport};
+
+/// What a client wants of an interface. By default the card decides.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Preference {
+    /// Bindings to try first, the most wanted in front; others follow in the order of the card.
+    pub transports: Vec<Transport>,
+    /// Use only the bindings in `transports`, and fail where the card has none of them.
+    pub only: bool,
+    /// Speak only this revision.
+    pub version: Option<ProtocolVersion>,
+}
+
+/// The revisions that this client speaks.
+pub(crate) const SPOKEN: [ProtocolVersion; 1] = [ProtocolVersion::V1_0];
+
+/// An interface that a client can use.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Selected {
+    /// Its binding.
+    pub transport: Transport,
+    /// Its revision.
+    pub version: ProtocolVersion,
+    /// The entry of the card, as it stands there.
+    pub interface: AgentInterface,
+}
+
+impl Preference {
+    /// Returns the usable interfaces of a card, the one to use in front.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError::NoCommonBinding`] and [`DiscoveryError::NoCommonVersion`] where nothing
+    /// fits, and [`DiscoveryError::Invalid`] where something would fit but has no usable URL.
+    pub fn select(&self, card: &AgentCard) -> Result<Vec<Selected>, DiscoveryError> {
+        let mut bindings_match = false;
+        let mut unusable = Vec::new();
+        let mut selected = Vec::new();
+        for (index, interface) in card.supported_interfaces.iter().enumerate() {
+            let Some(transport) = Transport::of_interface(&interface.protocol_binding) else {
+                continue;
+            };
+            if self.only && !self.transports.contains(&transport) {
+                continue;
+            }
+            bindings_match = true;
+            let Ok(version) = interface.protocol_version.parse::<ProtocolVersion>() else {
+                continue;
+            };
+            if !SPOKEN.contains(&version) || self.version.is_some_and(|pinned| pinned != version) {
+                continue;
+            }
+            if let Err(reason) = check_address(transport, &interface.url) {
+                unusable.push(Violation::new(format!("supportedInterfaces[{index}].url"), reason));
+                continue;
+            }
+            selected.push(Selected { transport, version, interface: interface.clone() });
+        }
+        if selected.is_empty() {
+            return Err(match (bindings_match, unusable.is_empty()) {
+                (_, false) => DiscoveryError::Invalid(unusable),
+                (true, true) => DiscoveryError::NoCommonVersion(offered(card)),
+                (false, true) => DiscoveryError::NoCommonBinding(offered(card)),
+            });
+        }
+        let rank = |selected: &Selected| {
+            let wanted = self.transports.iter().position(|wanted| *wanted == selected.transport);
+            wanted.unwrap_or(self.transports.len())
+        };
+        // The sort is stable, so that the order of the card holds among equals.
+        selected.sort_by_key(rank);
+        Ok(selected)
+    }
+}
+
+fn offered(card: &AgentCard) -> Vec<String> {
+    let name = |interface: &AgentInterface| {
+        format!("{} {}", interface.protocol_binding, interface.protocol_version)
+    };
+    card.supported_interfaces.iter().map(name).collect()
+}
+
+/// Checks that an interface says where it is, and not only in relation to something else.
+fn check_address(transport: Transport, address: &str) -> Result<(), String> {
+    let grpc = transport == Transport::Grpc;
+    let url = match Url::parse(address) {
+        // `host:50051` reads as a URL whose scheme is `host`.
+        Ok(url) if url.has_host() => url,
+        // The parser passes over any number of slashes in front of a host.
+        _ if grpc && !address.starts_with('/') => match Url::parse(&format!("https://{address}")) {
+            Ok(url) if matches!(url.path(), "" | "/") => url,
+            _ => return Err(format!("{address:?} is neither host:port nor an absolute URL")),
+        },
+        _ => return Err(format!("{address:?} is not an absolute URL")),
+    };
+    match url.scheme() {
+        "http" | "https" => Ok(()),
+        "grpc" | "grpcs" if grpc => Ok(()),
+        other => Err(format!("{transport} is not spoken over {other:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(binding: &str, url: &str, version: &str) -> AgentInterface {
+        AgentInterface {
+            url: url.into(),
+            protocol_binding: binding.into(),
+            protocol_version: version.into(),
+            ..AgentInterface::default()
+        }
+    }
+
+    fn card(interfaces: &[(&str, &str, &str)]) -> AgentCard {
+        let interfaces =
+            interfaces.iter().map(|(binding, url, version)| interface(binding, url, version));
+        AgentCard { supported_interfaces: interfaces.collect(), ..AgentCard::new("a", "b") }
+    }
+
+    fn urls(selected: &[Selected]) -> Vec<&str> {
+        selected.iter().map(|selected| selected.interface.url.as_str()).collect()
+    }
+
+    #[test]
+    fn the_first_entry_whose_binding_and_version_are_spoken_is_used() {
+        let card = card(&[
+            ("urn:example:carrier-pigeon", "https://a/pigeon", "1.0"),
+            ("JSONRPC", "https://a/old", "0.3"),
+            ("GRPC", "a:50051", "1.0"),
+            ("JSONRPC", "https://a/new", "1.0.1"),
+            ("HTTP+JSON", "https://a/future", "1.1"),
+        ]);
+        let selected = Preference::default().select(&card).unwrap();
+        assert_eq!(urls(&selected), ["a:50051", "https://a/new"]);
+        assert_eq!(selected[0].transport, Transport::Grpc);
+    }
+
+    #[test]
+    fn wanted_bindings_come_first_and_alone_only_when_asked_for() {
+        let card = card(&[
+            ("JSONRPC", "https://a/1", "1.0"),
+            ("HTTP+JSON", "https://a/2", "1.0"),
+            ("GRPC", "https://a/3", "1.0"),
+        ]);
+        let mut preference =
+            Preference { transports: vec![Transport::Grpc], ..Preference::default() };
+        let order = ["https://a/3", "https://a/1", "https://a/2"];
+        assert_eq!(urls(&preference.select(&card).unwrap()), order);
+        preference.only = true;
+        assert_eq!(urls(&preference.select(&card).unwrap()), ["https://a/3"]);
+    }
+
+    #[test]
+    fn a_pin_that_the_card_does_not_meet_is_an_error_and_never_a_fallback() {
+        let card = card(&[("JSONRPC", "https://a/1", "1.0"), ("GRPC", "https://a/2", "0.3")]);
+        let pinned = Preference {
+            transports: vec![Transport::HttpJson],
+            only: true,
+            ..Preference::default()
+        };
+        assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonBinding(_))));
+        let pinned = Preference { version: Some(ProtocolVersion::V0_3), ..Preference::default() };
+        assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
+        let pinned =
+            Preference { transports: vec![Transport::Grpc], only: true, ..Preference::default() };
+        assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
+    }
+
+    #[test]
+    fn an_address_is_absolute_and_of_a_scheme_that_the_binding_uses() {
+        for (binding, url, usable) in [
+            ("JSONRPC", "http://localhost:1", true),
+            ("JSONRPC", "/a2a", false),
+            ("JSONRPC", "localhost:1", false),
+            ("JSONRPC", "ftp://localhost", false),
+            ("HTTP+JSON", "https://a.example/base/", true),
+            ("GRPC", "localhost:1", true),
+            ("GRPC", "a.example", true),
+            ("GRPC", "[::1]:1", true),
+            ("GRPC", "grpcs://a.example:1", true),
+            ("GRPC", "https://a.example/a2a", true),
+            ("GRPC", "/a2a", false),
+            ("GRPC", "", false),
+        ] {
+            let result = Preference::default().select(&card(&[(binding, url, "1.0")]));
+            match result {
+                Ok(_) => assert!(usable, "{binding} {url}"),
+                Err(DiscoveryError::Invalid(violations)) => {
+                    assert!(!usable, "{binding} {url}");
+                    assert_eq!(violations[0].field, "supportedInterfaces[0].url");
+                }
+                Err(other) => panic!("{binding} {url}: {other}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The bindings that a client can speak.
+
+use std::{fmt, str::FromStr};
+
+use a2a_core::card;
+
+/// A binding of the protocol (spec §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// JSON-RPC over HTTP, events over SSE (spec §9).
+    JsonRpc,
+    /// HTTP and JSON, events over SSE (spec §11).
+    HttpJson,
+    /// gRPC (spec §10).
+    Grpc,
+}
+
+impl Transport {
+    /// Every binding.
+    pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
+
+    /// The name in `AgentInterface.protocolBinding`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonRpc => card::JSONRPC,
+            Self::HttpJson => card::HTTP_JSON,
+            Self::Grpc => card::GRPC,
+        }
+    }
+
+    /// Finds the binding of an interface. The case of letters is not looked at, as cards are
+    /// often written by hand.
+    pub(crate) fn of_interface(binding: &str) -> Option<Self> {
+        let binding = binding.trim();
+        Self::ALL.into_iter().find(|transport| binding.eq_ignore_ascii_case(transport.as_str()))
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no binding.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is none of jsonrpc, http+json and grpc")]
+pub struct UnknownTransport(pub String);
+
+impl FromStr for Transport {
+    type Err = UnknownTransport;
+
+    /// Reads the name of a binding in any case; `rest` stands for `http+json`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim().eq_ignore_ascii_case("rest") {
+            return Ok(Self::HttpJson);
+        }
+        Self::of_interface(text).ok_or_else(|| UnknownTransport(text.to_owned()))
+    }
+}
