@@ -23,6 +23,7 @@ pub mod dispatch;
 pub mod fault;
 mod limits;
 pub mod media;
+mod options;
 pub mod parameters;
 mod report;
 mod serve;
@@ -31,6 +32,7 @@ mod tls;
 mod webhook;
 
 pub use limits::Limits;
+pub use options::Options;
 pub use parameters::VersionPolicy;
 pub use report::report;
 pub use serve::{Drain, ServeError, Server, bind};

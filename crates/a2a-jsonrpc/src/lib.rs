@@ -1,1 +1,43 @@
-//! The JSON-RPC binding of A2A: server router and client.
+//! The JSON-RPC binding of A2A (spec §9): a server router and a client.
+//!
+//! [`router`] puts any [`Agent`](operations::Agent) on the wire, [`Client`] is one that lives
+//! elsewhere. Together with `a2a-core`, this crate is all that it takes to serve an agent over
+//! JSON-RPC alone:
+//!
+//! ```no_run
+//! use a2a_core::AgentCard;
+//! use a2a_jsonrpc::operations::{Engine, agent_fn};
+//!
+//! # async fn example() -> Result<(), a2a_jsonrpc::ServeError> {
+//! let card = AgentCard::new("Echo", "Says what it hears");
+//! let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
+//! a2a_jsonrpc::serve(engine, "127.0.0.1:8080").await
+//! # }
+//! ```
+//!
+//! and to call one:
+//!
+//! ```no_run
+//! use a2a_core::{Message, v1::SendMessageRequest};
+//! use a2a_jsonrpc::{Client, operations::{Agent as _, Call}};
+//!
+//! # async fn example() -> a2a_core::Result<()> {
+//! let agent = Client::new("http://127.0.0.1:8080/")?;
+//! let message = Message::user("Hello");
+//! let request = SendMessageRequest { message: Some(message), ..Default::default() };
+//! let reply = agent.send_message(Call::new(request)).await?;
+//! # drop(reply);
+//! # Ok(())
+//! # }
+//! ```
+
+mod client;
+mod server;
+
+pub use a2a_http::{
+    Limits, Options, ServeError, VersionPolicy,
+    client::{ClientSettings, HttpClient},
+};
+pub use a2a_operations as operations;
+pub use client::Client;
+pub use server::{router, router_with, serve};

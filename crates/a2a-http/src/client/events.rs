@@ -42,6 +42,10 @@ pub async fn read_events(
     }
     let mut events = sse::decode(body, settings.max_event_bytes).map(move |event| {
         let event = event?;
+        // Said to be an error: whatever it is, it is no event of the task.
+        if event.event.as_deref() == Some("error") {
+            return Err(fault::read(head.status, &head.headers, &event.data));
+        }
         let id = event.id.as_deref().and_then(|id| id.parse().ok());
         Ok(Event::new(id, read(&event.data)?))
     });

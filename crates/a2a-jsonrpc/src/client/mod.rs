@@ -1,0 +1,133 @@
+//! The client's half: an agent at the other end of a URL.
+
+mod answer;
+mod operation;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use a2a_core::{Error, Operation, Result};
+use a2a_http::{
+    client::{ClientSettings, HttpClient, call_headers, read_events},
+    fault, media, parameters,
+};
+use a2a_operations::{Call, EventStream, Reply};
+use bytes::Bytes;
+use http::{Method, Request, Uri, header::CONTENT_TYPE};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+/// An agent that speaks JSON-RPC (spec §9); see [`Agent`](a2a_operations::Agent) for what it
+/// does. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: HttpClient,
+    url: Uri,
+    last_id: Arc<AtomicU64>,
+}
+
+impl Client {
+    /// Creates a client of the agent at `url`, with the default [`ClientSettings`].
+    ///
+    /// Requests go to the URL exactly as it stands in the card.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) where `url` is not a URL;
+    /// [`Internal`](a2a_core::ErrorKind::Internal) where TLS can't be set up.
+    pub fn new(url: &str) -> Result<Self> {
+        Self::with_http(url, HttpClient::new(ClientSettings::default())?)
+    }
+
+    /// Creates a client that makes its calls through `http`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) where `url` is not a URL.
+    pub fn with_http(url: &str, http: HttpClient) -> Result<Self> {
+        let refused = |why: &dyn std::fmt::Display| Error::invalid_params("url", why.to_string());
+        let url: Uri = url.parse().map_err(|error| refused(&error))?;
+        if url.authority().is_none() || url.scheme().is_none() {
+            return Err(refused(&"must be absolute"));
+        }
+        Ok(Self { http, url, last_id: Arc::default() })
+    }
+
+    async fn unary<R: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        call: Call<impl Serialize>,
+    ) -> Result<Reply<R>> {
+        self.call(operation, call, answer::read).await
+    }
+
+    /// Calls an operation that answers with nothing, which peers write in three ways.
+    async fn unary_without_result(
+        &self,
+        operation: Operation,
+        call: Call<impl Serialize>,
+    ) -> Result<Reply<()>> {
+        let read = |id, body: &_| answer::read_optional::<IgnoredAny>(id, body).map(|_| ());
+        self.call(operation, call, read).await
+    }
+
+    async fn call<R>(
+        &self,
+        operation: Operation,
+        call: Call<impl Serialize>,
+        read: impl FnOnce(u64, &[u8]) -> Result<R>,
+    ) -> Result<Reply<R>> {
+        let id = self.next_id();
+        let answer = self.http.send(self.request(operation, id, call)?).await?;
+        let (head, body) = answer.into_parts();
+        if !head.status.is_success() {
+            return Err(fault::read(head.status, &head.headers, &body));
+        }
+        let activated = parameters::read_activated(&head.headers);
+        Ok(Reply { response: read(id, &body)?, activated })
+    }
+
+    async fn stream(
+        &self,
+        operation: Operation,
+        call: Call<impl Serialize>,
+    ) -> Result<Reply<EventStream>> {
+        let id = self.next_id();
+        let await_first = call.context.last_event_id.is_none();
+        let response = self.http.open(self.request(operation, id, call)?).await?;
+        let activated = parameters::read_activated(response.headers());
+        let read = move |data: &[u8]| answer::read_event(id, data);
+        let events = read_events(response, self.http.settings(), await_first, read).await?;
+        Ok(Reply { response: events, activated })
+    }
+
+    fn request(
+        &self,
+        operation: Operation,
+        id: u64,
+        call: Call<impl Serialize>,
+    ) -> Result<Request<Bytes>> {
+        let mut body = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{}\",\"params\":",
+            operation.name()
+        )
+        .into_bytes();
+        serde_json::to_writer(&mut body, &call.request).map_err(Error::internal)?;
+        body.push(b'}');
+
+        let mut request = Request::new(Bytes::from(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        *request.headers_mut() = call_headers(operation, call.context);
+        request.headers_mut().insert(CONTENT_TYPE, media::JSON);
+        Ok(request)
+    }
+
+    fn next_id(&self) -> u64 {
+        self.last_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}

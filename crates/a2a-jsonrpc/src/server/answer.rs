@@ -1,0 +1,81 @@
+//! Writing answers: results, errors and the frames of a stream (spec §9.4, §9.5).
+
+use a2a_core::{Detail, Error, Result};
+use a2a_http::{fault, media, report};
+use a2a_operations::Event;
+use axum::body::Body;
+use bytes::{BufMut as _, BytesMut};
+use http::{Response, StatusCode, header::CONTENT_TYPE};
+use serde::Serialize;
+
+use super::envelope::Id;
+
+/// Returns the answer to `id` up to where its result stands.
+pub(super) fn head(id: &Id) -> Vec<u8> {
+    // Most answers fit, and one that doesn't moves once or twice while it grows.
+    let mut head = Vec::with_capacity(1 << 10);
+    head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    head.extend_from_slice(id.as_str().as_bytes());
+    head.extend_from_slice(b",\"result\":");
+    head
+}
+
+/// Finishes a unary answer that was written behind its [`head`].
+pub(super) fn result(mut body: Vec<u8>) -> Response<Body> {
+    body.push(b'}');
+    json(StatusCode::OK, body)
+}
+
+/// Answers with an error, under the HTTP status that its kind travels with.
+pub(super) fn error(id: &Id, error: Error) -> Response<Body> {
+    let error = report(error);
+    let status = StatusCode::from_u16(error.kind().codes().jsonrpc_http);
+    let mut body = BytesMut::with_capacity(512);
+    write_error(id, &error, &mut body);
+    let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.freeze());
+    fault::write_headers(&error, response.headers_mut());
+    response
+}
+
+/// Returns what writes an item of a stream as the data of one event.
+pub(super) fn frame(id: Id) -> impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static {
+    let head = head(&id);
+    move |item, out| match item {
+        Ok(event) => {
+            let json = event.json();
+            out.reserve(head.len() + json.len() + 3);
+            out.extend_from_slice(&head);
+            out.extend_from_slice(&json);
+            out.put_u8(b'}');
+        }
+        Err(error) => write_error(&id, error, out),
+    }
+}
+
+fn write_error(id: &Id, error: &Error, out: &mut BytesMut) {
+    #[derive(Serialize)]
+    struct ErrorObject<'a> {
+        code: i32,
+        message: &'a str,
+        data: Vec<Detail>,
+    }
+
+    let object = ErrorObject {
+        code: error.kind().codes().jsonrpc,
+        message: error.message(),
+        data: error.details(),
+    };
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_str().as_bytes());
+    out.extend_from_slice(b",\"error\":");
+    // Strings, numbers and maps of strings into memory: nothing in there can fail.
+    let _ = serde_json::to_writer(out.writer(), &object);
+    out.put_u8(b'}');
+}
+
+fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, media::JSON);
+    response
+}

@@ -1,0 +1,239 @@
+//! Reading the envelope of a request (JSON-RPC 2.0 §4, spec §9.3).
+
+use std::borrow::Cow;
+
+use a2a_core::{Error, ErrorKind, Operation, Request, Result, Violation, json};
+use a2a_http::dispatch::Source;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::RawValue;
+
+/// Longest `id` that is answered, in bytes: every event of a stream repeats it.
+const MAX_ID_BYTES: usize = 1 << 10;
+
+/// How much of an unknown method is repeated to the peer, in characters.
+const MAX_ECHO: usize = 64;
+
+/// The `id` of a request as it was written, or `null`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Id(Cow<'static, str>);
+
+impl Id {
+    pub(super) const NULL: Self = Self(Cow::Borrowed("null"));
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The envelope of a request; the members are read but not yet judged.
+#[derive(Deserialize)]
+pub(super) struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+}
+
+// An `Option` would read `null` as absent, and an absent id is not the id `null`.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads the envelope.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ParseError`] for what is not JSON, [`ErrorKind::InvalidRequest`] for what is
+    /// not one object. The id can't be told in either case.
+    pub(super) fn read(body: &'a [u8]) -> Result<Self> {
+        // A derived reader would take an array for the members in their order.
+        if body.trim_ascii_start().first() == Some(&b'{') {
+            match serde_json::from_slice(body) {
+                Ok(envelope) => Ok(envelope),
+                Err(error) => Err(explain(body, &error)),
+            }
+        } else {
+            Err(explain(body, &"expected an object"))
+        }
+    }
+
+    /// The id to answer under.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidRequest`] where there is none, or not one of a legal type. A request
+    /// without an id is a notification, which A2A does not have.
+    pub(super) fn id(&self) -> Result<Id> {
+        let Some(id) = self.id else {
+            return Err(invalid("id", "is required: a string, a number or null"));
+        };
+        match id.get().as_bytes() {
+            [b'"' | b'-' | b'0'..=b'9', ..] if id.get().len() <= MAX_ID_BYTES => {
+                Ok(Id(Cow::Owned(id.get().to_owned())))
+            }
+            [b'"' | b'-' | b'0'..=b'9', ..] => {
+                Err(invalid("id", format!("must have at most {MAX_ID_BYTES} bytes")))
+            }
+            b"null" => Ok(Id::NULL),
+            _ => Err(invalid("id", "must be a string, a number or null")),
+        }
+    }
+
+    /// The operation that the method names, and where its request is read from.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidRequest`] and [`ErrorKind::MethodNotFound`].
+    pub(super) fn operation(&self) -> Result<(Operation, Params<'a>)> {
+        let text = |member: Option<&'a RawValue>| {
+            member.and_then(|raw| serde_json::from_str::<Cow<'a, str>>(raw.get()).ok())
+        };
+        if text(self.jsonrpc).as_deref() != Some("2.0") {
+            return Err(invalid("jsonrpc", "must be \"2.0\""));
+        }
+        let Some(method) = text(self.method) else {
+            return Err(invalid("method", "is required: a string"));
+        };
+        let operation = Operation::ALL.into_iter().find(|operation| operation.name() == method);
+        let Some(operation) = operation else {
+            let method: String = method.chars().take(MAX_ECHO).collect();
+            return Err(Error::new(
+                ErrorKind::MethodNotFound,
+                format!("method not found: {method}"),
+            ));
+        };
+        Ok((operation, Params(self.params)))
+    }
+}
+
+/// The `params` of a request.
+pub(super) struct Params<'a>(Option<&'a RawValue>);
+
+impl Source for Params<'_> {
+    fn read<T: Request + DeserializeOwned>(self) -> Result<T> {
+        match self.0.map(RawValue::get) {
+            Some(params) if params.starts_with('{') => json::from_slice(params.as_bytes()),
+            None | Some("null") => json::from_slice(b"{}"),
+            Some(_) => Err(Error::invalid_params("params", "must be an object")),
+        }
+    }
+}
+
+fn invalid(field: &str, description: impl Into<String>) -> Error {
+    let violation = Violation::new(field, description);
+    let message =
+        format!("request payload validation error: {} {}", violation.field, violation.description);
+    Error::new(ErrorKind::InvalidRequest, message)
+}
+
+#[cold]
+fn explain(body: &[u8], error: &dyn std::fmt::Display) -> Error {
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(body) {
+        return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
+    }
+    let why = match body.trim_ascii_start().first() {
+        Some(b'[') => "batches are not part of A2A; send one request object".into(),
+        _ => error.to_string(),
+    };
+    Error::new(ErrorKind::InvalidRequest, format!("request payload validation error: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::v1::GetTaskRequest;
+
+    use super::*;
+
+    fn outcome(body: &str) -> Result<(Id, Operation), (Id, ErrorKind)> {
+        let envelope = Envelope::read(body.as_bytes()).map_err(|error| (Id::NULL, error.kind()))?;
+        let id = envelope.id().map_err(|error| (Id::NULL, error.kind()))?;
+        match envelope.operation() {
+            Ok((operation, _)) => Ok((id, operation)),
+            Err(error) => Err((id, error.kind())),
+        }
+    }
+
+    fn id(text: &str) -> Id {
+        Id(Cow::Owned(text.to_owned()))
+    }
+
+    #[test]
+    fn the_id_is_kept_as_it_was_written() {
+        for text in
+            ["1", "-7", "1.50", "1e3", "123456789012345678901234567890", r#""a\u0062""#, "null"]
+        {
+            let body = format!(r#"{{"jsonrpc":"2.0","id": {text} ,"method":"GetTask"}}"#);
+            assert_eq!(outcome(&body), Ok((id(text), Operation::GetTask)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_request_is_refused_with_the_id_if_it_can_be_read() {
+        use ErrorKind::{InvalidRequest, MethodNotFound, ParseError};
+        for (body, id_text, kind) in [
+            ("", "null", ParseError),
+            ("{", "null", ParseError),
+            ("{\"jsonrpc\":\"2.0\",}", "null", ParseError),
+            ("[1,", "null", ParseError),
+            ("\u{feff}{}", "null", ParseError),
+            ("{} {}", "null", ParseError),
+            ("null", "null", InvalidRequest),
+            ("\"text\"", "null", InvalidRequest),
+            ("[]", "null", InvalidRequest),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"GetTask"}]"#, "null", InvalidRequest),
+            (r#"["2.0",1,"GetTask",{}]"#, "null", InvalidRequest),
+            ("{}", "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":true,"method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":[1],"method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"GetTask"}"#, "1", InvalidRequest),
+            (r#"{"jsonrpc":2.0,"id":1,"method":"GetTask"}"#, "1", InvalidRequest),
+            (r#"{"jsonrpc":null,"id":1,"method":"GetTask"}"#, "1", InvalidRequest),
+            (r#"{"id":"a","method":"GetTask"}"#, "\"a\"", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "1", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "1", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"getTask"}"#, "1", MethodNotFound),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get"}"#, "1", MethodNotFound),
+        ] {
+            assert_eq!(outcome(body), Err((id(id_text), kind)), "{body}");
+        }
+        let long = format!(
+            r#"{{"jsonrpc":"2.0","id":"{}","method":"GetTask"}}"#,
+            "x".repeat(MAX_ID_BYTES)
+        );
+        assert_eq!(outcome(&long), Err((Id::NULL, InvalidRequest)));
+    }
+
+    #[test]
+    fn params_are_an_object_or_missing() {
+        let read = |params: &str| {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"GetTask"{params}}}"#);
+            let (_, params) = Envelope::read(body.as_bytes())?.operation()?;
+            params.read::<GetTaskRequest>()
+        };
+        assert_eq!(read(r#","params":{"id":"t","unknown":[]}"#).unwrap().id, "t");
+        for nothing in ["", r#","params":null"#, r#","params":{}"#] {
+            assert_eq!(read(nothing).unwrap(), GetTaskRequest::default(), "{nothing}");
+        }
+        for (params, field) in [
+            (r#","params":["t"]"#, "params"),
+            (r#","params":"t""#, "params"),
+            (r#","params":{"id":7}"#, "id"),
+            (r#","params":{"historyLength":"x"}"#, "historyLength"),
+        ] {
+            let error = read(params).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidParams, "{params}");
+            assert_eq!(error.violations()[0].field, field, "{params}");
+        }
+    }
+}

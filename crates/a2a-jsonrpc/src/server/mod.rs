@@ -1,0 +1,9 @@
+//! The server's half: one route that answers every operation.
+
+mod answer;
+mod envelope;
+mod router;
+mod serve;
+
+pub use router::{router, router_with};
+pub use serve::serve;

@@ -1,0 +1,109 @@
+//! The route, and the order in which a request is judged.
+
+use std::{convert::Infallible, sync::Arc};
+
+use a2a_core::{Error, ErrorKind, Operation, Result, card};
+use a2a_http::{
+    Drain, Options, body,
+    dispatch::{Answer, dispatch},
+    media, parameters, sse,
+};
+use a2a_operations::{Agent, CallContext};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    routing::{MethodFilter, MethodRouter},
+};
+use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
+
+use super::{
+    answer,
+    envelope::{Envelope, Id, Params},
+};
+
+/// Serves `agent` over JSON-RPC (spec §9) at `POST /`.
+///
+/// The router has that one route and no fallback, so it merges with others. Under a prefix,
+/// `nest("/rpc", ..)` answers at `/rpc` and `nest_service("/rpc", ..)` at `/rpc/` too.
+pub fn router(agent: impl Agent) -> Router {
+    router_with(agent, Options::default())
+}
+
+/// Serves `agent` over JSON-RPC as [`router`] does, with options.
+pub fn router_with(agent: impl Agent, options: Options) -> Router {
+    routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
+}
+
+#[derive(Clone)]
+struct Binding {
+    agent: Arc<dyn Agent>,
+    options: Arc<Options>,
+}
+
+fn routes(binding: Binding) -> Router {
+    let methods = MethodRouter::<_, Infallible>::new()
+        .on(MethodFilter::POST, post)
+        .fallback(async || method_not_allowed());
+    Router::new().route("/", methods).with_state(binding)
+}
+
+async fn post(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let mut id = Id::NULL;
+    match binding.answer(&parts, body, &mut id).await {
+        Ok(response) => response,
+        Err(error) => answer::error(&id, error),
+    }
+}
+
+fn method_not_allowed() -> Response<Body> {
+    let error = Error::new(ErrorKind::MethodNotAllowed, "JSON-RPC is spoken with POST");
+    let mut response = answer::error(&Id::NULL, error);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+impl Binding {
+    /// Answers a request. Where that fails, `id` is what the error goes under.
+    async fn answer(&self, parts: &Parts, body: Body, id: &mut Id) -> Result<Response<Body>> {
+        // The body is read first whatever comes of it, so that the connection stays usable.
+        let body = body::read(body, &self.options.limits).await?;
+        media::require_json(&parts.headers)?;
+        let envelope = Envelope::read(&body)?;
+        *id = envelope.id()?;
+        let (operation, params) = envelope.operation()?;
+        let context = self.context(parts)?;
+        self.call(operation, context, params, id, parts).await
+    }
+
+    fn context(&self, parts: &Parts) -> Result<CallContext> {
+        let query = parts.uri.query();
+        let mut context = parameters::read(&parts.headers, query, self.options.version_policy)?;
+        context.caller = parameters::caller(&parts.extensions);
+        Ok(context)
+    }
+
+    async fn call(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        params: Params<'_>,
+        id: &Id,
+        parts: &Parts,
+    ) -> Result<Response<Body>> {
+        let head = answer::head(id);
+        let reply = dispatch(&*self.agent, card::JSONRPC, operation, context, params, head).await?;
+        let mut response = match reply.response {
+            Answer::Json(body) => answer::result(body),
+            Answer::Events(events) => sse::response(
+                events,
+                &self.options.limits,
+                &Drain::of(&parts.extensions),
+                answer::frame(id.clone()),
+            ),
+        };
+        parameters::write_activated(&reply.activated, response.headers_mut());
+        Ok(response)
+    }
+}

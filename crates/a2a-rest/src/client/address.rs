@@ -1,0 +1,249 @@
+//! Where a request goes: method, path, query and body, from the routes of the descriptor.
+
+use std::fmt::Display;
+
+use a2a_core::{Error, Operation, ROUTES, Request, Result};
+use bytes::Bytes;
+use http::{Method, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+use crate::name::camel_case;
+
+/// All but the unreserved characters of RFC 3986 §2.3. A `:` has to go too: the router of the
+/// other side takes what follows it for a verb.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The URL of an interface.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    /// Up to the path, without a slash at its end.
+    prefix: String,
+    query: Option<String>,
+}
+
+impl Base {
+    pub(super) fn parse(url: &str) -> Result<Self> {
+        let refused = |why: &dyn Display| Error::invalid_params("url", why.to_string());
+        let uri: Uri = url.parse().map_err(|error| refused(&error))?;
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(refused(&"must be absolute"));
+        };
+        let path = uri.path();
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let query = uri.query().map(str::to_owned);
+        Ok(Self { prefix: format!("{scheme}://{authority}{path}"), query })
+    }
+
+    pub(super) fn join(&self, address: &Address) -> Result<Uri> {
+        let mut text = format!("{}{}", self.prefix, address.path);
+        let queries = [self.query.as_deref(), address.query.as_deref()];
+        for (index, query) in queries.into_iter().flatten().enumerate() {
+            text.push(if index == 0 { '?' } else { '&' });
+            text.push_str(query);
+        }
+        // Long ids and tokens are the only way to make it unfit.
+        text.parse().map_err(|error| {
+            Error::invalid_params("", "the request does not fit into a URL").with_source(error)
+        })
+    }
+}
+
+/// Where a request goes below the URL of an interface, and with what.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub(super) method: Method,
+    pub(super) body: Bytes,
+    path: String,
+    query: Option<String>,
+}
+
+impl Address {
+    /// Lays out a request: the members that the path has go there, and the others into the body
+    /// or the query.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a member that can't be in a path.
+    pub(super) fn of(operation: Operation, mut request: impl Request + Serialize) -> Result<Self> {
+        let has_tenant = !request.tenant().is_empty();
+        let route = ROUTES
+            .iter()
+            .find(|route| {
+                route.operation == operation && route.path.starts_with("/{tenant}") == has_tenant
+            })
+            .ok_or_else(|| Error::unsupported("the operation has no route"))?;
+        let method = Method::from_bytes(route.method.as_bytes()).map_err(Error::internal)?;
+        let (path, variables) = fill(route.path, &mut request)?;
+        if operation == Operation::SubscribeToTask {
+            return Ok(Self { method, path, query: None, body: Bytes::new() });
+        }
+        if !route.has_body {
+            let query = write_query(&members(&request, &variables)?);
+            return Ok(Self { method, path, query, body: Bytes::new() });
+        }
+        // A peer reads the task of a new webhook from the body, whatever the path says.
+        let keep = operation == Operation::CreateTaskPushNotificationConfig;
+        let body = if keep || variables.iter().all(|name| *name == "tenant") {
+            serde_json::to_vec(&request)
+        } else {
+            serde_json::to_vec(&members(&request, &variables)?)
+        };
+        let body = body.map_err(Error::internal)?.into();
+        Ok(Self { method, path, query: None, body })
+    }
+}
+
+/// Fills a path with members of a request, and says with which. The tenant is taken out of the
+/// request, because there is no reason to say it twice.
+fn fill<'a>(template: &'a str, request: &mut impl Request) -> Result<(String, Vec<&'a str>)> {
+    let mut path = String::new();
+    let mut variables = Vec::new();
+    for (index, piece) in template.split(['{', '}']).enumerate() {
+        // Every second piece stands between braces.
+        if index % 2 == 0 {
+            path.push_str(piece);
+            continue;
+        }
+        let value = request.variable(piece).map(|value| value.clone()).unwrap_or_default();
+        // Dots are steps in the path for every URL reader, percent-encoded or not.
+        if matches!(&*value, "" | "." | "..") {
+            return Err(Error::invalid_params(
+                camel_case(piece.into()),
+                format!("can't be {value:?} in the path of a URL"),
+            ));
+        }
+        path.extend(utf8_percent_encode(&value, SEGMENT));
+        if piece == "tenant" {
+            request.set_tenant(String::new());
+        }
+        variables.push(piece);
+    }
+    Ok((path, variables))
+}
+
+/// The members that are set and not in the path.
+fn members(request: &impl Serialize, variables: &[&str]) -> Result<Map<String, Value>> {
+    let Value::Object(mut members) = serde_json::to_value(request).map_err(Error::internal)? else {
+        return Ok(Map::new());
+    };
+    for name in variables {
+        members.remove(&*camel_case((*name).into()));
+    }
+    Ok(members)
+}
+
+fn write_query(members: &Map<String, Value>) -> Option<String> {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in members {
+        let values = match value {
+            Value::Array(values) => values.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        for value in values {
+            match value {
+                Value::String(text) => query.append_pair(name, text),
+                value => query.append_pair(name, &value.to_string()),
+            };
+        }
+    }
+    Some(query.finish()).filter(|query| !query.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{
+        Message, TaskState, v1,
+        well_known::{Struct, Timestamp},
+    };
+
+    use super::*;
+
+    fn laid_out(operation: Operation, request: impl Request + Serialize) -> String {
+        let address = Address::of(operation, request).unwrap();
+        let uri = Base::parse("http://h/a/").unwrap().join(&address).unwrap();
+        let body = String::from_utf8(address.body.to_vec()).unwrap();
+        format!("{} {uri} {body}", address.method).trim().to_owned()
+    }
+
+    #[test]
+    fn members_go_to_the_path_and_then_to_the_query_or_the_body() {
+        let get = v1::GetTaskRequest { id: "a/b:cancel é".into(), ..Default::default() };
+        let list = v1::ListTasksRequest {
+            tenant: "x y".into(),
+            context_id: "c&d".into(),
+            status: TaskState::Working.into(),
+            page_size: Some(7),
+            status_timestamp_after: Some(Timestamp::from_millis(0)),
+            include_artifacts: Some(true),
+            ..Default::default()
+        };
+        let metadata = Struct::from_iter([("k", "v")]);
+        let cancel = v1::CancelTaskRequest {
+            id: "t".into(),
+            metadata: Some(metadata),
+            ..Default::default()
+        };
+        let create = v1::TaskPushNotificationConfig {
+            tenant: "x".into(),
+            task_id: "t".into(),
+            url: "u".into(),
+            ..Default::default()
+        };
+        let message = Message { message_id: "m".into(), ..Message::user("hi") };
+        let send = v1::SendMessageRequest { message: Some(message), ..Default::default() };
+        for (laid_out, expected) in [
+            (laid_out(Operation::GetTask, get), "GET http://h/a/tasks/a%2Fb%3Acancel%20%C3%A9"),
+            (
+                laid_out(Operation::ListTasks, list),
+                "GET http://h/a/x%20y/tasks?contextId=c%26d&includeArtifacts=true&pageSize=7&\
+                 status=TASK_STATE_WORKING&statusTimestampAfter=1970-01-01T00%3A00%3A00.000Z",
+            ),
+            (
+                laid_out(Operation::CancelTask, cancel),
+                r#"POST http://h/a/tasks/t:cancel {"metadata":{"k":"v"}}"#,
+            ),
+            (
+                laid_out(Operation::CreateTaskPushNotificationConfig, create),
+                r#"POST http://h/a/x/tasks/t/pushNotificationConfigs {"taskId":"t","url":"u"}"#,
+            ),
+            (
+                laid_out(Operation::SendMessage, send),
+                "POST http://h/a/message:send \
+                 {\"message\":{\"messageId\":\"m\",\"role\":\"ROLE_USER\",\"parts\":[{\"text\":\"hi\"}]}}",
+            ),
+        ] {
+            assert_eq!(laid_out, expected);
+        }
+    }
+
+    #[test]
+    fn the_url_of_the_interface_is_kept() {
+        let address = || {
+            Address::of(Operation::GetExtendedAgentCard, v1::GetExtendedAgentCardRequest::default())
+        };
+        for (url, expected) in [
+            ("http://h", "http://h/extendedAgentCard"),
+            ("http://h/", "http://h/extendedAgentCard"),
+            ("https://u@h:8/a//", "https://u@h:8/a//extendedAgentCard"),
+            ("http://h/a?key=1", "http://h/a/extendedAgentCard?key=1"),
+        ] {
+            let uri = Base::parse(url).unwrap().join(&address().unwrap()).unwrap();
+            assert_eq!(uri.to_string(), expected, "{url}");
+        }
+        for url in ["", "h", "/a", "http://", "h:80"] {
+            assert!(Base::parse(url).is_err(), "{url:?}");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_a_segment_is_refused() {
+        for id in ["", ".", ".."] {
+            let request = v1::GetTaskRequest { id: id.into(), ..Default::default() };
+            let error = Address::of(Operation::GetTask, request).unwrap_err();
+            assert_eq!(error.violations()[0].field, "id", "{id:?}");
+        }
+    }
+}

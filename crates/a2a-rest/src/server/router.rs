@@ -1,0 +1,109 @@
+//! The routes, and the order in which a request is judged.
+
+use std::sync::Arc;
+
+use a2a_core::{Error, Result, card};
+use a2a_http::{
+    Drain, Options, body,
+    dispatch::{Answer, dispatch},
+    media, parameters, sse,
+};
+use a2a_operations::Agent;
+use axum::{Router, body::Body, extract::State, routing::any};
+use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
+
+use super::{
+    answer,
+    query::Query,
+    request::Places,
+    route::{self, Miss, Target},
+};
+
+/// Serves `agent` over HTTP+JSON (spec §11), at the root and under `/{tenant}`.
+///
+/// Unknown paths get the error body of the binding from the router's fallback. To merge it with
+/// a router that has a fallback too, drop one of them with `reset_fallback()`. It can be nested
+/// under any prefix.
+pub fn router(agent: impl Agent) -> Router {
+    router_with(agent, Options::default())
+}
+
+/// Serves `agent` over HTTP+JSON as [`router`] does, with options.
+pub fn router_with(agent: impl Agent, options: Options) -> Router {
+    routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
+}
+
+#[derive(Clone)]
+struct Binding {
+    agent: Arc<dyn Agent>,
+    options: Arc<Options>,
+}
+
+fn routes(binding: Binding) -> Router {
+    let mut router = Router::new();
+    for pattern in route::patterns() {
+        router = router.route(&pattern, any(serve));
+    }
+    router.fallback(serve).with_state(binding)
+}
+
+async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let media_type = media::answer_type(&parts.headers);
+    match route::resolve(&parts.method, parts.uri.path()) {
+        Ok(target) => binding
+            .answer(target, &parts, body, &media_type)
+            .await
+            .unwrap_or_else(|error| answer::error(error, media_type)),
+        Err(miss) => refuse(miss, media_type),
+    }
+}
+
+fn refuse(miss: Miss, media_type: HeaderValue) -> Response<Body> {
+    let allowed = match &miss {
+        Miss::WrongMethod(methods) => HeaderValue::try_from(methods.join(", ")).ok(),
+        Miss::NoRoute | Miss::Malformed(_) => None,
+    };
+    let mut response = answer::error(Error::from(miss), media_type);
+    if let Some(allowed) = allowed {
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
+}
+
+impl Binding {
+    async fn answer(
+        &self,
+        target: Target,
+        parts: &Parts,
+        body: Body,
+        media_type: &HeaderValue,
+    ) -> Result<Response<Body>> {
+        let Target { operation, has_body, variables } = target;
+        let query = parts.uri.query();
+        // The body is read first whatever comes of it, so that the connection stays usable.
+        let body =
+            if has_body { Some(body::read(body, &self.options.limits).await?) } else { None };
+        let mut context = parameters::read(&parts.headers, query, self.options.version_policy)?;
+        context.caller = parameters::caller(&parts.extensions);
+        if body.as_ref().is_some_and(|body| !body.is_empty()) {
+            media::require_json(&parts.headers)?;
+        }
+        let query = Query::parse(query.unwrap_or_default())?;
+        let places = Places { body, query, variables };
+        let out = Vec::with_capacity(1 << 10);
+        let reply =
+            dispatch(&*self.agent, card::HTTP_JSON, operation, context, places, out).await?;
+        let mut response = match reply.response {
+            Answer::Json(json) => answer::result(json, media_type.clone()),
+            Answer::Events(events) => sse::response(
+                events,
+                &self.options.limits,
+                &Drain::of(&parts.extensions),
+                answer::frame,
+            ),
+        };
+        parameters::write_activated(&reply.activated, response.headers_mut());
+        Ok(response)
+    }
+}
