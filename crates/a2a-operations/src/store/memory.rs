@@ -1,5 +1,6 @@
 //! A store that lives as long as its process.
 
+mod body;
 mod claim;
 mod context;
 mod ended;
@@ -13,6 +14,7 @@ mod scope;
 mod table;
 #[cfg(test)]
 mod tests;
+mod warm;
 mod webhook;
 
 use std::{
@@ -40,6 +42,7 @@ use self::{
     order::{Filter, Ordered, Run},
     scope::Scopes,
     table::Table,
+    warm::Warm,
     webhook::Put,
 };
 use crate::{
@@ -53,7 +56,8 @@ use crate::{
 /// Keeps tasks in memory, for tests and for agents whose tasks may go when they go.
 ///
 /// It is bounded by its [`MemoryLimits`]. Nothing in it waits: no method awaits, no lock is held
-/// for longer than the work on one task or one page takes, and it grows in small steps.
+/// for longer than the work on one task or one page takes, and it grows in small steps. A task
+/// that has ended and that nobody asked for lately is packed to its encoding.
 ///
 /// ```
 /// use a2a_operations::store::{MemoryLimits, MemoryStore};
@@ -65,6 +69,7 @@ pub struct MemoryStore {
     contexts: Contexts,
     scopes: Scopes,
     ended: Ended,
+    warm: Warm,
     claims: Claims,
     /// How many tasks there are, counting those that are about to be put in.
     count: AtomicUsize,
@@ -88,6 +93,7 @@ impl MemoryStore {
             contexts: Contexts::new(),
             scopes: Scopes::new(),
             ended: Ended::new(max_ended),
+            warm: Warm::default(),
             claims: Claims::new(limits.max_idempotency_keys, limits.max_idempotency_age),
             count: AtomicUsize::new(0),
             limits,
@@ -118,9 +124,9 @@ impl MemoryStore {
         let standing = record.standing();
         lock(&entry.scoped().order).insert(standing, &entry);
         self.contexts.insert(standing, &entry);
-        let dropped = self.settle(&entry, &mut record);
+        let shrunk = self.settle(&entry, &mut record);
         drop(record);
-        drop_logs(&dropped);
+        shrunk.shrink();
         Ok(())
     }
 
@@ -146,9 +152,9 @@ impl MemoryStore {
         if now != before {
             self.move_to(before, now, &entry);
         }
-        let dropped = self.settle(&entry, &mut record);
+        let shrunk = self.settle(&entry, &mut record);
         drop(record);
-        drop_logs(&dropped);
+        shrunk.shrink();
         Ok(())
     }
 
@@ -161,12 +167,15 @@ impl MemoryStore {
         self.contexts.move_to(before, now, entry);
     }
 
-    /// Keeps the log of a task in its bounds, and returns the tasks that lose theirs because
-    /// this one has ended.
-    fn settle(&self, entry: &Arc<Entry>, record: &mut Record) -> Vec<Arc<Entry>> {
+    /// Keeps the log of a task in its bounds, and returns the tasks of which less is kept
+    /// because this one has ended.
+    fn settle(&self, entry: &Arc<Entry>, record: &mut Record) -> Shrunk {
         let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
         record.trim(Weight { events, bytes });
-        record.end().map(|log| self.ended.push(entry, log)).unwrap_or_default()
+        record.end().map_or_else(Shrunk::default, |log| Shrunk {
+            without_log: self.ended.push(entry, log),
+            cooled: self.warm.push(entry),
+        })
     }
 
     /// Makes room for one more task.
@@ -208,7 +217,17 @@ impl MemoryStore {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn page(&self, scope: &Scope, query: &TaskQuery) -> TaskPage {
+    fn read(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
+        let stored = entry.lock().stored()?;
+        let Some((stored, was_cold)) = stored else { return Ok(None) };
+        if was_cold && let Some(cooled) = self.warm.push(&entry) {
+            cooled.lock().cool();
+        }
+        Ok(Some(stored))
+    }
+
+    fn page(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         let filter =
             Filter { state: query.state, since_millis: query.since.map(Timestamp::as_millis) };
         let mut page = TaskPage {
@@ -224,16 +243,18 @@ impl MemoryStore {
                 let task_id = last.entry.task_id().to_owned();
                 after = Some(PageKey { millis: last.millis, task_id });
             }
-            page.tasks.extend(keys.iter().filter_map(|key| {
+            for key in &keys {
                 let mut record = key.entry.lock();
                 let standing = record.standing();
                 let moved = standing.millis != key.millis
                     || query.state.is_some_and(|state| state != standing.state);
-                (!moved && !record.is_gone()).then(|| record.task())
-            }));
+                if !moved && !record.is_gone() {
+                    page.tasks.push(record.task()?);
+                }
+            }
             page.has_more = has_more;
             if page.tasks.len() == query.limit || !has_more {
-                return page;
+                return Ok(page);
             }
         }
     }
@@ -283,11 +304,11 @@ impl TaskStore for MemoryStore {
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        Ok(self.find(scope, task_id).and_then(|entry| entry.lock().stored()))
+        self.read(scope, task_id)
     }
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        Ok(self.page(scope, query))
+        self.page(scope, query)
     }
 
     async fn replay(
@@ -354,8 +375,19 @@ impl PushConfigStore for MemoryStore {
     }
 }
 
-fn drop_logs(entries: &[Arc<Entry>]) {
-    entries.iter().for_each(|entry| entry.lock().drop_log());
+/// Ended tasks of which less is kept from now on.
+#[derive(Default)]
+struct Shrunk {
+    without_log: Vec<Arc<Entry>>,
+    cooled: Option<Arc<Entry>>,
+}
+
+impl Shrunk {
+    /// Lets go of what is not kept; no lock may be held.
+    fn shrink(self) {
+        self.without_log.iter().for_each(|entry| entry.lock().drop_log());
+        self.cooled.iter().for_each(|entry| entry.lock().cool());
+    }
 }
 
 fn conflict(task_id: &str) -> StoreError {

@@ -8,6 +8,7 @@ use a2a_core::{
 };
 
 use super::{
+    body::Body,
     lock,
     log::{Log, Weight},
     scope::Scoped,
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     Event, EventId, Scope,
-    store::{PageKey, Replay, StoredTask},
+    store::{PageKey, Replay, StoreError, StoredTask},
 };
 
 /// A task with all that is kept of it. What never changes can be read without its lock.
@@ -31,8 +32,9 @@ pub(super) struct Entry {
 /// What changes of a task.
 #[derive(Debug)]
 pub(super) struct Record {
-    task: Arc<Task>,
-    /// The position of the newest event that is in `task`; chunks of artifacts behind it are
+    body: Body,
+    standing: Standing,
+    /// The position of the newest event that is in `body`; chunks of artifacts behind it are
     /// added when somebody asks for the task.
     folded: u64,
     version: u64,
@@ -57,7 +59,8 @@ impl Entry {
         let names = [task.id.as_str(), task.context_id.as_str()].concat().into();
         let task_id_len = task.id.len();
         let mut record = Record {
-            task,
+            standing: Standing::of(&task),
+            body: Body::Loose(task),
             folded: 0,
             version: 1,
             last_event: EventId::FIRST,
@@ -87,6 +90,12 @@ impl Entry {
     }
 }
 
+impl Standing {
+    fn of(task: &Task) -> Self {
+        Self { state: task.state(), millis: PageKey::millis_of(task) }
+    }
+}
+
 impl Named for Arc<Entry> {
     fn scope(&self) -> &Scope {
         &self.scoped.scope
@@ -98,9 +107,8 @@ impl Named for Arc<Entry> {
 }
 
 impl Record {
-    /// Returns where the task stands. Chunks of artifacts don't change that.
     pub(super) fn standing(&self) -> Standing {
-        Standing { state: self.task.state(), millis: PageKey::millis_of(&self.task) }
+        self.standing
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -108,19 +116,22 @@ impl Record {
     }
 
     /// Returns the task with all chunks that have come.
-    pub(super) fn task(&mut self) -> Arc<Task> {
+    pub(super) fn task(&mut self) -> Result<Arc<Task>, StoreError> {
         self.fold();
-        Arc::clone(&self.task)
+        self.body.read().map_err(|error| StoreError::Failed(Box::new(error)))
     }
 
-    /// Returns the task as it is stored, unless it was removed.
-    pub(super) fn stored(&mut self) -> Option<StoredTask> {
-        let live = !self.gone;
-        live.then(|| StoredTask {
-            task: self.task(),
-            version: self.version,
-            last_event: self.last_event,
-        })
+    /// Returns the task as it is stored, and whether it is at hand only from now on; `None`
+    /// if it was removed.
+    pub(super) fn stored(&mut self) -> Result<Option<(StoredTask, bool)>, StoreError> {
+        if self.gone {
+            return Ok(None);
+        }
+        self.fold();
+        let (task, was_cold) =
+            self.body.warm().map_err(|error| StoreError::Failed(Box::new(error)))?;
+        let (version, last_event) = (self.version, self.last_event);
+        Ok(Some((StoredTask { task, version, last_event }, was_cold)))
     }
 
     pub(super) fn replay(&self, after: EventId) -> Option<Replay> {
@@ -140,7 +151,8 @@ impl Record {
         self.version += 1;
         self.push(self.last_event.next(), events);
         if let Some(task) = snapshot {
-            self.task = task;
+            self.standing = Standing::of(&task);
+            self.body = Body::Loose(task);
             self.folded = self.last_event.get();
         }
         Ok(())
@@ -160,7 +172,7 @@ impl Record {
     pub(super) fn trim(&mut self, bound: Weight) {
         while let Some((position, event)) = self.log.trim(bound) {
             if position > self.folded {
-                apply(&mut self.task, &event);
+                apply(&mut self.body, &event);
                 self.folded = position;
             }
         }
@@ -169,7 +181,7 @@ impl Record {
     /// Notes that the task has ended, and returns what its log weighs; `None` if that is known
     /// already or not so.
     pub(super) fn end(&mut self) -> Option<Weight> {
-        if self.ended || !self.task.state().is_terminal() {
+        if self.ended || !self.standing.state.is_terminal() {
             return None;
         }
         self.ended = true;
@@ -183,12 +195,20 @@ impl Record {
         self.log.clear();
     }
 
+    /// Packs the task, if it has ended.
+    pub(super) fn cool(&mut self) {
+        if self.ended && self.standing.state.is_terminal() {
+            self.fold();
+            self.body.cool();
+        }
+    }
+
     /// Makes the task unreachable, unless it goes on against all expectation.
     pub(super) fn remove(&mut self) -> bool {
         if self.gone {
             return false;
         }
-        self.ended = self.task.state().is_terminal();
+        self.ended = self.standing.state.is_terminal();
         self.gone = self.ended;
         if self.gone {
             self.log.clear();
@@ -199,7 +219,7 @@ impl Record {
     fn fold(&mut self) {
         let last = self.last_event.get();
         if self.folded < last {
-            self.log.behind(self.folded).for_each(|event| apply(&mut self.task, event));
+            self.log.behind(self.folded).for_each(|event| apply(&mut self.body, event));
             self.folded = last;
         }
     }
@@ -209,8 +229,8 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct Refused;
 
-fn apply(task: &mut Arc<Task>, event: &Event) {
+fn apply(body: &mut Body, event: &Event) {
     if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
-        Arc::make_mut(task).apply_artifact(update);
+        body.change(|task| task.apply_artifact(update));
     }
 }
