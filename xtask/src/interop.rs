@@ -7,6 +7,7 @@
 mod install;
 mod matrix;
 mod process;
+mod rows;
 
 use std::{
     fs,
@@ -53,13 +54,6 @@ enum Sdk {
     Js,
 }
 
-/// Which side of a call the SDK is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Client,
-    Server,
-}
-
 impl Sdk {
     const ALL: [Self; 2] = [Self::Python, Self::Js];
 
@@ -71,35 +65,36 @@ impl Sdk {
     }
 }
 
-impl Role {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        }
-    }
-}
-
 pub(crate) fn run(args: Args) -> Result {
     let bench = Bench::prepare()?;
-    let mut matrix = Matrix::new(&bench.sources, &args.only)?;
+    let mut sdks = Matrix::new(rows::OPERATIONS, &bench.sources, &args.only)?;
+    let mut wire = Matrix::new(rows::WIRE, &bench.sources, &args.only)?;
+    if sdks.is_empty() && wire.is_empty() {
+        return Err("there are no such operations".into());
+    }
     for sdk in Sdk::ALL {
         if args.sdk.is_some_and(|wanted| wanted != sdk) {
             continue;
         }
         match install::install(sdk, &bench.sources, &bench.target)? {
             Installed::Ready(programs) => {
-                bench.sdk_calls_us(&programs, &args.only, &mut matrix)?;
-                bench.we_call_sdk(&programs, &args.only, &mut matrix)?;
+                if !sdks.is_empty() {
+                    bench.sdk_calls_us(&programs, &args.only, &mut sdks)?;
+                    bench.we_call_sdk(&programs, &args.only, &mut sdks)?;
+                }
+                if sdk == Sdk::Python && !wire.is_empty() {
+                    bench.http_calls_us(&programs, &args.only, &mut wire)?;
+                }
             }
-            Installed::Absent(reason) => matrix.skip(sdk, reason),
+            Installed::Absent(reason) => sdks.skip(sdk.name(), reason),
         }
     }
-    print!("{matrix}");
+    println!("{sdks}\n{wire}");
     let report = bench.target.join("report.json");
-    fs::write(&report, format!("{:#}\n", matrix.to_json()))?;
+    let data = serde_json::json!({"sdks": sdks.to_json(), "wire": wire.to_json()});
+    fs::write(&report, format!("{data:#}\n"))?;
     println!("wrote {}, the logs are beside it", workspace::relative(&report));
-    match matrix.failures() {
+    match sdks.failures() + wire.failures() {
         0 => Ok(()),
         failures => Err(format!("{failures} operations don't work").into()),
     }
@@ -134,59 +129,68 @@ impl Bench {
 
     /// The SDK's client against `a2a serve`.
     fn sdk_calls_us(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
-        let mut serve = Command::new(self.binaries.join("a2a"));
-        serve.args(["serve", "--port", "0", "--allow-webhook", "127.0.0.1"]);
-        let log = self.log(&format!("{}-client-serve", sdk.sdk.name()));
-        let server = Server::start(serve, &log, START, |line| {
-            let (_, url) = line.split_once("http://")?;
-            Some(format!("http://{}", url.split_whitespace().next()?))
-        })?;
-        let client = |binding: &'static str| {
-            let mut client = sdk.client();
-            client.args(["--card", &server.address, "--binding", binding]);
-            client.args(only.iter().flat_map(|operation| ["--only", operation]));
-            client
-        };
-        self.columns(sdk.sdk, Role::Client, client, matrix)
+        let peer = sdk.sdk.name();
+        let server = self.serve(&format!("{peer}-client"))?;
+        let client = |binding| sdk.client("client", &server.address, binding, only);
+        self.columns(peer, "client", &BINDINGS, client, matrix)
+    }
+
+    /// Plain HTTP against `a2a serve`, in all the ways that are about.
+    fn http_calls_us(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
+        let server = self.serve("http-client")?;
+        let client = |binding| sdk.client("wire", &server.address, binding, only);
+        self.columns("http", "client", &BINDINGS[..2], client, matrix)
     }
 
     /// Our client against an agent written with the SDK.
     fn we_call_sdk(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
-        let log = self.log(&format!("{}-server-serve", sdk.sdk.name()));
-        let server = Server::start(sdk.server(), &log, START, |line| {
+        let peer = sdk.sdk.name();
+        let log = self.log(&format!("{peer}-server-serve"));
+        let server = Server::start(sdk.command("server"), &log, START, |line| {
             let ready: serde_json::Value = serde_json::from_str(line).ok()?;
             ready["card"].as_str().map(str::to_owned)
         })?;
-        let client = |binding: &'static str| {
+        let client = |binding| {
             let mut client = Command::new(self.binaries.join("interop-client"));
             client.args([server.address.as_str(), binding]).args(only);
             client
         };
-        self.columns(sdk.sdk, Role::Server, client, matrix)
+        self.columns(peer, "server", &BINDINGS, client, matrix)
+    }
+
+    /// Starts `a2a serve`; its log is named for who calls it.
+    fn serve(&self, caller: &str) -> Result<Server> {
+        let mut serve = Command::new(self.binaries.join("a2a"));
+        serve.args(["serve", "--port", "0", "--allow-webhook", "127.0.0.1"]);
+        Server::start(serve, &self.log(&format!("{caller}-serve")), START, |line| {
+            let (_, url) = line.split_once("http://")?;
+            Some(format!("http://{}", url.split_whitespace().next()?))
+        })
     }
 
     /// Runs one client per binding, side by side.
     fn columns(
         &self,
-        sdk: Sdk,
-        role: Role,
+        peer: &'static str,
+        role: &'static str,
+        bindings: &[&'static str],
         client: impl Fn(&'static str) -> Command + Sync,
         matrix: &mut Matrix,
     ) -> Result {
         let client = &client;
-        let ran: Vec<(&'static str, Lines)> = thread::scope(|scope| {
-            let runs = BINDINGS.map(|binding| {
-                let log = format!("{}-{}-{binding}", sdk.name(), role.name());
+        let ran: Vec<Lines> = thread::scope(|scope| {
+            let start = |binding: &&'static str| {
+                let (binding, log) = (*binding, format!("{peer}-{role}-{binding}"));
                 let log = self.log(&log.replace('+', "-").to_lowercase());
                 scope.spawn(move || process::lines(client(binding), &log, ALL_OPERATIONS))
-            });
-            let joined = runs.map(|run| {
-                run.join().unwrap_or_else(|_panic| Err("the thread panicked".to_owned()))
-            });
-            BINDINGS.into_iter().zip(joined).collect()
+            };
+            // All are started before the first is waited for.
+            let runs: Vec<_> = bindings.iter().map(start).collect();
+            let panicked = || Err("the thread panicked".to_owned());
+            runs.into_iter().map(|run| run.join().unwrap_or_else(|_panic| panicked())).collect()
         });
-        for (binding, lines) in ran {
-            matrix.add(Column { sdk, role, binding }, lines);
+        for (binding, lines) in bindings.iter().zip(ran) {
+            matrix.add(Column { peer, role, binding }, lines);
         }
         Ok(())
     }
@@ -201,12 +205,12 @@ struct Programs {
 }
 
 impl Programs {
-    fn client(&self) -> Command {
-        self.command("client")
-    }
-
-    fn server(&self) -> Command {
-        self.command("server")
+    /// A driver that calls the agent at `card`.
+    fn client(&self, name: &str, card: &str, binding: &str, only: &[String]) -> Command {
+        let mut client = self.command(name);
+        client.args(["--card", card, "--binding", binding]);
+        client.args(only.iter().flat_map(|operation| ["--only", operation]));
+        client
     }
 
     fn command(&self, name: &str) -> Command {

@@ -134,7 +134,7 @@ class Agent {
       }
     } else if (word === 'fail') {
       updater.status('FAILED', 'failed as asked');
-    } else if (word === 'crash') {
+    } else if (word === 'panic') {
       throw new Error('the executor crashed as asked');
     } else if (word === 'extensions') {
       const named = [...(request.context.requestedExtensions ?? [])].sort().join(',');

@@ -256,6 +256,13 @@ async def failed_task(peer):
 
 
 @check
+async def crashed_task(peer):
+    task = await peer.task('panic')
+    state_is(task.status, 'FAILED')
+    expect('on purpose' not in get_message_text(task.status.message), 'internal text stays inside')
+
+
+@check
 async def extensions(peer):
     text = 'extensions'
     fields = {'message_id': f'acc-ext-{uuid.uuid4()}'}
@@ -308,6 +315,12 @@ async def stream_input(peer):
     task = events[0].task
     events = [one async for one in peer.stream('Ada', task_id=task.id, context_id=task.context_id)]
     state_is(events[-1].status_update.status, 'COMPLETED')
+
+
+@check
+async def stream_crash(peer):
+    events = [one async for one in peer.stream('panic')]
+    state_is(events[-1].status_update.status, 'FAILED')
 
 
 @check
@@ -414,14 +427,14 @@ async def push_configs(peer):
         authentication=AuthenticationInfo(scheme='Bearer', credentials='credential'),
     )
     created = await client.create_task_push_notification_config(first)
-    same(created, first, 'created config')
+    same((created.task_id, created.id, created.url), (task.id, 'first', first.url), 'created')
     await client.create_task_push_notification_config(
         push_config(task.id, 'http://127.0.0.1:9/second', 'second')
     )
     got = await client.get_task_push_notification_config(
         GetTaskPushNotificationConfigRequest(task_id=task.id, id='first')
     )
-    same(got, first, 'config')
+    same((got.task_id, got.id, got.url), (task.id, 'first', first.url), 'config')
 
     async def listed():
         request = ListTaskPushNotificationConfigsRequest(task_id=task.id)

@@ -9,7 +9,7 @@ input closes. What it does is chosen by the first word of the message:
     ask          INPUT_REQUIRED; the next message completes the task
     slow S       WORKING for S seconds unless canceled, COMPLETED
     fail         FAILED with a message
-    crash        the executor raises after WORKING
+    panic        the executor raises after WORKING
     extensions   COMPLETED, the status names the extensions the client asked for
 
 A message whose id starts with `acc-echo` is answered with its own parts, unchanged.
@@ -96,7 +96,7 @@ class Agent(AgentExecutor):
             await updater.complete(said('done'))
         elif word == 'fail':
             await updater.failed(said('failed as asked'))
-        elif word == 'crash':
+        elif word == 'panic':
             raise RuntimeError('the executor crashed as asked')
         elif word == 'extensions':
             named = ','.join(sorted(context.requested_extensions))

@@ -1,4 +1,4 @@
-//! The matrix: operations down, SDK, role and binding across.
+//! A matrix: operations down; SDK, role and binding across.
 
 use std::{collections::BTreeMap, fmt, path::Path};
 
@@ -7,56 +7,25 @@ use serde_json::{Value, json};
 use crate::{Result, workspace};
 
 use super::{
-    BINDINGS, Role, Sdk,
+    BINDINGS,
     process::{Line, Lines},
 };
 
-/// Every operation, in the order of the rows. A driver that leaves one out has failed at it.
-const OPERATIONS: [&str; 31] = [
-    "card",
-    "extended-card",
-    "send",
-    "send-message",
-    "send-parts",
-    "send-immediately",
-    "send-history-length",
-    "multi-turn",
-    "failed-task",
-    "extensions",
-    "stream",
-    "stream-message",
-    "stream-input",
-    "subscribe",
-    "get",
-    "list-pages",
-    "list-filters",
-    "list-since",
-    "cancel",
-    "push-configs",
-    "push-delivery",
-    "push-with-message",
-    "error-unknown-task",
-    "error-cancel-terminal",
-    "error-subscribe-terminal",
-    "error-send-terminal",
-    "error-context",
-    "error-page-size",
-    "error-empty-message",
-    "error-push-config",
-    "error-version",
-];
-
-/// One column of the matrix.
+/// One column of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
-    pub(super) sdk: Sdk,
-    pub(super) role: Role,
+    /// Whom we call, or who calls us.
+    pub(super) peer: &'static str,
+    /// Whether the peer is the `client` or the `server`.
+    pub(super) role: &'static str,
     pub(super) binding: &'static str,
 }
 
 /// What came of one operation in one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
+    /// There is no such operation at this binding.
+    Absent,
     Works,
     /// It does not, and the table of deviations says why.
     Explained(String),
@@ -72,33 +41,36 @@ struct Deviation {
     reason: String,
 }
 
+/// A row: an operation, and the bindings at which there is one.
+pub(super) type Row = (&'static str, &'static [&'static str]);
+
 pub(super) struct Matrix {
-    operations: Vec<&'static str>,
+    rows: Vec<Row>,
     deviations: Vec<Deviation>,
     columns: Vec<(Column, Vec<Outcome>)>,
-    skipped: Vec<(Sdk, String)>,
+    skipped: Vec<(&'static str, String)>,
 }
 
 impl Matrix {
     /// Creates an empty matrix of the rows in `only`, or of all.
-    pub(super) fn new(sources: &Path, only: &[String]) -> Result<Self> {
-        if let Some(unknown) = only.iter().find(|name| !OPERATIONS.contains(&name.as_str())) {
-            return Err(
-                format!("no operation {unknown}; there are {}", OPERATIONS.join(", ")).into()
-            );
-        }
-        let wanted = |name: &&str| only.is_empty() || only.iter().any(|one| one == name);
+    pub(super) fn new(rows: &[Row], sources: &Path, only: &[String]) -> Result<Self> {
+        let wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
         Ok(Self {
-            operations: OPERATIONS.into_iter().filter(wanted).collect(),
+            rows: rows.iter().copied().filter(|(name, _)| wanted(name)).collect(),
             deviations: deviations(&sources.join("deviations.json"))?,
             columns: Vec::new(),
             skipped: Vec::new(),
         })
     }
 
+    /// Returns whether there is nothing to run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Notes that an SDK was not run at all.
-    pub(super) fn skip(&mut self, sdk: Sdk, reason: String) {
-        self.skipped.push((sdk, reason));
+    pub(super) fn skip(&mut self, peer: &'static str, reason: String) {
+        self.skipped.push((peer, reason));
     }
 
     /// Adds a column from the lines of its driver.
@@ -110,10 +82,11 @@ impl Matrix {
         let mut lines: BTreeMap<_, _> =
             lines.into_iter().map(|line| (line.operation.clone(), line)).collect();
         let outcomes = self
-            .operations
+            .rows
             .iter()
-            .map(|operation| match lines.remove(*operation) {
+            .map(|(operation, bindings)| match lines.remove(*operation) {
                 Some(line) => self.judge(column, &line),
+                None if !bindings.contains(&column.binding) => Outcome::Absent,
                 None => Outcome::Fails(missing.clone()),
             })
             .collect();
@@ -136,8 +109,8 @@ impl Matrix {
 
     fn outcomes(&self) -> impl Iterator<Item = (Column, &'static str, &Outcome)> {
         self.columns.iter().flat_map(|(column, outcomes)| {
-            let rows = self.operations.iter().zip(outcomes);
-            rows.map(|(operation, outcome)| (*column, *operation, outcome))
+            let rows = self.rows.iter().zip(outcomes);
+            rows.map(|((operation, _), outcome)| (*column, *operation, outcome))
         })
     }
 
@@ -147,12 +120,13 @@ impl Matrix {
             .outcomes()
             .map(|(column, operation, outcome)| {
                 let (outcome, detail) = match outcome {
+                    Outcome::Absent => ("absent", ""),
                     Outcome::Works => ("works", ""),
                     Outcome::Explained(reason) => ("explained", reason.as_str()),
                     Outcome::Fails(detail) => ("fails", detail.as_str()),
                 };
                 json!({
-                    "sdk": column.sdk.name(), "role": column.role.name(), "binding": column.binding,
+                    "peer": column.peer, "role": column.role, "binding": column.binding,
                     "operation": operation, "outcome": outcome, "detail": detail,
                 })
             })
@@ -160,7 +134,7 @@ impl Matrix {
         let skipped: Vec<_> = self
             .skipped
             .iter()
-            .map(|(sdk, reason)| json!({"sdk": sdk.name(), "reason": reason}))
+            .map(|(peer, reason)| json!({"peer": peer, "reason": reason}))
             .collect();
         json!({"cells": cells, "skipped": skipped})
     }
@@ -168,60 +142,83 @@ impl Matrix {
 
 impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = OPERATIONS.iter().map(|name| name.len()).max().unwrap_or_default();
-        write!(f, "{:name$}", "")?;
-        for group in self.columns.chunks(BINDINGS.len()) {
-            let (column, _) = &group[0];
-            let sdk = column.sdk.name();
-            let title = match column.role {
-                Role::Client => format!("{sdk} calls us"),
-                Role::Server => format!("we call {sdk}"),
-            };
-            write!(f, " | {title:17}")?;
-        }
-        write!(f, "\n{:name$}", "")?;
-        for _ in self.columns.chunks(BINDINGS.len()) {
-            write!(f, " | jsonrpc rest grpc")?;
-        }
-        writeln!(f)?;
-        for (row, operation) in self.operations.iter().enumerate() {
-            write!(f, "{operation:name$}")?;
-            for (index, (_, outcomes)) in self.columns.iter().enumerate() {
-                let mark = match &outcomes[row] {
-                    Outcome::Works => "✓",
-                    Outcome::Explained(_) => "–",
-                    Outcome::Fails(_) => "✗",
+        let name = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+        let (mut titles, mut bindings) = (format!("{:name$}", ""), format!("{:name$}", ""));
+        let mut before = None;
+        for (column, _) in &self.columns {
+            let Column { peer, role, binding } = *column;
+            let short = short(binding);
+            if before != Some((peer, role)) {
+                before = Some((peer, role));
+                titles.push_str(" |");
+                bindings.push_str(" |");
+                let width = self.group(peer, role);
+                let title = match role {
+                    "client" => format!("{peer} calls us"),
+                    _ => format!("we call {peer}"),
                 };
-                match index % BINDINGS.len() {
-                    0 => write!(f, " | {mark:^7}")?,
-                    _ => write!(f, " {mark:^4}")?,
+                titles.push_str(&format!(" {title:width$}"));
+            }
+            bindings.push_str(&format!(" {short}"));
+        }
+        writeln!(f, "{titles}\n{bindings}")?;
+        for (row, (operation, _)) in self.rows.iter().enumerate() {
+            write!(f, "{operation:name$}")?;
+            let mut before = None;
+            for (Column { peer, role, binding }, outcomes) in &self.columns {
+                if before != Some((peer, role)) {
+                    before = Some((peer, role));
+                    write!(f, " |")?;
                 }
+                let width = short(binding).len();
+                write!(f, " {:^width$}", outcomes[row].mark())?;
             }
             writeln!(f)?;
         }
         writeln!(f)?;
-        for (column, operation, outcome) in self.outcomes() {
-            let Column { sdk, role, binding } = column;
-            let place = format!("{} {}, {binding}, {operation}", sdk.name(), role.name());
+        for (Column { peer, role, binding }, operation, outcome) in self.outcomes() {
+            let place = format!("{peer} {role}, {binding}, {operation}");
             match outcome {
-                Outcome::Works => {}
+                Outcome::Absent | Outcome::Works => {}
                 Outcome::Explained(reason) => writeln!(f, "– {place}: {reason}")?,
                 Outcome::Fails(detail) => writeln!(f, "✗ {place}: {detail}")?,
             }
         }
-        for (sdk, reason) in &self.skipped {
-            writeln!(f, "SKIPPED {}: {reason}", sdk.name())?;
+        for (peer, reason) in &self.skipped {
+            writeln!(f, "SKIPPED {peer}: {reason}")?;
         }
-        let count = |wanted: fn(&Outcome) -> bool| {
-            self.outcomes().filter(|(_, _, outcome)| wanted(outcome)).count()
-        };
-        writeln!(
-            f,
-            "{} work, {} explained, {} fail",
-            count(|outcome| matches!(outcome, Outcome::Works)),
-            count(|outcome| matches!(outcome, Outcome::Explained(_))),
-            self.failures(),
-        )
+        let count = |mark| self.outcomes().filter(|(.., outcome)| outcome.mark() == mark).count();
+        writeln!(f, "{} work, {} explained, {} fail", count("✓"), count("–"), self.failures())
+    }
+}
+
+impl Matrix {
+    /// The width of the columns of a peer in a role, with the blanks between them.
+    fn group(&self, peer: &str, role: &str) -> usize {
+        let columns = self.columns.iter().map(|(column, _)| column);
+        let group = columns.filter(|column| column.peer == peer && column.role == role);
+        group.map(|column| short(column.binding).len() + 1).sum::<usize>() - 1
+    }
+}
+
+impl Outcome {
+    fn mark(&self) -> &'static str {
+        match self {
+            Self::Absent => "",
+            Self::Works => "✓",
+            Self::Explained(_) => "–",
+            Self::Fails(_) => "✗",
+        }
+    }
+}
+
+/// A binding in the head of a column.
+fn short(binding: &str) -> &'static str {
+    let [rpc, rest, _] = BINDINGS;
+    match binding {
+        _ if binding == rpc => "jsonrpc",
+        _ if binding == rest => "rest",
+        _ => "grpc",
     }
 }
 
@@ -229,8 +226,8 @@ impl Deviation {
     fn covers(&self, column: Column, operation: &str) -> bool {
         let binding = self.binding == "*" || self.binding == column.binding;
         binding
-            && self.sdk == column.sdk.name()
-            && self.role == column.role.name()
+            && self.sdk == column.peer
+            && self.role == column.role
             && self.operation == operation
     }
 }

@@ -1,0 +1,92 @@
+//! Requests that an agent has to refuse, and the error that we make of its answer.
+
+use a2a_client::{Client, Outgoing};
+use a2a_core::{
+    AgentCard, ErrorKind, Message, ProtocolVersion, Role, card, fresh_id,
+    v1::{AgentInterface, ListTasksRequest, SendMessageRequest},
+};
+
+use crate::{
+    expect::{Result, fails_with},
+    peer::{Peer, answer, drain},
+    proxy::Proxy,
+};
+
+pub(crate) async fn unknown_task(peer: &Peer) -> Result {
+    let missing = ErrorKind::TaskNotFound;
+    let id = fresh_id();
+    let to_it = || Outgoing::from("hi").to_task(&id);
+    fails_with(missing, peer.client.get(&id).await)?;
+    fails_with(missing, peer.client.cancel(&id).await)?;
+    fails_with(missing, peer.client.send(to_it()).await)?;
+    fails_with(missing, peer.client.subscribe(&id).await)?;
+    fails_with(missing, peer.client.stream(to_it()).await).map(drop)
+}
+
+pub(crate) async fn cancel_terminal(peer: &Peer) -> Result {
+    let task = peer.task("echo hello").await?;
+    fails_with(ErrorKind::TaskNotCancelable, peer.client.cancel(&task.id).await).map(drop)
+}
+
+pub(crate) async fn subscribe_terminal(peer: &Peer) -> Result {
+    let task = peer.task("echo hello").await?;
+    fails_with(ErrorKind::UnsupportedOperation, peer.client.subscribe(&task.id).await).map(drop)
+}
+
+pub(crate) async fn send_terminal(peer: &Peer) -> Result {
+    let task = peer.task("echo hello").await?;
+    let again = || answer(&task, "again");
+    fails_with(ErrorKind::UnsupportedOperation, peer.client.send(again()).await)?;
+    // Refused before the stream opens, or by the first item of one that did.
+    let streamed = match peer.client.stream(again()).await {
+        Ok(events) => drain(events).await,
+        Err(error) => Err(error),
+    };
+    fails_with(ErrorKind::UnsupportedOperation, streamed).map(drop)
+}
+
+pub(crate) async fn context(peer: &Peer) -> Result {
+    let task = peer.task("ask").await?;
+    let elsewhere = answer(&task, "Ada").with_context_id(fresh_id());
+    fails_with(ErrorKind::InvalidParams, peer.client.send(elsewhere).await).map(drop)
+}
+
+pub(crate) async fn page_size(peer: &Peer) -> Result {
+    for size in [0, 101] {
+        let request = ListTasksRequest { page_size: Some(size), ..Default::default() };
+        fails_with(ErrorKind::InvalidParams, peer.client.list_page(request).await)?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn empty_message(peer: &Peer) -> Result {
+    let message = Message::new(Role::User, Vec::new());
+    let request = SendMessageRequest { message: Some(message), ..Default::default() };
+    // Past the client's own check, which would refuse it before it leaves.
+    let call = peer.client.call(request);
+    fails_with(ErrorKind::InvalidParams, peer.client.agent().send_message(call).await).map(drop)
+}
+
+pub(crate) async fn push_config(peer: &Peer) -> Result {
+    let task = peer.task("ask").await?;
+    let called = peer.client.push_config(&task.id, "unknown").await;
+    fails_with(ErrorKind::TaskNotFound, called).map(drop)
+}
+
+/// Over HTTP our client says its own version whatever it is told, so something between says
+/// another.
+pub(crate) async fn version(peer: &Peer) -> Result {
+    let interface = peer.client.interface().ok_or("no interface was chosen")?;
+    let request = ListTasksRequest::default();
+    let called = if interface.protocol_binding == card::GRPC {
+        let mut context = peer.client.context().clone();
+        context.version = ProtocolVersion::V0_3;
+        peer.client.with_context(context).list_page(request).await
+    } else {
+        let proxy = Proxy::of(&interface.url).await?;
+        let through = AgentInterface { url: proxy.url.clone(), ..interface.clone() };
+        let card = AgentCard { supported_interfaces: vec![through], ..peer.card.clone() };
+        Client::builder().build(card)?.list_page(request).await
+    };
+    fails_with(ErrorKind::VersionNotSupported, called).map(drop)
+}

@@ -1,0 +1,85 @@
+//! One agent, called at one binding.
+
+use std::time::Duration;
+
+use a2a_client::{Client, Events, Outgoing, Transport};
+use a2a_core::{AgentCard, Message, Task, TaskState, v1::ListTasksRequest};
+use a2a_operations::Event;
+
+use crate::expect::Result;
+
+/// How often a task is looked at that is waited for.
+const POLL: Duration = Duration::from_millis(50);
+
+/// One agent at one binding.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) client: Client,
+    pub(crate) card: AgentCard,
+}
+
+impl Peer {
+    /// Reads the card and chooses the interface of `binding`.
+    pub(crate) async fn connect(card: &str, binding: Transport) -> Result<Self> {
+        let client = Client::builder().only([binding]).connect(card).await?;
+        let card = (*client.card()).clone();
+        Ok(Self { client, card })
+    }
+
+    /// Sends and expects a task.
+    pub(crate) async fn task(&self, message: impl Into<Outgoing>) -> Result<Task> {
+        let outcome = self.client.send(message).await?;
+        outcome.task().cloned().ok_or_else(|| format!("no task, but {outcome:?}").into())
+    }
+
+    /// A task that was answered before it was done.
+    pub(crate) async fn started(&self, text: &str) -> Result<Task> {
+        self.task(Outgoing::from(text).returning_immediately()).await
+    }
+
+    /// The task once it is in `state`.
+    pub(crate) async fn until(&self, id: &str, state: TaskState) -> Result<Task> {
+        loop {
+            let task = self.client.get(id).await?;
+            if task.state() == state {
+                return Ok((*task).clone());
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Tasks of a conversation that nobody else has, oldest first.
+    pub(crate) async fn several(&self, count: usize) -> Result<(String, Vec<Task>)> {
+        let context_id = a2a_core::fresh_id();
+        let mut tasks = Vec::new();
+        for index in 0..count {
+            let message = Outgoing::from(format!("echo {index}")).in_context(&context_id);
+            tasks.push(self.task(message).await?);
+        }
+        Ok((context_id, tasks))
+    }
+
+    /// All tasks that `filter` lets through.
+    pub(crate) async fn listed(&self, filter: ListTasksRequest) -> Result<Vec<Task>> {
+        Ok(self.client.list_page(filter).await?.tasks)
+    }
+}
+
+/// Reads a stream to its end.
+pub(crate) async fn drain(mut events: Events) -> a2a_core::Result<Vec<Event>> {
+    let mut seen = Vec::new();
+    while let Some(event) = events.next().await {
+        seen.push(event?);
+    }
+    Ok(seen)
+}
+
+/// A message that continues `task`.
+pub(crate) fn answer(task: &Task, text: &str) -> Message {
+    Message::user(text).with_task_id(&task.id).with_context_id(&task.context_id)
+}
+
+/// The ids of `tasks`.
+pub(crate) fn ids(tasks: &[Task]) -> Vec<&str> {
+    tasks.iter().map(|task| task.id.as_str()).collect()
+}

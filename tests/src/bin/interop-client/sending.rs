@@ -1,0 +1,121 @@
+//! The card, and messages that are waited for.
+
+use a2a_client::{Outgoing, SendOutcome, Transport};
+use a2a_core::{ErrorKind, ExtensionSet, Message, Part, Role, TaskState, fresh_id};
+use serde_json::json;
+
+use crate::{
+    expect::{Result, expect, same, state_is},
+    peer::{Peer, answer},
+};
+
+const EXTENSION: &str = "https://example.com/extensions/interop/v1";
+
+pub(crate) async fn card(peer: &Peer) -> Result {
+    let spoken = |transport: &Transport| {
+        let mut interfaces = peer.card.supported_interfaces.iter();
+        interfaces
+            .any(|one| one.protocol_binding == transport.as_str() && one.protocol_version == "1.0")
+    };
+    expect(Transport::ALL.iter().all(spoken), "the card has all three bindings")?;
+    let capabilities = peer.card.capabilities.clone().unwrap_or_default();
+    same(capabilities.streaming, Some(true), "streaming")?;
+    same(capabilities.push_notifications, Some(true), "push notifications")?;
+    same(capabilities.extended_agent_card, Some(true), "extended card")?;
+    expect(peer.client.interface().is_some(), "an interface was chosen")
+}
+
+pub(crate) async fn extended_card(peer: &Peer) -> Result {
+    let extended = peer.client.extended_card().await?;
+    same(&extended.name, &peer.card.name, "name")?;
+    same(extended.skills.len(), peer.card.skills.len() + 1, "skills")
+}
+
+pub(crate) async fn send(peer: &Peer) -> Result {
+    let context_id = fresh_id();
+    let task = peer.task(Outgoing::from("echo hello").in_context(&context_id)).await?;
+    state_is(&task, TaskState::Completed)?;
+    same(&task.context_id, &context_id, "context id")?;
+    same(task.text().as_str(), "hello", "text of the artifacts")?;
+    expect(task.status.is_some_and(|status| status.timestamp.is_some()), "there is a timestamp")?;
+    let first = task.history.first().map(|message| (message.role(), message.text()));
+    same(first, Some((Role::User, "echo hello".to_owned())), "first message of the history")
+}
+
+pub(crate) async fn send_message(peer: &Peer) -> Result {
+    let SendOutcome::Message(message) = peer.client.send("message hi").await? else {
+        return Err("the answer is a task".into());
+    };
+    same(message.role(), Role::Agent, "role")?;
+    same(message.text().as_str(), "message: hi", "text")
+}
+
+pub(crate) async fn send_parts(peer: &Peer) -> Result {
+    let data = json!({
+        "whole": 7, "big": 9_007_199_254_740_991_u64, "fraction": 0.25, "text": "Grüße, 世界 🌍",
+        "null": null, "list": [true, {"deep": [1, 2]}],
+    });
+    let bytes: Vec<u8> = (0..=u8::MAX).collect();
+    let parts = vec![
+        Part::text("Grüße, 世界 🌍\n\"quoted\"").with_media_type("text/plain"),
+        Part::data(data).with_metadata([("note", "a")].into()),
+        Part::raw(bytes).with_filename("bytes.bin").with_media_type("application/octet-stream"),
+        Part::url("https://example.com/a%20b?c=d").with_filename("b").with_media_type("text/html"),
+    ];
+    let mut message = Message::new(Role::User, parts.clone());
+    message.message_id = format!("acc-echo-{}", message.message_id);
+    let task = peer.task(message).await?;
+    state_is(&task, TaskState::Completed)?;
+    same(task.artifacts.first().map(|artifact| &artifact.parts), Some(&parts), "parts")?;
+    same(task.history.first().map(|message| &message.parts), Some(&parts), "parts of the history")
+}
+
+pub(crate) async fn send_immediately(peer: &Peer) -> Result {
+    let task = peer.started("slow 1").await?;
+    let state = task.state();
+    let early = matches!(state, TaskState::Submitted | TaskState::Working);
+    expect(early, format!("answered when the task was {state:?}"))?;
+    peer.until(&task.id, TaskState::Completed).await.map(drop)
+}
+
+pub(crate) async fn send_history_length(peer: &Peer) -> Result {
+    let task = peer.task(Outgoing::from("echo hello").with_history(0)).await?;
+    state_is(&task, TaskState::Completed)?;
+    same(task.history.len(), 0, "messages in the history")
+}
+
+pub(crate) async fn multi_turn(peer: &Peer) -> Result {
+    let first = peer.task("ask").await?;
+    state_is(&first, TaskState::InputRequired)?;
+    let question = first.status_message().map(Message::text).unwrap_or_default();
+    same(question.as_str(), "what is your name?", "question")?;
+    let second = peer.task(answer(&first, "Ada")).await?;
+    same(&second.id, &first.id, "task id")?;
+    same(&second.context_id, &first.context_id, "context id")?;
+    state_is(&second, TaskState::Completed)?;
+    let users = second.history.iter().filter(|message| message.role() == Role::User);
+    let said: Vec<_> = users.map(Message::text).collect();
+    same(said, ["ask", "Ada"], "what the user said")
+}
+
+pub(crate) async fn failed_task(peer: &Peer) -> Result {
+    let task = peer.task("fail").await?;
+    state_is(&task, TaskState::Failed)?;
+    let reason = task.status_message().map(Message::text).unwrap_or_default();
+    same(reason.as_str(), "failed as asked", "reason")
+}
+
+/// An executor that dies: one SDK answers with a failed task, the other with an internal error.
+pub(crate) async fn crashed_task(peer: &Peer) -> Result {
+    match peer.client.send("panic").await {
+        Ok(outcome) => same(outcome.state(), Some(TaskState::Failed), "state"),
+        Err(error) => same(error.kind(), ErrorKind::Internal, "kind"),
+    }
+}
+
+pub(crate) async fn extensions(peer: &Peer) -> Result {
+    let mut context = peer.client.context().clone();
+    context.extensions = ExtensionSet::from_iter([EXTENSION]);
+    let outcome = peer.client.with_context(context).send("extensions").await?;
+    same(outcome.text(), format!("extensions: {EXTENSION}"), "status")
+}

@@ -1,0 +1,81 @@
+//! Streams of a message, and of a task that runs already.
+
+use a2a_core::{
+    ErrorKind, TaskState,
+    v1::{TaskArtifactUpdateEvent, stream_response::Payload},
+};
+use a2a_operations::Event;
+
+use crate::{
+    expect::{Result, expect, same},
+    peer::{Peer, answer, drain},
+};
+
+pub(crate) async fn stream(peer: &Peer) -> Result {
+    let events = drain(peer.client.stream("stream 5").await?).await?;
+    let task = first_task(&events)?;
+    same(events.iter().filter(|event| event.task().is_some()).count(), 1, "tasks in the stream")?;
+    same(last_state(&events), Some(TaskState::Completed), "last state")?;
+    let chunks: Vec<_> = events.iter().filter_map(chunk).collect();
+    let appended: Vec<_> = chunks.iter().map(|chunk| chunk.append).collect();
+    same(appended, [false, true, true, true, true], "append")?;
+    same(chunks.last().map(|chunk| chunk.last_chunk), Some(true), "last chunk of the last")?;
+    expect(chunks.iter().all(|chunk| chunk.task_id == task), "the chunks name their task")?;
+    let text: String =
+        chunks.iter().filter_map(|chunk| chunk.artifact.as_ref()).map(|one| one.text()).collect();
+    same(text.as_str(), "chunk 0 chunk 1 chunk 2 chunk 3 chunk 4 ", "text of the chunks")?;
+    let stored = peer.client.get(&task).await?;
+    same(stored.artifacts.len(), 1, "stored artifacts")?;
+    same(stored.text(), text, "stored text")
+}
+
+pub(crate) async fn stream_message(peer: &Peer) -> Result {
+    let events = drain(peer.client.stream("message hi").await?).await?;
+    let [event] = events.as_slice() else {
+        return Err(format!("expected one event, got {events:?}").into());
+    };
+    let Some(Payload::Message(message)) = event.payload() else {
+        return Err(format!("expected a message, got {event:?}").into());
+    };
+    same(message.text().as_str(), "message: hi", "text")
+}
+
+pub(crate) async fn stream_input(peer: &Peer) -> Result {
+    let asked = drain(peer.client.stream("ask").await?).await?;
+    same(last_state(&asked), Some(TaskState::InputRequired), "last state of the first turn")?;
+    let task = peer.client.get(first_task(&asked)?).await?;
+    let answered = drain(peer.client.stream(answer(&task, "Ada")).await?).await?;
+    same(last_state(&answered), Some(TaskState::Completed), "last state of the second turn")
+}
+
+/// An executor that dies in the middle: the stream says so, by a failed task or by an error
+/// event, and does not just end.
+pub(crate) async fn stream_crash(peer: &Peer) -> Result {
+    match drain(peer.client.stream("panic").await?).await {
+        Ok(events) => same(last_state(&events), Some(TaskState::Failed), "last state"),
+        Err(error) => same(error.kind(), ErrorKind::Internal, "kind"),
+    }
+}
+
+pub(crate) async fn subscribe(peer: &Peer) -> Result {
+    let started = peer.started("slow 2").await?;
+    let events = drain(peer.client.subscribe(&started.id).await?).await?;
+    same(first_task(&events)?, started.id, "task id")?;
+    same(last_state(&events), Some(TaskState::Completed), "last state")
+}
+
+fn first_task(events: &[Event]) -> Result<String> {
+    let task = events.first().and_then(Event::task);
+    Ok(task.ok_or_else(|| format!("no task in front of {events:?}"))?.id.clone())
+}
+
+fn last_state(events: &[Event]) -> Option<TaskState> {
+    events.last()?.state()
+}
+
+fn chunk(event: &Event) -> Option<&TaskArtifactUpdateEvent> {
+    match event.payload()? {
+        Payload::ArtifactUpdate(update) => Some(update),
+        Payload::Task(_) | Payload::Message(_) | Payload::StatusUpdate(_) => None,
+    }
+}
