@@ -95,9 +95,11 @@ pub(crate) struct AsName<E>(PhantomData<E>);
 
 impl<E: Enumeration> AsName<E> {
     pub(crate) fn serialize<S: Serializer>(number: &i32, to: S) -> Result<S::Ok, S::Error> {
-        match E::name_of(*number).or_else(|| E::name_of(0)) {
+        // A name that was not known is gone; a number that is not known stays one (ProtoJSON).
+        let number = if *number == UNRECOGNIZED { 0 } else { *number };
+        match E::name_of(number) {
             Some(name) => to.serialize_str(name),
-            None => to.serialize_i32(*number),
+            None => to.serialize_i32(number),
         }
     }
 

@@ -260,3 +260,39 @@ impl fmt::Debug for Inner {
         f.debug_struct("Inner").field("agent", &self.card.name).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::v1::{Message, SendMessageRequest, SubscribeToTaskRequest};
+    use futures_util::StreamExt as _;
+
+    use super::*;
+    use crate::{Agent as _, Call, agent_fn};
+
+    fn send(text: &str) -> Call<SendMessageRequest> {
+        let message = Some(Message::user(text));
+        Call::new(SendMessageRequest { message, ..SendMessageRequest::default() })
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_a_task_that_nobody_works_on_or_watches() {
+        let engine = Engine::new(AgentCard::new("a", "b"), agent_fn(async |text: String| text));
+        let mut streams = Vec::new();
+        for _ in 0..10 {
+            engine.send_message(send("x")).await.unwrap();
+            streams.push(engine.send_streaming_message(send("y")).await.unwrap().response);
+        }
+        assert!(engine.inner.entries.len() >= 10, "streams that are open are counted");
+        for mut stream in streams {
+            let first = stream.next().await.unwrap().unwrap();
+            let id = first.task().unwrap().id.clone();
+            drop(stream);
+            let request = SubscribeToTaskRequest { id, ..SubscribeToTaskRequest::default() };
+            let _ = engine.subscribe_to_task(Call::new(request)).await;
+        }
+        engine.inner.tasks.close();
+        engine.inner.tasks.wait().await;
+        assert_eq!(engine.inner.entries.len(), 0);
+        assert_eq!(engine.inner.running.load(std::sync::atomic::Ordering::Relaxed), 0);
+    }
+}

@@ -1,4 +1,9 @@
 //! What an engine does with executors that misbehave, and with those who watch them.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects, and panics where it does not get it"
+)]
 
 use std::{sync::Arc, time::Duration};
 

@@ -73,6 +73,8 @@ pub(super) struct State {
     pub(super) turn: u64,
     /// The position of the event that began that turn.
     pub(super) turn_start: u64,
+    /// The task at that event, where the turn is streamed.
+    pub(super) turn_opening: Option<Arc<Task>>,
     /// Whether a client has canceled.
     pub(super) canceling: bool,
     /// Whether somebody delivers the events to webhooks.
@@ -98,6 +100,8 @@ pub(crate) struct TurnRequest {
     pub(crate) call: Arc<CallContext>,
     pub(crate) accepted_output_modes: Arc<[String]>,
     pub(crate) metadata: Option<Arc<a2a_core::well_known::Struct>>,
+    /// Whether the sender reads a stream.
+    pub(crate) streams: bool,
 }
 
 /// Something that changes a task.
@@ -152,6 +156,7 @@ impl State {
             last_ticket: 0,
             turn: 0,
             turn_start: last + 1,
+            turn_opening: None,
             canceling: false,
             pushing: false,
             cancel: CancellationToken::new(),

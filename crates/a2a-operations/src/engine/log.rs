@@ -104,7 +104,7 @@ impl Waiters {
 
 #[cfg(test)]
 mod tests {
-    use a2a_core::v1::StreamResponse;
+    use a2a_core::v1::{Message, StreamResponse, stream_response::Payload};
 
     use super::*;
 
@@ -134,11 +134,8 @@ mod tests {
         log.push(event(1));
         log.push(event(2));
         assert_eq!((log.first(), log.last()), (1, 2), "empty events have no bytes");
-        let mut text = StreamResponse::default();
-        text.payload = Some(a2a_core::v1::stream_response::Payload::Message(
-            a2a_core::Message::agent("large"),
-        ));
-        log.push(Event::new(EventId::new(3), text));
+        let payload = Some(Payload::Message(Message::agent("large")));
+        log.push(Event::new(EventId::new(3), StreamResponse { payload }));
         assert_eq!((log.first(), log.last()), (3, 3));
     }
 }

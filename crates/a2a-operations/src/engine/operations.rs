@@ -38,7 +38,7 @@ impl Agent for Engine {
         let configuration = call.request.configuration.as_ref();
         let at_once = configuration.is_some_and(|configuration| configuration.return_immediately);
         let limit = limit_of(configuration)?;
-        let accepted = self.inner.accept(call.context, call.request).await?;
+        let accepted = self.inner.accept(call.context, call.request, false).await?;
         Ok(Reply { response: accepted.answer(at_once, limit).await?, activated })
     }
 
@@ -53,7 +53,7 @@ impl Agent for Engine {
             // The flag means nothing for a stream (spec §3.2.2).
             configuration.return_immediately = false;
         }
-        let accepted = self.inner.accept(call.context, call.request).await?;
+        let accepted = self.inner.accept(call.context, call.request, true).await?;
         Ok(Reply { response: accepted.stream().await?, activated })
     }
 
@@ -146,7 +146,9 @@ impl Agent for Engine {
         let stored = self.inner.store.put_config(&scope, config.clone()).await;
         stored.map_err(Error::internal)?;
         if let Some(entry) = self.inner.entries.find(&scope, &config.task_id) {
-            Handle::new(Arc::clone(&self.inner), entry).push_to_webhooks_from_now().await;
+            let handle = Handle::new(Arc::clone(&self.inner), entry);
+            let next = handle.lock().log.last() + 1;
+            handle.spawn_push(next);
         }
         Ok(Reply { response: config, activated })
     }
@@ -238,7 +240,7 @@ impl Inner {
         self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))
     }
 
-    async fn configs(
+    pub(super) async fn configs(
         &self,
         scope: &Scope,
         task_id: &str,

@@ -13,33 +13,11 @@ use super::{
 use crate::{Event, PushError};
 
 impl Handle {
-    /// Starts to follow the current turn, if the task has webhooks and nobody follows it yet.
-    pub(super) async fn push_to_webhooks(&self) {
-        let next = self.lock().turn_start;
-        self.push_from(next).await;
-    }
-
-    /// Starts to follow what comes from now on.
-    pub(super) async fn push_to_webhooks_from_now(&self) {
-        let next = self.lock().log.last() + 1;
-        self.push_from(next).await;
-    }
-
-    async fn push_from(&self, next: u64) {
-        if self.inner.push.is_none() {
-            return;
-        }
-        match self.inner.store.configs(&self.scope, &self.task_id).await {
-            Ok(configs) if configs.is_empty() => return,
-            Ok(_) => {}
-            Err(error) => {
-                tracing::error!(error = ?error, "webhooks could not be read");
-                return;
-            }
-        }
+    /// Follows the task from position `next` on, unless somebody does already.
+    pub(super) fn spawn_push(&self, next: u64) {
         let next = {
             let mut state = self.lock();
-            if state.pushing || state.is_over() {
+            if self.inner.push.is_none() || state.pushing || state.is_over() {
                 return;
             }
             state.pushing = true;
@@ -47,6 +25,17 @@ impl Handle {
         };
         let span = tracing::info_span!("push", task.id = %self.task_id);
         self.inner.tasks.spawn(follow(self.clone(), next).instrument(span));
+    }
+
+    /// Forgets the webhooks of a task that never appeared: a message answered in its place.
+    pub(super) async fn forget_webhooks(&self) {
+        let store = &self.inner.store;
+        let Ok(configs) = store.configs(&self.scope, &self.task_id).await else { return };
+        for config in configs {
+            if let Err(error) = store.delete_config(&self.scope, &self.task_id, &config.id).await {
+                tracing::warn!(error = ?error, "a webhook without a task could not be removed");
+            }
+        }
     }
 }
 

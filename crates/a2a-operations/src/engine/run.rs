@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use a2a_core::{Message, TaskState, fresh_id};
+use a2a_core::{Message, Task, TaskState, fresh_id};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -15,13 +15,20 @@ use crate::{AgentError, CancelContext, RequestContext, TaskUpdater};
 
 impl Handle {
     /// Begins the turn of a message: the task works again, and the message enters its history.
-    pub(super) fn begin_turn(&self, state: &mut State, ticket: u64, message: &Message) {
+    pub(super) fn begin_turn(&self, state: &mut State, ticket: u64, turn: &TurnRequest) {
         // The status first: it moves the question that was open into the history, before the
         // answer.
         let working = self.status_event(TaskState::Working, None);
         state.turn = ticket;
         state.turn_start = state.push(working);
-        state.pending.push(Change::History(message.clone()));
+        state.pending.push(Change::History(Message::clone(&turn.message)));
+        // Whoever streams the turn begins with the task as it is here, however far the executor
+        // gets before the stream is first read.
+        state.turn_opening = turn.streams.then(|| {
+            let mut task = Task::clone(&state.task);
+            state.pending.iter().for_each(|change| change.apply(&mut task));
+            Arc::new(task)
+        });
     }
 
     /// Runs the executor for a message that was accepted, and for those that queue behind it.
@@ -39,12 +46,14 @@ impl Handle {
 async fn run(handle: Handle, first: TurnRequest) {
     let mut turn = Some(first);
     while let Some(request) = turn {
-        handle.push_to_webhooks().await;
         let outcome = execute(&handle, request).await;
         turn = handle.change(|state| finish(&handle, state, outcome));
         handle.write();
     }
     handle.inner.running.fetch_sub(1, Ordering::Relaxed);
+    if handle.inner.push.is_some() && handle.lock().reply.is_some() {
+        handle.forget_webhooks().await;
+    }
     // Whoever still waits gets what there is, or learns that nothing more comes.
     handle.change(|_| ());
 }
@@ -121,7 +130,7 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
     match next {
         Some(queued) => {
             state.kill = CancellationToken::new();
-            handle.begin_turn(state, queued.ticket, &queued.turn.message);
+            handle.begin_turn(state, queued.ticket, &queued.turn);
             Some(queued.turn)
         }
         None => {

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Inner,
     entry::{Entry, Handle, Queued, State, TurnRequest},
-    reader::{Reader, Until},
+    reader::{Reader, Until, snapshot},
     reply_limited,
 };
 use crate::{CallContext, EventStream, Scope, store::Claim};
@@ -36,6 +36,7 @@ impl Inner {
         self: &Arc<Self>,
         context: CallContext,
         request: SendMessageRequest,
+        streams: bool,
     ) -> Result<Accepted> {
         self.check_send(&context, &request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
@@ -55,10 +56,17 @@ impl Inner {
         {
             return Ok(Accepted { handle: joined, ticket: 0 });
         }
+        let turn = TurnRequest {
+            message: Arc::new(message),
+            call: Arc::new(context),
+            accepted_output_modes: configuration.accepted_output_modes.clone().into(),
+            metadata: metadata.map(Arc::new),
+            streams,
+        };
         let accepted = if is_new {
-            self.begin(scope.clone(), task_id, message, &configuration, metadata, context).await
+            self.begin(scope.clone(), task_id, turn, &configuration).await
         } else {
-            self.continue_task(&scope, task_id, message, &configuration, metadata, context).await
+            self.continue_task(&scope, task_id, turn, &configuration).await
         };
         if let (Err(_), Some(key)) = (&accepted, &key) {
             // Nothing was done under this key, so a better request may use it.
@@ -105,12 +113,11 @@ impl Inner {
         self: &Arc<Self>,
         scope: Scope,
         task_id: String,
-        mut message: Message,
+        mut turn: TurnRequest,
         configuration: &SendMessageConfiguration,
-        metadata: Option<a2a_core::well_known::Struct>,
-        context: CallContext,
     ) -> Result<Accepted> {
         self.check_capacity()?;
+        let message = Arc::make_mut(&mut turn.message);
         let context_id =
             if message.context_id.is_empty() { fresh_id() } else { message.context_id.clone() };
         message.task_id.clone_from(&task_id);
@@ -139,7 +146,10 @@ impl Inner {
         if configuration.return_immediately {
             handle.write();
         }
-        handle.spawn_run(TurnRequest::new(message, configuration, metadata, context));
+        if configuration.task_push_notification_config.is_some() {
+            handle.spawn_push(1);
+        }
+        handle.spawn_run(turn);
         Ok(Accepted { handle, ticket: 1 })
     }
 
@@ -147,11 +157,10 @@ impl Inner {
         self: &Arc<Self>,
         scope: &Scope,
         task_id: String,
-        mut message: Message,
+        mut turn: TurnRequest,
         configuration: &SendMessageConfiguration,
-        metadata: Option<a2a_core::well_known::Struct>,
-        context: CallContext,
     ) -> Result<Accepted> {
+        let message = Arc::make_mut(&mut turn.message);
         let handle = self
             .find_or_load(scope, &task_id)
             .await?
@@ -167,11 +176,16 @@ impl Inner {
         if let Some(config) = &configuration.task_push_notification_config {
             self.put_config(scope, &task_id, config.clone()).await?;
         }
-        let turn = TurnRequest::new(message, configuration, metadata, context);
+        let has_webhooks = self.push.is_some() && !self.configs(scope, &task_id).await?.is_empty();
+        // From here on nothing is awaited: a caller that hangs up leaves no half of it behind.
         let (ticket, run) = handle
             .change(|state| self.take(&handle, state, turn, configuration.return_immediately))?;
         handle.write();
         if let Some(turn) = run {
+            if has_webhooks {
+                let start = handle.lock().turn_start;
+                handle.spawn_push(start);
+            }
             handle.spawn_run(turn);
         }
         Ok(Accepted { handle, ticket })
@@ -210,7 +224,7 @@ impl Inner {
         state.last_ticket += 1;
         let ticket = state.last_ticket;
         if asks {
-            handle.begin_turn(state, ticket, &turn.message);
+            handle.begin_turn(state, ticket, &turn);
             state.asking = false;
             state.handed = Some(Message::clone(&turn.message));
             return Ok((ticket, None));
@@ -222,7 +236,7 @@ impl Inner {
         state.running = true;
         state.cancel = CancellationToken::new();
         state.kill = CancellationToken::new();
-        handle.begin_turn(state, ticket, &turn.message);
+        handle.begin_turn(state, ticket, &turn);
         Ok((ticket, Some(turn)))
     }
 
@@ -250,22 +264,6 @@ impl Inner {
             config.id = fresh_id();
         }
         self.store.put_config(scope, config).await.map_err(Error::internal)
-    }
-}
-
-impl TurnRequest {
-    fn new(
-        message: Message,
-        configuration: &SendMessageConfiguration,
-        metadata: Option<a2a_core::well_known::Struct>,
-        context: CallContext,
-    ) -> Self {
-        Self {
-            message: Arc::new(message),
-            call: Arc::new(context),
-            accepted_output_modes: configuration.accepted_output_modes.clone().into(),
-            metadata: metadata.map(Arc::new),
-        }
     }
 }
 
@@ -318,10 +316,11 @@ impl Accepted {
     pub(super) async fn stream(self) -> Result<EventStream> {
         let ticket = self.ticket;
         if ticket == 1 {
-            return self.first_turn().await;
+            return Ok(self.first_turn());
         }
         let task_id = Arc::clone(&self.handle.task_id);
-        self.handle
+        let opening = self
+            .handle
             .wait(|state| {
                 if state.broken {
                     return Some(Err(Error::unavailable("the task could not be stored")));
@@ -332,17 +331,28 @@ impl Accepted {
                 let begun = state.turn > ticket
                     || state.turn == ticket && state.log.last() >= state.turn_start
                     || ticket == 0 && (state.appeared || state.reply.is_some());
-                begun.then_some(Ok(()))
+                let opening = || {
+                    let opening = state.turn_opening.clone().filter(|_| state.turn == ticket)?;
+                    Some((opening, state.turn_start))
+                };
+                begun.then(|| Ok(opening()))
             })
             .await?;
         if ticket == 0 && self.handle.lock().reply.is_some() {
-            return self.first_turn().await;
+            return Ok(self.first_turn());
         }
-        Ok(Reader::from_now(self.handle, Until::Answered).into_stream())
+        let reader = match opening {
+            Some((task, start)) => {
+                let reader = Reader::new(self.handle, Until::Answered, start + 1);
+                reader.after(vec![snapshot(start, &task)])
+            }
+            None => Reader::from_now(self.handle, Until::Answered),
+        };
+        Ok(reader.into_stream())
     }
 
-    async fn first_turn(self) -> Result<EventStream> {
-        Ok(Reader::new(self.handle, Until::Answered, 1).into_stream())
+    fn first_turn(self) -> EventStream {
+        Reader::new(self.handle, Until::Answered, 1).into_stream()
     }
 }
 

@@ -147,7 +147,7 @@ impl Handle {
             let position = state.push(question);
             match state.queue.pop_front() {
                 Some(queued) => {
-                    self.begin_turn(state, queued.ticket, &queued.turn.message);
+                    self.begin_turn(state, queued.ticket, &queued.turn);
                     state.handed = Some(Message::clone(&queued.turn.message));
                 }
                 None => state.asking = true,
