@@ -1,1 +1,21 @@
-//! Tests of the whole.
+//! The behaviour of agents, written once and run at every seat.
+//!
+//! A behaviour is a function of a [`Seat`]: it asks for an agent there and calls it through
+//! `Arc<dyn Agent>`. `tests/behaviour.rs` runs each behaviour at each seat.
+#![allow(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test says what it expects, and panics where it does not get it"
+)]
+#![allow(missing_docs, reason = "the names of behaviours are their documentation")]
+
+pub mod agent;
+pub mod behaviour;
+pub mod call;
+pub mod seat;
+pub mod webhook;
+
+pub use agent::{Control, Options};
+pub use seat::{Fixture, Seat};

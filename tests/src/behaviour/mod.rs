@@ -1,0 +1,9 @@
+//! The behaviours, by what they are about.
+
+pub mod card;
+pub mod context;
+pub mod list;
+pub mod push;
+pub mod send;
+pub mod stream;
+pub mod task;
