@@ -1,0 +1,83 @@
+//! Makes the service and the client of `lf.a2a.v1.A2AService` from the methods of the proto,
+//! against the types of `a2a-core`.
+
+use std::{env, error::Error, fs, path::PathBuf};
+
+use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
+use tonic_build::manual::{Builder, Method, Service};
+
+const PROTO: &str = "a2a/v1/a2a.proto";
+const SERVICE: &str = "lf.a2a.v1.A2AService";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo:rerun-if-changed=proto");
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+
+    let mut compiler = protox::Compiler::new(["proto"])?;
+    compiler.include_imports(true).open_file(PROTO)?;
+    let pool = DescriptorPool::decode(compiler.encode_file_descriptor_set().as_slice())?;
+    let service = pool.get_service_by_name(SERVICE).ok_or("the proto has no A2AService")?;
+
+    // The generator of prost would answer with messages by value, and a stored task or an event
+    // that many read would be cloned for each. The server's answers may be shared or encoded.
+    let server = describe(&service, "crate::codec::ServerCodec", |message| {
+        format!("crate::codec::Shared<{message}>")
+    });
+    let client = describe(&service, "crate::codec::ClientCodec", |message| message);
+
+    for (side, service) in [("server", server), ("client", client)] {
+        let folder = out.join(side);
+        fs::create_dir_all(&folder)?;
+        Builder::new()
+            .build_server(side == "server")
+            .build_client(side == "client")
+            .build_transport(false)
+            .out_dir(folder)
+            .compile(&[service]);
+    }
+    Ok(())
+}
+
+fn describe(
+    service: &ServiceDescriptor,
+    codec: &str,
+    answer: impl Fn(String) -> String,
+) -> Service {
+    let mut described = Service::builder().name(service.name()).package(service.package_name());
+    for method in service.methods() {
+        described = described.method(describe_method(&method, codec, &answer));
+    }
+    described.build()
+}
+
+fn describe_method(
+    method: &MethodDescriptor,
+    codec: &str,
+    answer: impl Fn(String) -> String,
+) -> Method {
+    let described = Method::builder()
+        .name(snake_case(method.name()))
+        .route_name(method.name())
+        .input_type(rust_type(method.input().full_name()))
+        .output_type(answer(rust_type(method.output().full_name())))
+        .codec_path(codec);
+    if method.is_server_streaming() { described.server_streaming() } else { described }.build()
+}
+
+fn rust_type(message: &str) -> String {
+    match message.strip_prefix("lf.a2a.v1.") {
+        Some(name) => format!("::a2a_core::v1::{name}"),
+        None => "crate::codec::Empty".to_owned(),
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for (index, letter) in name.chars().enumerate() {
+        if letter.is_uppercase() && index > 0 {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}

@@ -1,0 +1,100 @@
+//! The addresses under which cards and people name a gRPC server.
+
+use http::{
+    Uri,
+    uri::{Authority, InvalidUri, PathAndQuery, Scheme},
+};
+
+/// Why an address is not one of a gRPC server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// The scheme is not `http`, `https`, `grpc` or `grpcs`.
+    #[error("{0:?} is not a scheme of gRPC: write http, https, grpc or grpcs")]
+    Scheme(String),
+    /// There is no host, or it is not spelled as one.
+    #[error("there is no host in {address:?}")]
+    Host {
+        /// The address as given.
+        address: String,
+        /// What is wrong with its spelling, if it has one.
+        #[source]
+        source: Option<InvalidUri>,
+    },
+    /// The connection can't be set up, whatever the address.
+    #[error("the connection can't be set up")]
+    Transport(#[from] tonic::transport::Error),
+}
+
+/// Reads `host:port` or a URL. `https` and `grpcs` are TLS, `http` and `grpc` are not; a bare
+/// address is TLS unless it is the loopback's. A path is passed over: gRPC has none.
+pub(super) fn parse(address: &str) -> Result<Uri, AddressError> {
+    let no_host = |source| AddressError::Host { address: address.to_owned(), source };
+    let (scheme, rest) = match address.trim().split_once("://") {
+        Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
+        None => (None, address.trim()),
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Err(no_host(None));
+    }
+    let authority: Authority = authority.parse().map_err(|source| no_host(Some(source)))?;
+    if authority.host().is_empty() {
+        return Err(no_host(None));
+    }
+    let scheme = match scheme.as_deref() {
+        Some("http" | "grpc") => Scheme::HTTP,
+        Some("https" | "grpcs") => Scheme::HTTPS,
+        None if is_loopback(authority.host()) => Scheme::HTTP,
+        None => Scheme::HTTPS,
+        Some(other) => return Err(AddressError::Scheme(other.to_owned())),
+    };
+    let mut parts = http::uri::Parts::default();
+    parts.scheme = Some(scheme);
+    parts.authority = Some(authority);
+    parts.path_and_query = Some(PathAndQuery::from_static("/"));
+    Uri::from_parts(parts).map_err(|_parts| no_host(None))
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_name =
+        bare.eq_ignore_ascii_case("localhost") || bare.to_ascii_lowercase().ends_with(".localhost");
+    is_name || bare.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_to_write_an_address_is_read() {
+        for (address, uri) in [
+            ("localhost:50051", "http://localhost:50051/"),
+            ("127.0.0.1:1", "http://127.0.0.1:1/"),
+            ("[::1]:1", "http://[::1]:1/"),
+            ("agent.localhost", "http://agent.localhost/"),
+            ("agent.example:443", "https://agent.example:443/"),
+            ("10.0.0.1:50051", "https://10.0.0.1:50051/"),
+            ("http://agent.example:8080", "http://agent.example:8080/"),
+            ("grpc://agent.example:8080", "http://agent.example:8080/"),
+            ("https://agent.example/a2a/v1?x=y", "https://agent.example/"),
+            (" GRPCS://agent.example:1/ ", "https://agent.example:1/"),
+        ] {
+            assert_eq!(parse(address).unwrap(), uri, "{address}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_server_is_refused() {
+        for address in ["", "https://", ":50051", "user@host:1", "a b:1", "http://[::1"] {
+            let error = parse(address).unwrap_err();
+            assert!(matches!(error, AddressError::Host { .. }), "{address:?} {error}");
+        }
+        let error = parse("ftp://host").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"ftp\" is not a scheme of gRPC: write http, https, grpc or grpcs"
+        );
+    }
+}

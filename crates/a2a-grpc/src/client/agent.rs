@@ -1,0 +1,259 @@
+//! The eleven operations, called over a channel.
+
+use std::{future::Future, sync::Arc};
+
+use a2a_core::{
+    Result,
+    v1::{
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
+        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    },
+};
+use a2a_http::{client::ClientSettings, parameters};
+use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use http::{Request as HttpRequest, Response as HttpResponse};
+use tonic::{Request, Response, Status, Streaming, body::Body};
+use tower::Service;
+
+use super::{
+    address::{self, AddressError},
+    channel::{BoxError, Channel},
+    failure,
+};
+use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_position};
+
+/// An agent that is called over gRPC.
+///
+/// Clones share their connection, which is made when it is first needed and again after it was
+/// lost. A call that fails on the way is an error of kind
+/// [`Unavailable`](a2a_core::ErrorKind::Unavailable), with a
+/// [`TransportError`](a2a_http::client::TransportError) that knows whether the request was sent.
+///
+/// Events have positions if the server is one of ours, and none otherwise.
+///
+/// ```no_run
+/// use a2a_core::v1::{Message, SendMessageRequest};
+/// use a2a_grpc::{Client, operations::{Agent, Call}};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let agent = Client::connect("localhost:50051")?;
+/// let message = Some(Message::user("hello"));
+/// let call = Call::new(SendMessageRequest { message, ..Default::default() });
+/// let answer = agent.send_message(call).await?.response;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Client {
+    stub: Stub,
+    settings: Arc<ClientSettings>,
+    target: Arc<str>,
+}
+
+type Stub = A2AServiceClient<Channel>;
+
+impl Client {
+    /// Creates a client of the server at `address`, with the default settings.
+    ///
+    /// The address is `host:port` or a URL. `https://` and `grpcs://` are TLS, `http://` and
+    /// `grpc://` are not; a bare address is TLS unless its host is the loopback. Must be called
+    /// in a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the address can't be one. Whether somebody is there shows at the first call.
+    pub fn connect(address: &str) -> Result<Self, AddressError> {
+        Self::connect_with(address, ClientSettings::default())
+    }
+
+    /// Creates a client as [`connect`](Self::connect) does, but with `settings`.
+    ///
+    /// `headers` become metadata of every call. After a silence of `idle_timeout` the connection
+    /// is pinged, rather than cut: other than over SSE, a healthy stream may be silent.
+    ///
+    /// # Errors
+    ///
+    /// If the address can't be one.
+    pub fn connect_with(address: &str, settings: ClientSettings) -> Result<Self, AddressError> {
+        let uri = address::parse(address)?;
+        let target = uri.authority().map_or(address, |authority| authority.as_str()).into();
+        let channel = Channel::lazy(uri, &settings)?;
+        Ok(Self::over(channel, target, settings))
+    }
+
+    /// Creates a client over a channel of one's own: a [`tonic::transport::Channel`], or any
+    /// service, with layers around it. What the settings say of connections does not apply.
+    pub fn with_channel<S, B>(channel: S, settings: ClientSettings) -> Self
+    where
+        S: Service<HttpRequest<Body>, Response = HttpResponse<B>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send + 'static,
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let channel = Channel::new(channel, &settings);
+        Self::over(channel, "the agent".into(), settings)
+    }
+
+    fn over(channel: Channel, target: Arc<str>, settings: ClientSettings) -> Self {
+        Self { stub: A2AServiceClient::new(channel), settings: Arc::new(settings), target }
+    }
+
+    async fn unary<Q, M, F>(
+        &self,
+        call: Call<Q>,
+        method: impl FnOnce(Stub, Request<Q>) -> F,
+    ) -> Result<Reply<M>>
+    where
+        F: Future<Output = Result<Response<M>, Status>>,
+    {
+        let stub = self.stub.clone().max_decoding_message_size(self.settings.max_response_bytes);
+        let mut request = request(&call.context, call.request);
+        if let Some(timeout) = self.settings.request_timeout {
+            request.set_timeout(timeout);
+        }
+        let response = method(stub, request).await.map_err(|status| self.failure(status))?;
+        // An answer's trailers are among its metadata: one SDK tells the extensions there.
+        let activated = parameters::read_activated(response.metadata().as_ref());
+        Ok(Reply { response: response.into_inner(), activated })
+    }
+
+    async fn streaming<Q, F>(
+        &self,
+        call: Call<Q>,
+        method: impl FnOnce(Stub, Request<Q>) -> F,
+    ) -> Result<Reply<EventStream>>
+    where
+        F: Future<Output = Result<Response<Streaming<StreamResponse>>, Status>>,
+    {
+        let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
+        let request = request(&call.context, call.request);
+        let response = method(stub, request).await.map_err(|status| self.failure(status))?;
+        let headers = response.metadata().as_ref();
+        let activated = parameters::read_activated(headers);
+        let mut position = read_position(headers);
+        let target = Arc::clone(&self.target);
+        let events = response.into_inner().map(move |item| match item {
+            Ok(message) => {
+                let id = position;
+                position = position.map(EventId::next);
+                Ok(Event::new(id, message))
+            }
+            Err(status) => Err(failure::decode(status, &target)),
+        });
+        Ok(Reply { response: EventStream::new(events), activated })
+    }
+
+    fn failure(&self, status: Status) -> a2a_core::Error {
+        failure::decode(status, &self.target)
+    }
+}
+
+fn request<Q>(context: &CallContext, message: Q) -> Request<Q> {
+    let mut request = Request::new(message);
+    parameters::write(context, request.metadata_mut().as_mut());
+    request
+}
+
+#[async_trait]
+impl Agent for Client {
+    async fn send_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        self.unary(call, |mut stub, request| async move { stub.send_message(request).await }).await
+    }
+
+    async fn send_streaming_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<EventStream>> {
+        self.streaming(call, |mut stub, request| async move {
+            stub.send_streaming_message(request).await
+        })
+        .await
+    }
+
+    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
+        let reply =
+            self.unary(call, |mut stub, request| async move { stub.get_task(request).await });
+        Ok(reply.await?.map(Arc::new))
+    }
+
+    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
+        self.unary(call, |mut stub, request| async move { stub.list_tasks(request).await }).await
+    }
+
+    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
+        let reply =
+            self.unary(call, |mut stub, request| async move { stub.cancel_task(request).await });
+        Ok(reply.await?.map(Arc::new))
+    }
+
+    async fn subscribe_to_task(
+        &self,
+        call: Call<SubscribeToTaskRequest>,
+    ) -> Result<Reply<EventStream>> {
+        self.streaming(
+            call,
+            |mut stub, request| async move { stub.subscribe_to_task(request).await },
+        )
+        .await
+    }
+
+    async fn create_task_push_notification_config(
+        &self,
+        call: Call<TaskPushNotificationConfig>,
+    ) -> Result<Reply<TaskPushNotificationConfig>> {
+        self.unary(call, |mut stub, request| async move {
+            stub.create_task_push_notification_config(request).await
+        })
+        .await
+    }
+
+    async fn get_task_push_notification_config(
+        &self,
+        call: Call<GetTaskPushNotificationConfigRequest>,
+    ) -> Result<Reply<TaskPushNotificationConfig>> {
+        self.unary(call, |mut stub, request| async move {
+            stub.get_task_push_notification_config(request).await
+        })
+        .await
+    }
+
+    async fn list_task_push_notification_configs(
+        &self,
+        call: Call<ListTaskPushNotificationConfigsRequest>,
+    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
+        self.unary(call, |mut stub, request| async move {
+            stub.list_task_push_notification_configs(request).await
+        })
+        .await
+    }
+
+    async fn delete_task_push_notification_config(
+        &self,
+        call: Call<DeleteTaskPushNotificationConfigRequest>,
+    ) -> Result<Reply<()>> {
+        self.unary(call, |mut stub, request| async move {
+            stub.delete_task_push_notification_config(request).await
+        })
+        .await
+    }
+
+    async fn get_extended_agent_card(
+        &self,
+        call: Call<GetExtendedAgentCardRequest>,
+    ) -> Result<Reply<AgentCard>> {
+        self.unary(
+            call,
+            |mut stub, request| async move { stub.get_extended_agent_card(request).await },
+        )
+        .await
+    }
+}

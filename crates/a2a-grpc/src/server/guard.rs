@@ -1,0 +1,90 @@
+//! What tonic refuses by itself, said as the protocol says it.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    task::{Context, Poll},
+};
+
+use a2a_core::{Error, ErrorKind};
+use futures_util::{
+    TryFutureExt as _,
+    future::{Either, MapOk},
+};
+use http::{Request, Response, StatusCode};
+use tonic::{Code, Status, body::Body, server::NamedService};
+use tower::Service;
+
+use crate::{metadata::is_grpc, status};
+
+const DETAILS: &str = "grpc-status-details-bin";
+
+/// The service, with every refusal in the words of the protocol.
+///
+/// tonic answers what is wrong with the frames of a request before our service is called, and
+/// says so in codes of its own and without the `ErrorInfo` that every error has to have.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard<S>(pub(crate) S);
+
+impl<S: NamedService> NamedService for Guard<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+type Answer = Response<Body>;
+
+impl<S> Service<Request<Body>> for Guard<S>
+where
+    S: Service<Request<Body>, Response = Answer, Error = Infallible>,
+{
+    type Response = Answer;
+    type Error = Infallible;
+    type Future = Either<Ready<Result<Answer, Infallible>>, MapOk<S::Future, fn(Answer) -> Answer>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        if is_grpc(request.headers()) {
+            Either::Right(self.0.call(request).map_ok(translated as fn(Answer) -> Answer))
+        } else {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            Either::Left(ready(Ok(response)))
+        }
+    }
+}
+
+fn translated(mut response: Answer) -> Answer {
+    // Our own errors have details, and a stream that was opened has no status yet.
+    if response.headers().contains_key(DETAILS) {
+        return response;
+    }
+    let Some(refusal) = Status::from_header_map(response.headers()) else {
+        return response;
+    };
+    let Some(error) = error_of(&refusal) else {
+        return response;
+    };
+    let answer = status::encode(error).into_http::<Body>();
+    response.headers_mut().extend(answer.into_parts().0.headers);
+    response
+}
+
+fn error_of(refusal: &Status) -> Option<Error> {
+    let kind = match refusal.code() {
+        Code::Ok => return None,
+        Code::OutOfRange | Code::ResourceExhausted => ErrorKind::PayloadTooLarge,
+        Code::Unimplemented => ErrorKind::MethodNotFound,
+        // A frame without a message, with a flag that does not exist, or cut short: tonic takes
+        // the blame for them, but the client made them.
+        Code::Internal => ErrorKind::InvalidRequest,
+        other => ErrorKind::from_grpc(i32::from(other)),
+    };
+    let message = match (kind, refusal.message()) {
+        (ErrorKind::PayloadTooLarge, _) => "the message is larger than this server takes".into(),
+        (_, "") => "there is no such method".into(),
+        (_, message) => message.to_owned(),
+    };
+    Some(Error::new(kind, message))
+}

@@ -1,0 +1,93 @@
+//! An error as a status, with its details.
+
+use std::time::Duration;
+
+use a2a_core::{ERROR_DOMAIN, Error};
+use prost::Message;
+use prost_types::Any;
+use tonic::{
+    Code, Status,
+    metadata::{MetadataMap, MetadataValue},
+};
+use tonic_types::pb;
+
+use super::{BAD_REQUEST, CHALLENGE, ERROR_INFO, RETRY_AFTER, RETRY_INFO, TYPE_PREFIX};
+
+/// Most bytes of a message. Peers refuse trailers of more than 8 KiB, and a letter that is not
+/// ASCII takes three times its bytes there.
+const MAX_MESSAGE: usize = 1_024;
+
+/// Most bytes of the details, which travel in base64.
+const MAX_DETAILS: usize = 3 * 1_024;
+
+/// Encodes an error as the status that the peer gets: what is hidden goes to the log.
+pub(crate) fn encode(error: Error) -> Status {
+    let error = a2a_http::report(error);
+    let code = Code::from(error.kind().codes().grpc);
+    let message = clipped(error.message(), MAX_MESSAGE);
+
+    let mut status =
+        pb::Status { code: i32::from(code), message: message.to_owned(), ..Default::default() };
+    status.details.push(any(ERROR_INFO, &error_info(&error)));
+    if let Some(delay) = error.retry_after() {
+        status.details.push(any(RETRY_INFO, &retry_info(delay)));
+    }
+    let mut violations = bad_request(&error);
+    while !violations.field_violations.is_empty() {
+        status.details.push(any(BAD_REQUEST, &violations));
+        if status.encoded_len() <= MAX_DETAILS {
+            break;
+        }
+        status.details.pop();
+        violations.field_violations.pop();
+    }
+    if status.encoded_len() > MAX_DETAILS {
+        // Only metadata can be that large; the reason has to arrive.
+        let bare = Error::new(error.kind(), "");
+        status.details = vec![any(ERROR_INFO, &error_info(&bare))];
+    }
+
+    let mut metadata = MetadataMap::new();
+    if let Some(delay) = error.retry_after() {
+        metadata.insert(RETRY_AFTER, MetadataValue::from(whole_seconds(delay)));
+    }
+    if let Some(Ok(challenge)) = error.challenge().map(MetadataValue::try_from) {
+        metadata.insert(CHALLENGE, challenge);
+    }
+    Status::with_details_and_metadata(code, message, status.encode_to_vec().into(), metadata)
+}
+
+fn any(name: &str, detail: &impl Message) -> Any {
+    Any { type_url: format!("{TYPE_PREFIX}{name}"), value: detail.encode_to_vec() }
+}
+
+fn error_info(error: &Error) -> pb::ErrorInfo {
+    let entries = error.metadata().iter();
+    pb::ErrorInfo {
+        reason: error.kind().codes().reason.to_owned(),
+        domain: ERROR_DOMAIN.to_owned(),
+        metadata: entries.map(|(key, value)| (key.clone(), value.clone())).collect(),
+    }
+}
+
+fn bad_request(error: &Error) -> pb::BadRequest {
+    let violations = error.violations().iter().map(|violation| pb::bad_request::FieldViolation {
+        field: violation.field.clone(),
+        description: violation.description.clone(),
+        ..Default::default()
+    });
+    pb::BadRequest { field_violations: violations.collect() }
+}
+
+fn retry_info(delay: Duration) -> pb::RetryInfo {
+    pb::RetryInfo { retry_delay: delay.try_into().ok() }
+}
+
+fn whole_seconds(delay: Duration) -> u64 {
+    delay.as_secs() + u64::from(delay.subsec_nanos() > 0)
+}
+
+/// Cuts a text to `limit` bytes, between two letters.
+fn clipped(text: &str, limit: usize) -> &str {
+    &text[..text.floor_char_boundary(limit)]
+}

@@ -1,0 +1,267 @@
+//! Whatever goes wrong is an error of the right kind, and the connection goes on.
+
+use std::time::Duration;
+
+use a2a_core::{
+    Error, ErrorKind, Message, Violation,
+    v1::{GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
+};
+use a2a_grpc::{
+    Client, ClientSettings, Options,
+    operations::{Agent as _, Call},
+};
+use a2a_http::{Limits, client::TransportError};
+use prost::Message as _;
+use tonic::{Code, Status, transport::Endpoint};
+use tonic_types::{StatusExt as _, pb};
+
+use crate::{
+    fake::{Fake, Served, assert_kind},
+    raw,
+};
+
+fn get() -> GetTaskRequest {
+    GetTaskRequest { id: "t1".into(), ..Default::default() }
+}
+
+/// Asserts what every refusal has: the code of its kind, and an `ErrorInfo` with its reason.
+fn assert_refused(status: &Status, kind: ErrorKind) {
+    assert_eq!(i32::from(status.code()), kind.codes().grpc, "{status:?}");
+    let info = status.get_details_error_info().expect("every error has an ErrorInfo");
+    assert_eq!(info.reason, kind.codes().reason, "{status:?}");
+    assert_eq!(info.domain, "a2a-protocol.org");
+}
+
+#[tokio::test]
+async fn each_error_keeps_its_kind() {
+    let served = Served::new().await;
+    let client = served.client();
+    for kind in ErrorKind::ALL {
+        // An unreadable body of HTTP looks like an unwelcome part here; gRPC has no such body.
+        if kind == ErrorKind::UnsupportedMediaType {
+            continue;
+        }
+        served.agent.fail(Error::new(kind, "because").with_metadata("taskId", "t1"));
+        let error = assert_kind(client.get_task(Call::new(get())).await, kind);
+        assert_eq!(error.metadata()["taskId"], "t1", "{kind:?}");
+        served.agent.fail(Error::new(kind, "because"));
+        let request = SubscribeToTaskRequest { id: "t1".into(), ..Default::default() };
+        assert_kind(client.subscribe_to_task(Call::new(request)).await, kind);
+    }
+}
+
+#[tokio::test]
+async fn violations_arrive_as_bad_request() {
+    let served = Served::new().await;
+    let violations = vec![
+        Violation::new("message.parts", "is empty"),
+        Violation::new("message.role", "is unset"),
+    ];
+    served.agent.fail(Error::from_violations(violations.clone()));
+    let error = served.client().get_task(Call::new(get())).await.unwrap_err();
+    assert_eq!(error.violations(), violations);
+}
+
+#[tokio::test]
+async fn an_internal_fault_shows_an_id_only() {
+    let served = Served::new().await;
+    served.agent.fail(Error::internal("the password is 1234"));
+    let error = assert_kind(served.client().get_task(Call::new(get())).await, ErrorKind::Internal);
+    assert!(error.metadata().contains_key("errorId"));
+    assert!(!format!("{error:?}").contains("1234"));
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_message_are_refused_and_the_connection_goes_on() {
+    let served = Served::new().await;
+    let channel = Endpoint::from_shared(format!("http://{}", served.address)).unwrap();
+    let channel = channel.connect().await.unwrap();
+    for bytes in [&b"\xff\xff\xff"[..], &b"\x12\x7fshort"[..], &b"\x12\x02\xc3\x28"[..]] {
+        let status = raw::call(channel.clone(), "GetTask", bytes, &[]).await.unwrap_err();
+        assert_refused(&status, ErrorKind::ParseError);
+        assert_eq!(status.code(), Code::InvalidArgument);
+    }
+    assert!(served.agent.asked().is_empty());
+    raw::call(channel, "GetTask", get().encode_to_vec(), &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_is_refused_and_the_connection_goes_on() {
+    let limits = Limits::default().with_max_body_bytes(1_000);
+    let served = Served::with(Options::default().with_limits(limits)).await;
+    let client = served.client();
+    let message = Some(Message::user("x".repeat(100_000)));
+    let request = SendMessageRequest { message, ..Default::default() };
+    let answer = client.send_message(Call::new(request.clone())).await;
+    assert_kind(answer, ErrorKind::PayloadTooLarge);
+    client.get_task(Call::new(get())).await.unwrap();
+
+    let channel = Endpoint::from_shared(format!("http://{}", served.address)).unwrap();
+    let channel = channel.connect().await.unwrap();
+    let status = raw::call(channel, "SendMessage", request.encode_to_vec(), &[]).await.unwrap_err();
+    assert_refused(&status, ErrorKind::PayloadTooLarge);
+    assert_eq!(status.code(), Code::ResourceExhausted);
+}
+
+#[tokio::test]
+async fn an_answer_beyond_the_clients_limit_is_an_error() {
+    let served = Served::new().await;
+    let settings = ClientSettings::default().with_max_response_bytes(8);
+    let client = Client::connect_with(&served.address.to_string(), settings).unwrap();
+    assert_kind(client.get_task(Call::new(get())).await, ErrorKind::PayloadTooLarge);
+}
+
+#[tokio::test]
+async fn a_large_message_passes() {
+    let served = Served::new().await;
+    let message = Some(Message::user("x".repeat(8 << 20)));
+    let request = SendMessageRequest { message, ..Default::default() };
+    served.client().send_message(Call::new(request)).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unknown_method_or_service_is_unimplemented() {
+    let served = Served::new().await;
+    let channel = Endpoint::from_shared(format!("http://{}", served.address)).unwrap();
+    let channel = channel.connect().await.unwrap();
+    for method in ["Nothing", "/a2a.v9.A2AService/GetTask"] {
+        let status = raw::call(channel.clone(), method, vec![], &[]).await.unwrap_err();
+        assert_refused(&status, ErrorKind::MethodNotFound);
+        assert_eq!(status.code(), Code::Unimplemented, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn the_callers_deadline_ends_a_call_on_the_server() {
+    // Without a channel in between, so that it is not the client that gives up.
+    for method in ["GetTask", "SubscribeToTask"] {
+        let agent = Fake::default();
+        agent.fall_silent();
+        let router = a2a_grpc::router(agent.clone());
+        let timeout = [("grpc-timeout", "10m")];
+        let status = raw::call(router, method, get().encode_to_vec(), &timeout).await.unwrap_err();
+        assert_refused(&status, ErrorKind::DeadlineExceeded);
+        assert_eq!(agent.asked().len(), 1, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_deadline_that_can_not_be_read_is_refused() {
+    let router = a2a_grpc::router(Fake::default());
+    let timeout = [("grpc-timeout", "soon")];
+    let answer = raw::call(router, "GetTask", get().encode_to_vec(), &timeout).await;
+    assert_refused(&answer.unwrap_err(), ErrorKind::InvalidParams);
+}
+
+#[tokio::test]
+async fn the_clients_timeout_is_a_deadline() {
+    let served = Served::new().await;
+    served.agent.fall_silent();
+    let settings = ClientSettings::default().with_request_timeout(Duration::from_millis(20));
+    let client = Client::connect_with(&served.address.to_string(), settings).unwrap();
+    assert_kind(client.get_task(Call::new(get())).await, ErrorKind::DeadlineExceeded);
+}
+
+#[tokio::test]
+async fn nobody_there_is_unavailable_and_known_as_not_sent() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let client = Client::connect(&address).unwrap();
+    let error = assert_kind(client.get_task(Call::new(get())).await, ErrorKind::Unavailable);
+    let transport = TransportError::of(&error).expect("it is the transport that failed");
+    assert!(transport.is_connect() && !transport.maybe_sent());
+    assert!(error.message().contains(&address), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_is_unavailable_and_may_have_seen_it() {
+    let served = Served::new().await;
+    served.agent.fall_silent();
+    let client = served.client();
+    let call = tokio::spawn(async move { client.get_task(Call::new(get())).await });
+    while served.agent.asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    served.server.abort();
+    let error = assert_kind(call.await.unwrap(), ErrorKind::Unavailable);
+    assert!(TransportError::of(&error).is_some_and(TransportError::maybe_sent), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_client_reconnects_to_a_server_that_came_back() {
+    let served = Served::new().await;
+    let client = served.client();
+    client.get_task(Call::new(get())).await.unwrap();
+    served.server.abort();
+    while client.get_task(Call::new(get())).await.is_ok() {}
+
+    let listener = loop {
+        match tokio::net::TcpListener::bind(served.address).await {
+            Ok(listener) => break listener,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    };
+    let server = a2a_http::Server::new(a2a_grpc::router(Fake::default()));
+    let server = tokio::spawn(server.serve(listener, std::future::pending()));
+    while client.get_task(Call::new(get())).await.is_err() {}
+    server.abort();
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_grpc_is_read_as_http() {
+    for (status, kind) in [
+        (401, ErrorKind::Unauthenticated),
+        (503, ErrorKind::Unavailable),
+        (404, ErrorKind::MethodNotFound),
+        (200, ErrorKind::InvalidAgentResponse),
+    ] {
+        let answer = move || async move {
+            let status = http::StatusCode::from_u16(status).unwrap();
+            (status, [("www-authenticate", "Bearer"), ("retry-after", "3")], "<html>")
+        };
+        let router = axum::Router::new().fallback(answer);
+        let served = Served::mounted(Fake::default(), router).await;
+        let error = assert_kind(served.client().get_task(Call::new(get())).await, kind);
+        assert_eq!(error.challenge(), Some("Bearer"), "{status}");
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(3)), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_answer_is_an_error_and_no_panic() {
+    for (details, body, kind) in [
+        ("not base64 !", &b""[..], ErrorKind::TaskNotFound),
+        ("AAAA", &b""[..], ErrorKind::TaskNotFound),
+        ("", &b"\0\0\0\0\x03\xff\xff\xff"[..], ErrorKind::InvalidAgentResponse),
+    ] {
+        let answer = move || async move {
+            let mut response = http::Response::new(axum::body::Body::from(body));
+            let headers = response.headers_mut();
+            headers.insert("content-type", "application/grpc".parse().unwrap());
+            if !details.is_empty() {
+                headers.insert("grpc-status", "5".parse().unwrap());
+                headers.insert("grpc-status-details-bin", details.parse().unwrap());
+            }
+            response
+        };
+        let router = axum::Router::new().fallback(answer);
+        let served = Served::mounted(Fake::default(), router).await;
+        assert_kind(served.client().get_task(Call::new(get())).await, kind);
+    }
+}
+
+#[tokio::test]
+async fn the_wire_has_a_status_of_google_rpc() {
+    let agent = Fake::default();
+    agent.fail(Error::task_not_found("t1"));
+    let router = a2a_grpc::router(agent);
+    let status = raw::call(router, "GetTask", get().encode_to_vec(), &[]).await.unwrap_err();
+    let wire = pb::Status::decode(status.details()).unwrap();
+    assert_eq!((wire.code, wire.message.as_str()), (5, "task not found: t1"));
+    assert_eq!(wire.details.len(), 1);
+    assert_eq!(wire.details[0].type_url, "type.googleapis.com/google.rpc.ErrorInfo");
+    let info = pb::ErrorInfo::decode(wire.details[0].value.as_slice()).unwrap();
+    assert_eq!(info.reason, "TASK_NOT_FOUND");
+    assert_eq!(info.metadata["taskId"], "t1");
+}

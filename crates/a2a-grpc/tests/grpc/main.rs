@@ -1,0 +1,11 @@
+//! The binding over real sockets, with a made-up agent behind it.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is a test")]
+
+mod errors;
+mod fake;
+mod mounting;
+mod operations;
+mod parameters;
+mod raw;
+mod service;
+mod streams;

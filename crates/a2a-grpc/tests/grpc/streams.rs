@@ -1,0 +1,286 @@
+//! Streams: how they open, how they end, and that one end is never mistaken for another.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use a2a_core::{
+    Error, ErrorKind, Message, Result,
+    v1::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
+};
+use a2a_grpc::{
+    Client, ClientSettings,
+    operations::{Agent as _, Call, CallContext, Event, EventId, EventStream},
+};
+use prost::Message as _;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::{Stream, StreamExt as _, wrappers::UnboundedReceiverStream};
+
+use crate::{
+    fake::{Fake, Served, assert_kind, ended, events, opening, working},
+    raw,
+};
+
+fn subscribe() -> Call<SubscribeToTaskRequest> {
+    Call::new(SubscribeToTaskRequest { id: "t1".into(), ..Default::default() })
+}
+
+/// A stream that the test feeds while it runs.
+fn fed() -> (mpsc::UnboundedSender<Result<Event>>, EventStream) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (sender, EventStream::new(UnboundedReceiverStream::new(receiver)))
+}
+
+/// Tells when it is dropped.
+struct Watched<S>(S, #[expect(dead_code, reason = "its drop is what counts")] oneshot::Sender<()>);
+
+impl<S: Stream + Unpin> Stream for Watched<S> {
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        Pin::new(&mut self.0).poll_next(cx)
+    }
+}
+
+async fn open(served: &Served, call: Call<SubscribeToTaskRequest>) -> EventStream {
+    served.client().subscribe_to_task(call).await.unwrap().response
+}
+
+fn position(item: Option<Result<Event>>) -> Option<u64> {
+    item.expect("an event").unwrap().id().map(EventId::get)
+}
+
+#[tokio::test]
+async fn each_event_arrives_when_it_is_made() {
+    let served = Served::new().await;
+    let (sender, events) = fed();
+    served.agent.stream(events);
+    sender.send(Ok(opening(4))).unwrap();
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(4));
+    for next in 5..8 {
+        sender.send(Ok(working(next))).unwrap();
+        assert_eq!(position(stream.next().await), Some(next));
+    }
+    sender.send(Ok(ended(8))).unwrap();
+    drop(sender);
+    assert_eq!(position(stream.next().await), Some(8));
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn events_without_positions_have_none_at_the_client_either() {
+    let served = Served::new().await;
+    served.agent.stream(events(vec![opening(0), ended(0)]));
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), None);
+    assert_eq!(position(stream.next().await), None);
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn one_message_is_a_whole_stream() {
+    let served = Served::new().await;
+    let message = Message::agent("hi");
+    let payload = Some(Payload::Message(message.clone()));
+    served.agent.stream(events(vec![Event::new(None, StreamResponse { payload })]));
+    let mut stream = open(&served, subscribe()).await;
+    let event = stream.next().await.unwrap().unwrap();
+    assert_eq!(event.payload(), Some(&Payload::Message(message)));
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_fault_before_the_first_event_is_a_plain_refusal() {
+    let served = Served::new().await;
+    let failing = EventStream::new(tokio_stream::iter([Err(Error::task_not_found("t1"))]));
+    served.agent.stream(failing);
+    let answer = served.client().subscribe_to_task(subscribe()).await;
+    assert_kind(answer, ErrorKind::TaskNotFound);
+}
+
+#[tokio::test]
+async fn a_fault_after_the_first_event_is_the_last_item() {
+    let served = Served::new().await;
+    let failing = [Ok(opening(1)), Err(Error::unsupported("enough"))];
+    served.agent.stream(EventStream::new(tokio_stream::iter(failing)));
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(1));
+    assert_kind(stream.next().await.unwrap(), ErrorKind::UnsupportedOperation);
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_stream_that_the_agent_cuts_is_unavailable() {
+    let served = Served::new().await;
+    served.agent.stream(events(vec![opening(1), working(2)]));
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(1));
+    assert_eq!(position(stream.next().await), Some(2));
+    assert_kind(stream.next().await.unwrap(), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn a_stream_whose_server_dies_is_unavailable() {
+    let served = Served::new().await;
+    let (sender, events) = fed();
+    served.agent.stream(events);
+    sender.send(Ok(opening(1))).unwrap();
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(1));
+    served.server.abort();
+    assert_kind(stream.next().await.unwrap(), ErrorKind::Unavailable);
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_drains_sends_its_readers_elsewhere() {
+    let served = Served::new().await;
+    let (sender, events) = fed();
+    served.agent.stream(events);
+    sender.send(Ok(opening(1))).unwrap();
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(1));
+    served.drain.start();
+    let error = assert_kind(stream.next().await.unwrap(), ErrorKind::Unavailable);
+    assert!(error.message().contains("shutting down"), "{error}");
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_lets_go_of_the_agents_stream() {
+    let served = Served::new().await;
+    let (gone, left) = oneshot::channel();
+    let (sender, events) = fed();
+    served.agent.stream(EventStream::new(Watched(events, gone)));
+    sender.send(Ok(opening(1))).unwrap();
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(1));
+    drop(stream);
+    assert!(left.await.is_err(), "the sender is dropped with the stream");
+}
+
+#[tokio::test]
+async fn a_caller_that_stops_waiting_lets_go_of_a_stream_that_has_not_begun() {
+    let served = Served::new().await;
+    let (gone, left) = oneshot::channel();
+    let (sender, events) = fed();
+    served.agent.stream(EventStream::new(Watched(events, gone)));
+    let client = served.client();
+    let opening = tokio::spawn(async move { client.subscribe_to_task(subscribe()).await });
+    while served.agent.asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    opening.abort();
+    assert!(left.await.is_err());
+    drop(sender);
+}
+
+#[tokio::test]
+async fn a_reader_that_resumes_is_answered_before_there_is_an_event() {
+    let served = Served::new().await;
+    let (sender, events) = fed();
+    served.agent.stream(events);
+    let mut context = CallContext::default();
+    context.last_event_id = EventId::new(6);
+    let call = Call::with_context(context, subscribe().request);
+    let mut stream = open(&served, call).await;
+    sender.send(Ok(ended(7))).unwrap();
+    assert_eq!(position(stream.next().await), Some(7));
+}
+
+#[tokio::test]
+async fn a_reader_that_resumes_behind_a_trimmed_log_gets_the_snapshots_position() {
+    let served = Served::new().await;
+    served.agent.stream(events(vec![opening(40), ended(41)]));
+    let mut context = CallContext::default();
+    context.last_event_id = EventId::new(6);
+    let mut stream = open(&served, Call::with_context(context, subscribe().request)).await;
+    assert_eq!(position(stream.next().await), Some(40));
+    assert_eq!(position(stream.next().await), Some(41));
+}
+
+#[tokio::test]
+async fn a_gap_in_the_positions_ends_the_stream_before_the_client_miscounts() {
+    let served = Served::new().await;
+    served.agent.stream(events(vec![opening(1), working(2), ended(5)]));
+    let mut stream = open(&served, subscribe()).await;
+    assert_eq!(position(stream.next().await), Some(1));
+    assert_eq!(position(stream.next().await), Some(2));
+    assert_kind(stream.next().await.unwrap(), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn the_position_stands_in_the_initial_metadata() {
+    let agent = Fake::default();
+    agent.stream(events(vec![ended(9)]));
+    let request = SubscribeToTaskRequest { id: "t1".into(), ..Default::default() };
+    let router = a2a_grpc::router(agent);
+    let answer = raw::call(router, "SubscribeToTask", request.encode_to_vec(), &[]).await.unwrap();
+    assert_eq!(answer.metadata().get("event-position").unwrap(), "9");
+    assert_eq!(answer.into_inner(), ended(9).protobuf());
+}
+
+#[tokio::test]
+async fn a_deadline_ends_a_stream_and_a_request_timeout_does_not() {
+    let served = Served::new().await;
+    let (sender, events) = fed();
+    served.agent.stream(events);
+    sender.send(Ok(opening(1))).unwrap();
+    let settings = ClientSettings::default().with_request_timeout(Duration::from_millis(10));
+    let client = Client::connect_with(&served.address.to_string(), settings).unwrap();
+    let mut stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
+    assert_eq!(position(stream.next().await), Some(1));
+    let quiet = tokio::time::timeout(Duration::from_millis(50), stream.next()).await;
+    assert!(quiet.is_err(), "a live stream has no timeout");
+
+    let agent = Fake::default();
+    let (sender, events) = fed();
+    agent.stream(events);
+    sender.send(Ok(opening(1))).unwrap();
+    let timeout = [("grpc-timeout", "20m")];
+    let request = SubscribeToTaskRequest { id: "t1".into(), ..Default::default() };
+    let answer =
+        raw::call(a2a_grpc::router(agent), "SubscribeToTask", request.encode_to_vec(), &timeout);
+    assert_eq!(answer.await.unwrap_err().code(), tonic::Code::DeadlineExceeded);
+}
+
+#[tokio::test]
+async fn a_thousand_streams_and_calls_share_a_connection() {
+    let served = Served::new().await;
+    let client = served.client();
+    let mut streams = Vec::new();
+    let mut senders = Vec::new();
+    for _ in 0..1_000 {
+        let (sender, events) = fed();
+        sender.send(Ok(opening(1))).unwrap();
+        served.agent.stream(events);
+        streams.push(client.subscribe_to_task(subscribe()).await.unwrap().response);
+        senders.push(sender);
+    }
+    let get = GetTaskRequest { id: "t1".into(), ..Default::default() };
+    client.get_task(Call::new(get)).await.unwrap();
+    for (stream, sender) in streams.iter_mut().zip(senders) {
+        sender.send(Ok(ended(2))).unwrap();
+        assert_eq!(position(stream.next().await), Some(1));
+        assert_eq!(position(stream.next().await), Some(2));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_does_not_stop_the_others() {
+    let served = Served::new().await;
+    let client = served.client();
+    let many = |count: u64| {
+        let updates = (2..count).map(working);
+        events(std::iter::once(opening(1)).chain(updates).chain([ended(count)]).collect())
+    };
+    served.agent.stream(many(20_000));
+    let _never_read = client.subscribe_to_task(subscribe()).await.unwrap().response;
+    served.agent.stream(many(20_000));
+    let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
+    let read: Vec<_> =
+        stream.map(|event| event.unwrap().id().map_or(0, EventId::get)).collect().await;
+    assert_eq!(read, (1..=20_000).collect::<Vec<_>>());
+}
