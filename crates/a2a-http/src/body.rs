@@ -73,7 +73,9 @@ async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
     }
 }
 
-async fn discard(mut body: Body, limits: &Limits) {
+/// Reads a body that nobody needs and throws it away, up to a bound: a connection over which a
+/// body is still on its way can't be used again.
+pub async fn discard(mut body: Body, limits: &Limits) {
     if body.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
         return;
     }

@@ -49,7 +49,7 @@ pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
             Error::new(ErrorKind::from_http(status.as_u16()), message(status, text.trim()))
         }
     };
-    with_headers(error, headers)
+    read_headers(error, headers)
 }
 
 /// Reads the value of an `error` member: an object of either binding, or plain text.
@@ -70,7 +70,7 @@ pub fn read_object(status: StatusCode, mut error: Value) -> Error {
 }
 
 /// Adds what the headers of an answer say about its error.
-fn with_headers(mut error: Error, headers: &HeaderMap) -> Error {
+pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if let Some(challenge) = text(WWW_AUTHENTICATE) {
         error = error.with_challenge(challenge.to_owned());

@@ -42,3 +42,6 @@ pub use a2a_http::{
 pub use a2a_operations as operations;
 pub use client::Client;
 pub use server::{router, router_with, serve};
+
+/// The OpenAPI 3.1 document of this binding, as JSON.
+pub const OPENAPI: &str = include_str!("../schema/openapi.json");

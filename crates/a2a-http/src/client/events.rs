@@ -37,7 +37,8 @@ pub async fn read_events(
         if !head.status.is_success() {
             return Err(fault::read(head.status, &head.headers, &body));
         }
-        let event = Event::new(None, read(&body)?);
+        let response = read(&body).map_err(|error| fault::read_headers(error, &head.headers))?;
+        let event = Event::new(None, response);
         return Ok(EventStream::new(stream::iter([Ok(event)])));
     }
     let mut events = sse::decode(body, settings.max_event_bytes).map(move |event| {

@@ -87,8 +87,9 @@ impl Client {
         if !head.status.is_success() {
             return Err(fault::read(head.status, &head.headers, &body));
         }
-        let activated = parameters::read_activated(&head.headers);
-        Ok(Reply { response: read(id, &body)?, activated })
+        let response =
+            read(id, &body).map_err(|error| fault::read_headers(error, &head.headers))?;
+        Ok(Reply { response, activated: parameters::read_activated(&head.headers) })
     }
 
     async fn stream(

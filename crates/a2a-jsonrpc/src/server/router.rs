@@ -44,7 +44,7 @@ struct Binding {
 fn routes(binding: Binding) -> Router {
     let methods = MethodRouter::<_, Infallible>::new()
         .on(MethodFilter::POST, post)
-        .fallback(async || method_not_allowed());
+        .fallback(method_not_allowed);
     Router::new().route("/", methods).with_state(binding)
 }
 
@@ -57,7 +57,8 @@ async fn post(State(binding): State<Binding>, request: Request<Body>) -> Respons
     }
 }
 
-fn method_not_allowed() -> Response<Body> {
+async fn method_not_allowed(State(binding): State<Binding>, body: Body) -> Response<Body> {
+    body::discard(body, &binding.options.limits).await;
     let error = Error::new(ErrorKind::MethodNotAllowed, "JSON-RPC is spoken with POST");
     let mut response = answer::error(&Id::NULL, error);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));

@@ -6,6 +6,8 @@ use a2a_core::{Error, ErrorKind, Operation, ROUTES, Result};
 use http::Method;
 use percent_encoding::percent_decode_str;
 
+use crate::name::camel_case;
+
 /// The operation of a request, with what its path says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
@@ -58,9 +60,8 @@ pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, Miss> {
     };
     let decode = |(name, value): (&'static str, &str)| {
         let text = percent_decode_str(value).decode_utf8().map_err(|error| {
-            Miss::Malformed(
-                Error::invalid_params(name, "must be percent-encoded UTF-8").with_source(error),
-            )
+            let why = format!("must be percent-encoded UTF-8: {error}");
+            Miss::Malformed(Error::invalid_params(camel_case(name.into()), why))
         })?;
         Ok((name, text.into_owned()))
     };

@@ -55,7 +55,10 @@ async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Respon
             .answer(target, &parts, body, &media_type)
             .await
             .unwrap_or_else(|error| answer::error(error, media_type)),
-        Err(miss) => refuse(miss, media_type),
+        Err(miss) => {
+            body::discard(body, &binding.options.limits).await;
+            refuse(miss, media_type)
+        }
     }
 }
 
@@ -82,8 +85,13 @@ impl Binding {
         let Target { operation, has_body, variables } = target;
         let query = parts.uri.query();
         // The body is read first whatever comes of it, so that the connection stays usable.
-        let body =
-            if has_body { Some(body::read(body, &self.options.limits).await?) } else { None };
+        let limits = &self.options.limits;
+        let body = if has_body {
+            Some(body::read(body, limits).await?)
+        } else {
+            body::discard(body, limits).await;
+            None
+        };
         let mut context = parameters::read(&parts.headers, query, self.options.version_policy)?;
         context.caller = parameters::caller(&parts.extensions);
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
@@ -96,12 +104,9 @@ impl Binding {
             dispatch(&*self.agent, card::HTTP_JSON, operation, context, places, out).await?;
         let mut response = match reply.response {
             Answer::Json(json) => answer::result(json, media_type.clone()),
-            Answer::Events(events) => sse::response(
-                events,
-                &self.options.limits,
-                &Drain::of(&parts.extensions),
-                answer::frame,
-            ),
+            Answer::Events(events) => {
+                sse::response(events, limits, &Drain::of(&parts.extensions), answer::frame)
+            }
         };
         parameters::write_activated(&reply.activated, response.headers_mut());
         Ok(response)
