@@ -38,6 +38,26 @@ impl<M> From<Arc<M>> for Shared<M> {
     }
 }
 
+impl<M: Message> Shared<M> {
+    /// Checks that the answer has at most `limit` bytes. tonic would find out as well, but when
+    /// the answer has begun, and in a code that the protocol does not have.
+    pub(crate) fn within(self, limit: usize) -> Result<Self, Error> {
+        if limit == usize::MAX {
+            return Ok(self);
+        }
+        let length = match &self {
+            Self::Owned(message) => message.encoded_len(),
+            Self::Held(message) => message.encoded_len(),
+            Self::Encoded(bytes) => bytes.len(),
+        };
+        if length > limit {
+            let message = "the answer is larger than this server sends";
+            return Err(Error::new(ErrorKind::PayloadTooLarge, message));
+        }
+        Ok(self)
+    }
+}
+
 /// The codec of the server: reads requests, writes [`Shared`] answers.
 #[derive(Debug)]
 pub(crate) struct ServerCodec<M, D>(PhantomData<(M, D)>);

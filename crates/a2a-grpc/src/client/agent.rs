@@ -1,6 +1,6 @@
 //! The eleven operations, called over a channel.
 
-use std::{future::Future, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use a2a_core::{
     Result,
@@ -48,7 +48,7 @@ use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_pos
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     stub: Stub,
     settings: Arc<ClientSettings>,
@@ -61,12 +61,15 @@ impl Client {
     /// Creates a client of the server at `address`, with the default settings.
     ///
     /// The address is `host:port` or a URL. `https://` and `grpcs://` are TLS, `http://` and
-    /// `grpc://` are not; a bare address is TLS unless its host is the loopback. Must be called
-    /// in a tokio runtime.
+    /// `grpc://` are not; a bare address is TLS unless its host is the loopback.
     ///
     /// # Errors
     ///
     /// If the address can't be one. Whether somebody is there shows at the first call.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
     pub fn connect(address: &str) -> Result<Self, AddressError> {
         Self::connect_with(address, ClientSettings::default())
     }
@@ -79,6 +82,10 @@ impl Client {
     /// # Errors
     ///
     /// If the address can't be one.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
     pub fn connect_with(address: &str, settings: ClientSettings) -> Result<Self, AddressError> {
         let uri = address::parse(address)?;
         let target = uri.authority().map_or(address, |authority| authority.as_str()).into();
@@ -151,6 +158,13 @@ impl Client {
 
     fn failure(&self, status: Status) -> a2a_core::Error {
         failure::decode(status, &self.target)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The settings have credentials.
+        f.debug_struct("Client").field("target", &self.target).finish_non_exhaustive()
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct Events {
     /// The position that the client will give to the next event.
     expected: Option<EventId>,
     interruption: Pin<Box<dyn Future<Output = Error> + Send>>,
+    max_bytes: usize,
     ended: bool,
 }
 
@@ -61,7 +62,13 @@ impl Events {
             Some(event) => event.id(),
             None => resumed_after.map(EventId::next),
         };
-        Ok(Self { first, events, expected, interruption, ended: false })
+        Ok(Self { first, events, expected, interruption, max_bytes: usize::MAX, ended: false })
+    }
+
+    /// Sets the largest message, in bytes.
+    pub(crate) fn limited_to(mut self, max_bytes: usize) -> Self {
+        self.max_bytes = max_bytes;
+        self
     }
 
     /// The position of the first event, if the events have positions.
@@ -101,7 +108,10 @@ impl Stream for Events {
             return Poll::Ready(None);
         }
         let item = match std::task::ready!(self.next_event(cx)) {
-            Some(Ok(event)) => self.advance(&event).map(|()| Shared::Encoded(event.protobuf())),
+            Some(Ok(event)) => {
+                let advanced = self.advance(&event);
+                advanced.and_then(|()| Shared::Encoded(event.protobuf()).within(self.max_bytes))
+            }
             Some(Err(error)) => Err(error),
             None => {
                 self.ended = true;

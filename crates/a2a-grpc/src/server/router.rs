@@ -24,7 +24,8 @@ pub struct Options {
     pub limits: Limits,
     /// What a call without `a2a-version` stands for. Default: revision 0.3, which is refused.
     pub versions: VersionPolicy,
-    /// Largest message of an answer, in bytes. Default: no limit but gRPC's own 4 GiB.
+    /// Largest message of an answer, in bytes; the call fails beyond it. Default: no limit but
+    /// gRPC's own 4 GiB.
     pub max_answer_bytes: usize,
     /// Whether peers may ask for the descriptor (`grpc.reflection.v1` and `v1alpha`).
     /// Default: yes.
@@ -96,9 +97,9 @@ pub fn router_with(agent: impl Agent, options: Options) -> Router {
 }
 
 fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
-    let service = A2AServiceServer::new(AgentService::new(agent, options.versions))
-        .max_decoding_message_size(options.limits.max_body_bytes)
-        .max_encoding_message_size(options.max_answer_bytes);
+    let service = AgentService::new(agent, options.versions, options.max_answer_bytes);
+    let service =
+        A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
     let mut routes = Routes::new(Guard(service));
     if options.health {
         let (reporter, health) = tonic_health::server::health_reporter();

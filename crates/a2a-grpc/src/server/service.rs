@@ -27,13 +27,18 @@ use crate::{
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     versions: VersionPolicy,
+    max_answer_bytes: usize,
 }
 
 type Answer<M> = Result<Response<Shared<M>>, Status>;
 
 impl AgentService {
-    pub(crate) fn new(agent: Arc<dyn Agent>, versions: VersionPolicy) -> Self {
-        Self { agent, versions }
+    pub(crate) fn new(
+        agent: Arc<dyn Agent>,
+        versions: VersionPolicy,
+        max_answer_bytes: usize,
+    ) -> Self {
+        Self { agent, versions, max_answer_bytes }
     }
 
     fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
@@ -50,16 +55,18 @@ impl AgentService {
     ) -> Answer<M>
     where
         A: Into<Shared<M>>,
+        M: prost::Message,
         F: Future<Output = Result<Reply<A>>>,
     {
         let answer = async {
             let (context, deadline) = self.context(&request)?;
             let call = Call::with_context(context, request.into_inner());
-            within(deadline, operation(Arc::clone(&self.agent), call)).await
+            let reply = within(deadline, operation(Arc::clone(&self.agent), call)).await?;
+            Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
         };
-        let reply = answer.await.map_err(status::encode)?;
-        let mut response = Response::new(reply.response.into());
-        parameters::write_activated(&reply.activated, response.metadata_mut().as_mut());
+        let (message, activated) = answer.await.map_err(status::encode)?;
+        let mut response = Response::new(message);
+        parameters::write_activated(&activated, response.metadata_mut().as_mut());
         Ok(response)
     }
 
@@ -78,7 +85,7 @@ impl AgentService {
             let call = Call::with_context(context, request.into_inner());
             let reply = within(deadline, operation(Arc::clone(&self.agent), call)).await?;
             let events = Events::open(reply.response, resumed_after, deadline, drain).await?;
-            Ok((events, reply.activated))
+            Ok((events.limited_to(self.max_answer_bytes), reply.activated))
         };
         let (events, activated) = answer.await.map_err(status::encode)?;
         let position = events.position();

@@ -112,6 +112,22 @@ async fn an_answer_beyond_the_clients_limit_is_an_error() {
 }
 
 #[tokio::test]
+async fn an_answer_beyond_the_servers_limit_is_refused_with_a_reason() {
+    let agent = Fake::default();
+    let router = a2a_grpc::router_with(agent, Options::default().with_max_answer_bytes(8));
+    for method in ["GetTask", "SubscribeToTask"] {
+        let answer = raw::call(router.clone(), method, get().encode_to_vec(), &[]).await;
+        assert_refused(&answer.unwrap_err(), ErrorKind::PayloadTooLarge);
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_can_not_be_served() {
+    let answer = a2a_grpc::serve(Fake::default(), "nowhere.invalid:0").await;
+    assert!(matches!(answer, Err(a2a_grpc::ServeError::Bind { .. })), "{answer:?}");
+}
+
+#[tokio::test]
 async fn a_large_message_passes() {
     let served = Served::new().await;
     let message = Some(Message::user("x".repeat(8 << 20)));
