@@ -222,7 +222,7 @@ impl ClientBuilder {
         let url = selected.interface.url.as_str();
         Ok(match selected.transport {
             Transport::JsonRpc => Arc::new(a2a_jsonrpc::Client::with_http(url, http.clone())?),
-            Transport::HttpJson => return Err(Error::unsupported("HTTP+JSON is not spoken yet")),
+            Transport::HttpJson => Arc::new(a2a_rest::Client::with_http(url, http.clone())?),
             Transport::Grpc => {
                 let client = a2a_grpc::Client::connect_with(url, http.settings().clone());
                 Arc::new(client.map_err(Error::internal)?)

@@ -209,6 +209,16 @@ impl Resuming {
     /// Finds a way to go on after `error`, or returns the error to end with.
     async fn reopen(&mut self, mut error: Error) -> Result<Next> {
         self.tries.held(self.opened.elapsed());
+        // Some agents open a stream only to refuse it inside.
+        if mem::take(&mut self.resumed)
+            && is_refusal(&error)
+            && let Some(task_id) = self.task_id.clone()
+        {
+            error = match self.read_end(&task_id, error).await {
+                Ok(next) => return Ok(next),
+                Err(again) => again,
+            };
+        }
         loop {
             if !error.is_transient() || !self.can_reopen() {
                 return Err(error);
@@ -245,18 +255,7 @@ impl Resuming {
         let request = SubscribeToTaskRequest { tenant: tenant.into(), id: task_id.clone() };
         match self.agent.subscribe_to_task(Call::with_context(context, request)).await {
             Ok(reply) => Ok(Next::Events(reply.response)),
-            // Agents refuse to be asked for the events of a task that has ended, some as if
-            // there were no such task.
-            Err(refused)
-                if matches!(
-                    refused.kind(),
-                    ErrorKind::UnsupportedOperation
-                        | ErrorKind::TaskNotFound
-                        | ErrorKind::MethodNotFound
-                ) =>
-            {
-                self.read_end(&task_id, refused).await
-            }
+            Err(refused) if is_refusal(&refused) => self.read_end(&task_id, refused).await,
             Err(error) => Err(error),
         }
     }
@@ -284,6 +283,15 @@ impl Resuming {
         let last = StreamResponse { payload: Some(Payload::Task(task)) };
         Ok(Next::End(Some(Event::new(None, last))))
     }
+}
+
+/// Returns whether an agent may refuse like this to be asked for the events of a task that has
+/// ended; some do as if there were no such task.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnsupportedOperation | ErrorKind::TaskNotFound | ErrorKind::MethodNotFound
+    )
 }
 
 #[async_trait]
@@ -489,6 +497,15 @@ mod tests {
             assert_eq!(words, ["task WORKING \"\"", "1", "task COMPLETED \"12\""]);
             assert!(error.is_none());
             assert_eq!(script.operations(), [SUBSCRIBE, SUBSCRIBE, Operation::GetTask]);
+
+            let inside = [Err(Error::new(refusal, "it has ended"))];
+            let script = Script::new()
+                .then_stream([snapshot(0, task(TaskState::Working))])
+                .then(EventStream::new(stream::iter(inside)))
+                .then(Arc::new(with_text(TaskState::Completed, "1")));
+            let (words, error) = subscribe(&script).await;
+            assert_eq!(words, ["task WORKING \"\"", "task COMPLETED \"1\""]);
+            assert!(error.is_none());
         }
     }
 

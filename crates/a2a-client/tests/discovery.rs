@@ -1,0 +1,202 @@
+//! Cards over real connections: where they are, how long they are good, what is no card.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod support;
+
+use std::{
+    io::Write as _,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use a2a_client::{CardCache, Client, ClientSettings, Discovery, DiscoveryError, Transport};
+use a2a_core::{AgentCard, card};
+use axum::{Router, response::IntoResponse as _, routing::get};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use support::{Counter, dead_address, serve, serve_engine};
+
+const PATH: &str = "/.well-known/agent-card.json";
+
+/// A server that answers every request for its card alike, and remembers them.
+#[derive(Clone)]
+struct CardServer {
+    status: StatusCode,
+    headers: Vec<(&'static str, &'static str)>,
+    body: String,
+    requests: Arc<Mutex<Vec<HeaderMap>>>,
+}
+
+impl CardServer {
+    fn new(headers: &[(&'static str, &'static str)]) -> Self {
+        let card = AgentCard::new("A", "b").with_interface(card::JSONRPC, "http://a.example");
+        Self {
+            status: StatusCode::OK,
+            headers: headers.to_vec(),
+            body: serde_json::to_string(&card).unwrap(),
+            requests: Arc::default(),
+        }
+    }
+
+    fn failing(status: StatusCode, body: &str) -> Self {
+        Self { status, body: body.into(), ..Self::new(&[]) }
+    }
+
+    /// Answers with 304 to whoever knows the tag.
+    fn answer(self, headers: HeaderMap) -> axum::response::Response {
+        let known = headers.get("if-none-match").is_some();
+        self.requests.lock().unwrap().push(headers);
+        let fields = self
+            .headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let fields = HeaderMap::from_iter(fields);
+        if known {
+            return (StatusCode::NOT_MODIFIED, fields).into_response();
+        }
+        (self.status, fields, self.body).into_response()
+    }
+
+    async fn start(&self) -> String {
+        let server = self.clone();
+        let router =
+            Router::new().route(PATH, get(async move |headers: HeaderMap| server.answer(headers)));
+        serve(router).await.to_string()
+    }
+
+    fn requests(&self) -> Vec<HeaderMap> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+fn discovery() -> Discovery {
+    Discovery::new(ClientSettings::default()).unwrap()
+}
+
+#[tokio::test]
+async fn a_fresh_card_is_not_asked_for_again() {
+    let server = CardServer::new(&[("cache-control", "max-age=60")]);
+    let address = server.start().await;
+    let discovery = discovery();
+    for _ in 0..3 {
+        assert_eq!(discovery.discover(&address).await.unwrap().name, "A");
+    }
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(requests[0]["a2a-version"], "1.0");
+}
+
+#[tokio::test]
+async fn a_stale_card_is_asked_for_by_its_tag() {
+    let server = CardServer::new(&[
+        ("cache-control", "no-cache"),
+        ("etag", "\"7\""),
+        ("last-modified", "Tue, 14 Nov 2023 22:13:20 GMT"),
+    ]);
+    let address = server.start().await;
+    let discovery = discovery();
+    for _ in 0..3 {
+        assert_eq!(discovery.discover(&address).await.unwrap().name, "A");
+    }
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(!requests[0].contains_key("if-none-match"));
+    for request in &requests[1..] {
+        assert_eq!(request["if-none-match"], "\"7\"");
+        assert_eq!(request["if-modified-since"], "Tue, 14 Nov 2023 22:13:20 GMT");
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_kept_is_not_kept() {
+    let server = CardServer::new(&[("cache-control", "no-store"), ("etag", "\"7\"")]);
+    let address = server.start().await;
+    let discovery = discovery();
+    for _ in 0..2 {
+        discovery.discover(&address).await.unwrap();
+    }
+    assert!(server.requests().iter().all(|request| !request.contains_key("if-none-match")));
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn clients_share_a_cache_but_not_what_was_answered_to_somebody() {
+    let server = CardServer::new(&[("cache-control", "max-age=60")]);
+    let address = server.start().await;
+    let cache = CardCache::new();
+    for _ in 0..2 {
+        Client::builder().card_cache(cache.clone()).connect(&address).await.unwrap();
+    }
+    assert_eq!(server.requests().len(), 1);
+    let header = (http::header::AUTHORIZATION, HeaderValue::from_static("Bearer x"));
+    let somebody = Client::builder().card_cache(cache).card_header(header.0, header.1);
+    somebody.connect(&address).await.unwrap();
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn credentials_for_the_agent_are_not_sent_with_the_request_for_its_card() {
+    let server = CardServer::new(&[]);
+    let address = server.start().await;
+    Client::builder().bearer("secret").connect(&address).await.unwrap();
+    assert!(!server.requests()[0].contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn each_way_not_to_get_a_card_is_told_apart() {
+    let of = |server: CardServer| async move {
+        discovery().discover(&server.start().await).await.unwrap_err()
+    };
+    let error = of(CardServer::failing(StatusCode::NOT_FOUND, "")).await;
+    assert!(matches!(error, DiscoveryError::NotFound(_)), "{error}");
+    let mut denied = CardServer::failing(StatusCode::UNAUTHORIZED, "");
+    denied.headers = vec![("www-authenticate", "Bearer realm=\"a\"")];
+    let error = of(denied).await;
+    let DiscoveryError::Denied { status: 401, challenge: Some(challenge), .. } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(challenge, "Bearer realm=\"a\"");
+    let error = of(CardServer::failing(StatusCode::BAD_GATEWAY, "")).await;
+    assert!(matches!(error, DiscoveryError::Status { status: 502, .. }), "{error}");
+    let error = of(CardServer::failing(StatusCode::OK, "<html>")).await;
+    assert!(matches!(error, DiscoveryError::NotACard(_)), "{error}");
+    let error = of(CardServer::failing(StatusCode::OK, "{\"name\": \"a\"}")).await;
+    let DiscoveryError::Invalid(violations) = error else { panic!("{error}") };
+    assert!(violations.len() > 2, "{violations:?}");
+    let error = of(CardServer::failing(StatusCode::OK, &" ".repeat(2 << 20))).await;
+    assert!(matches!(error, DiscoveryError::TooLarge { limit: 0x10_0000 }), "{error}");
+    let error = discovery().discover(&dead_address().await.to_string()).await.unwrap_err();
+    assert!(matches!(error, DiscoveryError::Unreachable { .. }), "{error}");
+    let error = discovery().discover("./no-such-card.json").await.unwrap_err();
+    assert!(matches!(error, DiscoveryError::File { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_card_is_read_from_a_file() {
+    let counter = Counter::new(1);
+    counter.permit(1);
+    let address = serve_engine(&counter.engine()).await;
+    let card = support::card(Transport::HttpJson, address);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&serde_json::to_vec(&card).unwrap()).unwrap();
+    let path = file.path().to_str().unwrap();
+    for reference in [path.to_owned(), format!("file://{path}")] {
+        let client = Client::connect(&reference).await.unwrap();
+        assert_eq!(client.card().name, "Counter");
+    }
+    let client = Client::connect(path).await.unwrap();
+    assert_eq!(client.send_text("count").await.unwrap(), "1 ");
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let settings = ClientSettings::default().with_request_timeout(Duration::from_millis(50));
+    let error = Discovery::new(settings).unwrap().discover(&address).await.unwrap_err();
+    assert!(matches!(error, DiscoveryError::Unreachable { .. }), "{error}");
+}

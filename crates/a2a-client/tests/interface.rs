@@ -1,0 +1,115 @@
+//! Which interface of a card is used, and what goes to it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod support;
+
+use a2a_client::{Client, Outgoing, Transport};
+use a2a_core::{AgentCard, ErrorKind, TaskState, card};
+use futures_util::TryStreamExt as _;
+use support::{Counter, dead_address, serve_engine, url};
+
+#[tokio::test]
+async fn a_dead_first_interface_gives_way_to_the_next() {
+    let counter = Counter::new(1);
+    counter.permit(1);
+    let living = serve_engine(&counter.engine()).await;
+    for (first, second) in [
+        (Transport::JsonRpc, Transport::Grpc),
+        (Transport::Grpc, Transport::HttpJson),
+        (Transport::HttpJson, Transport::JsonRpc),
+    ] {
+        counter.permit(1);
+        let card = AgentCard::new("a", "b")
+            .with_interface(first.as_str(), url(first, dead_address().await))
+            .with_interface(second.as_str(), url(second, living));
+        let client = Client::builder().build(card.clone()).unwrap();
+        assert_eq!(client.interface().unwrap().protocol_binding, first.as_str());
+        assert_eq!(client.send_text("count").await.unwrap(), "1 ", "{first} then {second}");
+        assert_eq!(client.interface().unwrap().protocol_binding, second.as_str());
+
+        let policy = a2a_client::RetryPolicy::NEVER;
+        let pinned = Client::builder().only([first]).retry(policy).build(card).unwrap();
+        let error = pinned.send("count").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "a pinned binding is never left");
+    }
+}
+
+#[tokio::test]
+async fn the_tenant_of_an_interface_goes_with_every_request() {
+    let counter = Counter::new(1);
+    let address = serve_engine(&counter.engine()).await;
+    for transport in Transport::ALL {
+        counter.permit(1);
+        let mut card = support::card(transport, address);
+        let other = Client::builder().build(card.clone()).unwrap();
+        card.supported_interfaces[0].tenant = "acme".into();
+        let client = Client::builder().build(card).unwrap();
+
+        let outcome = client.send("count").await.unwrap();
+        let id = outcome.task_id().unwrap();
+        assert_eq!(client.get(id).await.unwrap().id, id, "{transport}");
+        let error = other.get(id).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TaskNotFound, "{transport}");
+
+        let listed: Vec<_> = client.list(Default::default()).try_collect().await.unwrap();
+        assert!(listed.iter().any(|task| task.id == id), "{transport}");
+        let listed: Vec<_> = other.list(Default::default()).try_collect().await.unwrap();
+        assert!(listed.is_empty(), "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn pages_are_followed_to_the_end_at_every_binding() {
+    let counter = Counter::new(1);
+    counter.permit(7);
+    let address = serve_engine(&counter.engine()).await;
+    let sender = Client::builder().build(support::card(Transport::JsonRpc, address)).unwrap();
+    for _ in 0..7 {
+        sender.send("count").await.unwrap();
+    }
+    for transport in Transport::ALL {
+        let client = Client::builder().build(support::card(transport, address)).unwrap();
+        let filter = a2a_core::v1::ListTasksRequest { page_size: Some(3), ..Default::default() };
+        let tasks: Vec<_> = client.list(filter).try_collect().await.unwrap();
+        assert_eq!(tasks.len(), 7, "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_can_be_started_watched_and_canceled_at_every_binding() {
+    let counter = Counter::new(1);
+    let address = serve_engine(&counter.engine()).await;
+    for transport in Transport::ALL {
+        let client = Client::builder().build(support::card(transport, address)).unwrap();
+        let started = Outgoing::from("count").returning_immediately();
+        let outcome = client.send(started).await.unwrap();
+        assert!(outcome.state().is_some_and(|state| !state.is_terminal()), "{transport}");
+        let id = outcome.task_id().unwrap();
+        let events = client.subscribe(id).await.unwrap();
+        let canceled = client.cancel(id).await.unwrap();
+        assert_eq!(canceled.state(), TaskState::Canceled, "{transport}");
+        let outcome = events.outcome().await.unwrap();
+        assert_eq!(outcome.state(), Some(TaskState::Canceled), "{transport}");
+        let error = client.cancel(id).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TaskNotCancelable, "{transport}");
+        let error = client.subscribe(id).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn an_interface_of_an_unknown_binding_is_passed_over() {
+    let counter = Counter::new(1);
+    counter.permit(1);
+    let address = serve_engine(&counter.engine()).await;
+    let card = AgentCard::new("a", "b")
+        .with_interface("urn:example:pigeon", "pigeon://roof")
+        .with_interface(card::JSONRPC, url(Transport::JsonRpc, address));
+    let client = Client::builder().build(card).unwrap();
+    assert_eq!(client.send_text("count").await.unwrap(), "1 ");
+}

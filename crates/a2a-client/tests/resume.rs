@@ -1,0 +1,152 @@
+//! Streams over real connections that are cut in the middle.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod support;
+
+use a2a_client::{Client, Events, RetryPolicy, Transport};
+use a2a_core::{ErrorKind, TaskState, v1::stream_response::Payload};
+use a2a_operations::{Event, EventId};
+use support::{Counter, Proxy, card, dead_address, serve_engine};
+
+fn chunk(event: &Event) -> Option<String> {
+    match event.payload() {
+        Some(Payload::ArtifactUpdate(update)) => update.artifact.as_ref().map(|a| a.text()),
+        _ => None,
+    }
+}
+
+/// Reads up to the chunk `text`.
+async fn read_to(events: &mut Events, text: &str, seen: &mut Vec<Event>) {
+    loop {
+        let event = events.next().await.expect("more events").unwrap();
+        let found = chunk(&event).is_some_and(|chunk| chunk == text);
+        seen.push(event);
+        if found {
+            return;
+        }
+    }
+}
+
+async fn read_rest(events: &mut Events, seen: &mut Vec<Event>) {
+    while let Some(event) = events.next().await {
+        seen.push(event.unwrap());
+    }
+}
+
+/// Checks that each chunk is there once, in order, and no id twice.
+fn check(seen: &[Event], chunks: usize, transport: Transport) {
+    let text: String = seen.iter().filter_map(chunk).collect();
+    let expected: String = (1..=chunks).map(|number| format!("{number} ")).collect();
+    assert_eq!(text, expected, "{transport}");
+    assert_eq!(seen.last().unwrap().state(), Some(TaskState::Completed), "{transport}");
+    let ids: Vec<_> = seen.iter().filter_map(Event::id).map(EventId::get).collect();
+    assert_eq!(ids.len(), seen.len(), "{transport}: every event has a position");
+    assert!(ids.is_sorted_by(|one, next| one < next), "{transport}: {ids:?}");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_twice_has_every_event_once() {
+    for transport in Transport::ALL {
+        let counter = Counter::new(9);
+        let engine = counter.engine();
+        let proxy = Proxy::start(serve_engine(&engine).await).await;
+        let client = Client::builder().build(card(transport, proxy.address)).unwrap();
+
+        let mut events = client.stream("count").await.unwrap();
+        let mut seen = Vec::new();
+        counter.permit(3);
+        read_to(&mut events, "3 ", &mut seen).await;
+        assert!(proxy.cut() > 0, "{transport}");
+        counter.permit(3);
+        read_to(&mut events, "6 ", &mut seen).await;
+        assert!(proxy.cut() > 0, "{transport}");
+        counter.permit(3);
+        read_rest(&mut events, &mut seen).await;
+        check(&seen, 9, transport);
+    }
+}
+
+#[tokio::test]
+async fn the_rest_of_a_task_that_ended_during_the_cut_is_read_too() {
+    for transport in Transport::ALL {
+        let counter = Counter::new(4);
+        let engine = counter.engine();
+        let server = serve_engine(&engine).await;
+        let proxy = Proxy::start(server).await;
+        let client = Client::builder().build(card(transport, proxy.address)).unwrap();
+        let witness = Client::builder().build(card(transport, server)).unwrap();
+
+        let mut events = client.stream("count").await.unwrap();
+        let mut seen = Vec::new();
+        counter.permit(1);
+        read_to(&mut events, "1 ", &mut seen).await;
+        let task_id = seen.iter().find_map(Event::task).unwrap().id.clone();
+        let watched = witness.subscribe(&task_id).await.unwrap();
+        proxy.cut();
+        counter.permit(3);
+        // The task has ended before the cut stream is read on.
+        watched.outcome().await.unwrap();
+        read_rest(&mut events, &mut seen).await;
+        check(&seen, 4, transport);
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_is_taken_up_again_too() {
+    for transport in Transport::ALL {
+        let counter = Counter::new(4);
+        let engine = counter.engine();
+        let server = serve_engine(&engine).await;
+        let proxy = Proxy::start(server).await;
+        let client = Client::builder().build(card(transport, proxy.address)).unwrap();
+        let sender = Client::builder().build(card(transport, server)).unwrap();
+
+        let mut sent = sender.stream("count").await.unwrap();
+        let first = sent.next().await.unwrap().unwrap();
+        let mut events = client.subscribe(&first.task().unwrap().id).await.unwrap();
+        let mut seen = vec![events.next().await.unwrap().unwrap()];
+        counter.permit(2);
+        read_to(&mut events, "2 ", &mut seen).await;
+        proxy.cut();
+        counter.permit(2);
+        read_rest(&mut events, &mut seen).await;
+        check(&seen, 4, transport);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_whose_agent_is_gone_ends_with_an_error() {
+    for transport in Transport::ALL {
+        let counter = Counter::new(2);
+        let engine = counter.engine();
+        let proxy = Proxy::start(serve_engine(&engine).await).await;
+        let policy = RetryPolicy::STREAMS
+            .with_attempts(2)
+            .with_first_delay(std::time::Duration::from_millis(1));
+        let card = card(transport, proxy.address);
+        let client = Client::builder().resume(policy).build(card).unwrap();
+        let mut events = client.stream("count").await.unwrap();
+        let mut seen = Vec::new();
+        counter.permit(1);
+        read_to(&mut events, "1 ", &mut seen).await;
+        proxy.stop().await;
+        let error = events.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}");
+        assert!(events.next().await.is_none(), "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_at_home_is_an_error_that_says_so() {
+    for transport in Transport::ALL {
+        let card = card(transport, dead_address().await);
+        let client = Client::builder().retry(RetryPolicy::NEVER).build(card).unwrap();
+        let error = client.send("hi").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}");
+    }
+}

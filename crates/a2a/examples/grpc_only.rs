@@ -1,0 +1,20 @@
+//! cargo run -p a2a --example grpc_only
+//!
+//! An agent that answers over gRPC and nothing else, and needs two crates: `a2a-core` and
+//! `a2a-grpc`. Try it with `grpcurl`, which learns the service by reflection:
+//!
+//! ```sh
+//! grpcurl -plaintext -H 'a2a-version: 1.0' \
+//!   -d '{"message": {"message_id": "1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}' \
+//!   localhost:50051 lf.a2a.v1.A2AService/SendMessage
+//! ```
+
+use a2a_core::AgentCard;
+use a2a_grpc::operations::{Engine, agent_fn};
+
+#[tokio::main]
+async fn main() -> Result<(), a2a_grpc::ServeError> {
+    let card = AgentCard::new("Echo", "Says what it hears");
+    let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
+    a2a_grpc::serve(engine, "127.0.0.1:50051").await
+}

@@ -1,0 +1,18 @@
+//! cargo run -p a2a --example hello_agent
+//!
+//! The smallest agent: a closure from text to text, on every binding at one port. Try it with
+//! `cargo run -p a2a --example hello_client`, or with `curl`:
+//!
+//! ```sh
+//! curl -s localhost:8080/message:send -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' \
+//!   -d '{"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}'
+//! ```
+
+use a2a::{AgentCard, Engine, agent_fn};
+
+#[tokio::main]
+async fn main() -> Result<(), a2a::ServeError> {
+    let card = AgentCard::new("Hello", "Greets whoever writes to it");
+    let greeter = agent_fn(async |name: String| format!("Hello, {name}!"));
+    a2a::serve(Engine::new(card, greeter), "127.0.0.1:8080").await
+}

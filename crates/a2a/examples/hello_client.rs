@@ -1,0 +1,27 @@
+//! cargo run -p a2a --example hello_client -- localhost:8080 "dear reader"
+//!
+//! Calls an agent: reads its card, chooses an interface, sends a text and prints the answer.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use std::env;
+
+use a2a::Client;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = env::args().skip(1);
+    let reference = arguments.next().unwrap_or_else(|| "localhost:8080".into());
+    let text = arguments.next().unwrap_or_else(|| "dear reader".into());
+
+    let client = Client::connect(&reference).await?;
+    let card = client.card();
+    println!("{}: {}", card.name, card.description);
+
+    let outcome = client.send(text).await?;
+    if let Some(task) = outcome.task() {
+        println!("task {} is {}", task.id, task.state().as_str_name());
+    }
+    println!("{}", outcome.text());
+    Ok(())
+}

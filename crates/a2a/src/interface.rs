@@ -1,0 +1,131 @@
+//! The interfaces that a served card names.
+
+use std::net::{IpAddr, SocketAddr};
+
+use a2a_core::{AgentCard, card};
+use http::Uri;
+
+use crate::Server;
+
+/// Names in the card what `server` serves at `address`, unless the card names something already.
+pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
+    if !card.supported_interfaces.is_empty() {
+        return;
+    }
+    let base = base(server, address);
+    let mut filled = std::mem::take(card);
+    if server.jsonrpc {
+        let path = server.rpc_path.as_deref().unwrap_or_default();
+        filled = filled.with_interface(card::JSONRPC, format!("{base}{path}"));
+    }
+    if server.rest {
+        let prefix = server.rest_prefix.as_deref().unwrap_or_default();
+        filled = filled.with_interface(card::HTTP_JSON, format!("{base}{prefix}"));
+    }
+    if server.grpc {
+        filled = filled.with_interface(card::GRPC, grpc_address(server, address, None));
+    }
+    *card = filled;
+}
+
+/// The URL under which clients reach the server.
+fn base(server: &Server, address: SocketAddr) -> String {
+    match &server.public_url {
+        Some(url) => url.clone(),
+        None => format!("http://{}:{}", host(address), address.port()),
+    }
+}
+
+/// `host:port`, as most gRPC libraries want it.
+pub(crate) fn grpc_address(server: &Server, address: SocketAddr, port: Option<u16>) -> String {
+    if let Some(given) = &server.grpc_address {
+        return given.clone();
+    }
+    let public = server.public_url.as_ref().and_then(|url| url.parse::<Uri>().ok());
+    if let Some(public) = public
+        && let Some(host) = public.host()
+    {
+        let default = if public.scheme_str() == Some("http") { 80 } else { 443 };
+        return format!("{host}:{}", port.or(public.port_u16()).unwrap_or(default));
+    }
+    format!("{}:{}", host(address), port.unwrap_or(address.port()))
+}
+
+/// A host that clients on this machine can connect to, also where every address is listened on.
+fn host(address: SocketAddr) -> String {
+    match address.ip() {
+        ip if ip.is_unspecified() => "localhost".into(),
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_operations::{Engine, agent_fn};
+
+    use super::*;
+
+    fn server() -> Server {
+        let card = AgentCard::new("Echo", "Says what it hears");
+        Server::of(Engine::new(card, agent_fn(async |text: String| text)))
+    }
+
+    fn interfaces(server: &Server, address: &str) -> Vec<(String, String)> {
+        let card = server.card_at(address.parse().unwrap());
+        let pair = |interface: a2a_core::v1::AgentInterface| {
+            assert_eq!(interface.protocol_version, "1.0");
+            (interface.protocol_binding, interface.url)
+        };
+        card.supported_interfaces.into_iter().map(pair).collect()
+    }
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(binding, url)| ((*binding).to_owned(), (*url).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_card_names_what_is_served_in_the_order_of_preference() {
+        let at = |host: &str| {
+            vec![
+                ("JSONRPC".to_owned(), format!("http://{host}:80")),
+                ("HTTP+JSON".to_owned(), format!("http://{host}:80")),
+                ("GRPC".to_owned(), format!("{host}:80")),
+            ]
+        };
+        for (address, host) in [
+            ("127.0.0.1:80", "127.0.0.1"),
+            ("[::1]:80", "[::1]"),
+            ("0.0.0.0:80", "localhost"),
+            ("[::]:80", "localhost"),
+        ] {
+            assert_eq!(interfaces(&server(), address), at(host), "{address}");
+        }
+    }
+
+    #[test]
+    fn paths_and_the_public_url_are_named_as_clients_see_them() {
+        let server = server()
+            .with_public_url("https://echo.example/")
+            .with_rpc_path("rpc/")
+            .with_rest_prefix("/rest");
+        assert_eq!(
+            interfaces(&server, "127.0.0.1:80"),
+            pairs(&[
+                ("JSONRPC", "https://echo.example/rpc"),
+                ("HTTP+JSON", "https://echo.example/rest"),
+                ("GRPC", "echo.example:443"),
+            ])
+        );
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_named_and_what_is_named_is_left_alone() {
+        let one = server().without_rest().without_grpc();
+        let named = pairs(&[("JSONRPC", "http://127.0.0.1:80")]);
+        assert_eq!(interfaces(&one, "127.0.0.1:80"), named);
+        let mut given = server();
+        given.card = given.card.with_interface("GRPC", "gateway:443");
+        assert_eq!(interfaces(&given, "127.0.0.1:80"), pairs(&[("GRPC", "gateway:443")]));
+    }
+}

@@ -1,0 +1,109 @@
+//! All bindings as one router.
+
+use a2a_core::Result;
+use a2a_http::{Drain, Options, card::CardDocument};
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
+use tower::ServiceExt as _;
+use tower_http::cors::{AllowHeaders, Any, CorsLayer};
+
+use crate::Server;
+
+/// Everything that `server` serves.
+pub(crate) fn all(server: &Server) -> Result<Router> {
+    let mut router = http(server);
+    if server.grpc {
+        router = router.merge(layered(server, grpc_bindings(server)));
+    }
+    Ok(router.merge(CardDocument::new(&server.card)?.into_router()).merge(health()))
+}
+
+/// gRPC alone, for a port of its own.
+pub(crate) fn grpc(server: &Server) -> Router {
+    layered(server, grpc_bindings(server)).fallback(a2a_grpc::fallback)
+}
+
+/// The two bindings that pages in a browser can call, and the answer to unknown paths.
+fn http(server: &Server) -> Router {
+    let options =
+        Options::default().with_limits(server.limits.clone()).with_version_policy(server.versions);
+    let rest = server.rest.then(|| a2a_rest::router_with(server.agent.clone(), options.clone()));
+    let mut bindings = Router::new();
+    if let Some(rest) = rest.clone() {
+        // Routers that both have a fallback don't merge; its answer comes back below.
+        bindings = match &server.rest_prefix {
+            None => bindings.merge(rest.reset_fallback()),
+            Some(prefix) => bindings.nest(prefix, rest),
+        };
+    }
+    if server.jsonrpc {
+        let jsonrpc = a2a_jsonrpc::router_with(server.agent.clone(), options);
+        if let Some(path) = &server.rpc_path {
+            bindings = bindings.nest_service(path, jsonrpc.clone());
+        }
+        bindings = bindings.merge(jsonrpc);
+    }
+    let fallback = async move |mut request: Request| -> Response {
+        match rest {
+            Some(rest) if !is_grpc(request.headers()) => {
+                // Only the binding's answer to unknown paths is wanted: under a prefix this path
+                // might be one of its routes, and no layer is around it here.
+                *request.uri_mut() = Uri::from_static("/");
+                rest.oneshot(request).await.into_response()
+            }
+            _ => a2a_grpc::fallback(request).await,
+        }
+    };
+    layered(server, bindings).fallback(fallback).layer(cors())
+}
+
+fn grpc_bindings(server: &Server) -> Router {
+    let options = a2a_grpc::Options::default()
+        .with_limits(server.limits.clone())
+        .with_versions(server.versions);
+    a2a_grpc::router_with(server.agent.clone(), options)
+}
+
+fn layered(server: &Server, bindings: Router) -> Router {
+    server.layers.iter().fold(bindings, |router, layers| layers(router))
+}
+
+/// `/healthz` for "the process lives", `/readyz` for "send it requests".
+fn health() -> Router {
+    let ready = async |request: Request| {
+        if Drain::of(request.extensions()).has_started() {
+            (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
+        } else {
+            (StatusCode::OK, "ready\n")
+        }
+    };
+    Router::new().route("/healthz", get(async || "ok\n")).route("/readyz", get(ready))
+}
+
+/// Lets pages of any origin call the agent; what they may do is up to their credentials, which
+/// browsers don't send by themselves to an origin of `*`.
+fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
+        // Not `*`, which leaves out `Authorization`.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([
+            HeaderName::from_static("a2a-extensions"),
+            header::ETAG,
+            header::LAST_MODIFIED,
+            header::RETRY_AFTER,
+            header::WWW_AUTHENTICATE,
+        ])
+        .max_age(std::time::Duration::from_secs(3600))
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes());
+    media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
+}

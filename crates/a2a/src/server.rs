@@ -1,0 +1,260 @@
+//! An agent on every binding.
+
+use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc};
+
+use a2a_core::{AgentCard, Error, Validate as _};
+use a2a_http::{Drain, Limits, VersionPolicy, bind};
+use a2a_operations::{Agent, Engine};
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::{extended::Extended, interface, routes};
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address can't be listened on.
+    #[error(transparent)]
+    Bind(#[from] a2a_http::ServeError),
+    /// The listener has no address.
+    #[error("the listener has no address")]
+    Address(#[source] io::Error),
+    /// The agent card breaks rules of the protocol, so that no client could use it.
+    #[error("the agent card is invalid")]
+    Card(#[source] Error),
+}
+
+/// Serves an engine on every binding at `address`, until the future is dropped.
+///
+/// # Errors
+///
+/// [`ServeError`] where the address can't be listened on, or the card is invalid.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
+    let listener = bind(address).await?;
+    Server::of(engine).serve(listener, std::future::pending()).await
+}
+
+/// An agent on one port: JSON-RPC at `POST /`, HTTP+JSON at the root and under `/{tenant}`, gRPC
+/// by its paths, the card at `/.well-known/agent-card.json`, and `/healthz` and `/readyz`.
+///
+/// ```no_run
+/// use a2a::{AgentCard, Engine, Server, agent_fn};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let card = AgentCard::new("Echo", "Says what it hears");
+/// let engine = Engine::new(card, agent_fn(async |text: String| text));
+/// let listener = a2a::http::bind("127.0.0.1:8080").await?;
+/// let stop = async { drop(tokio::signal::ctrl_c().await) };
+/// Server::of(engine).with_public_url("https://echo.example").serve(listener, stop).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct Server {
+    pub(crate) agent: Arc<dyn Agent>,
+    pub(crate) card: AgentCard,
+    pub(crate) jsonrpc: bool,
+    pub(crate) rest: bool,
+    pub(crate) grpc: bool,
+    pub(crate) rpc_path: Option<String>,
+    pub(crate) rest_prefix: Option<String>,
+    pub(crate) public_url: Option<String>,
+    pub(crate) grpc_address: Option<String>,
+    pub(crate) limits: Limits,
+    pub(crate) versions: VersionPolicy,
+    pub(crate) layers: Vec<Layers>,
+    grpc_listener: Option<TcpListener>,
+    drain: Drain,
+}
+
+pub(crate) type Layers = Box<dyn Fn(Router) -> Router + Send + Sync>;
+
+impl Server {
+    /// Creates a server of any agent, which says `card` of itself.
+    ///
+    /// A card without interfaces gets those that are served; others are taken as they are.
+    pub fn new(agent: impl Agent, card: AgentCard) -> Self {
+        Self {
+            agent: Arc::new(agent),
+            card,
+            jsonrpc: true,
+            rest: true,
+            grpc: true,
+            rpc_path: None,
+            rest_prefix: None,
+            public_url: None,
+            grpc_address: None,
+            limits: Limits::default(),
+            versions: VersionPolicy::default(),
+            layers: Vec::new(),
+            grpc_listener: None,
+            drain: Drain::new(),
+        }
+    }
+
+    /// Creates a server of an engine, with the engine's card.
+    pub fn of(engine: Engine) -> Self {
+        let card = engine.card().clone();
+        Self::new(engine, card)
+    }
+
+    /// Leaves out JSON-RPC.
+    pub fn without_jsonrpc(mut self) -> Self {
+        self.jsonrpc = false;
+        self
+    }
+
+    /// Leaves out HTTP+JSON.
+    pub fn without_rest(mut self) -> Self {
+        self.rest = false;
+        self
+    }
+
+    /// Leaves out gRPC.
+    pub fn without_grpc(mut self) -> Self {
+        self.grpc = false;
+        self
+    }
+
+    /// Answers JSON-RPC at this path too, and names it in the card.
+    pub fn with_rpc_path(mut self, path: impl Into<String>) -> Self {
+        self.rpc_path = normalized(path.into());
+        self
+    }
+
+    /// Answers HTTP+JSON under this prefix instead of the root.
+    pub fn with_rest_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.rest_prefix = normalized(prefix.into());
+        self
+    }
+
+    /// Sets the URL under which clients reach the server, for the card. Without it, the card
+    /// names the address that is listened on.
+    pub fn with_public_url(mut self, url: impl Into<String>) -> Self {
+        self.public_url = Some(url.into().trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Sets the address under which clients reach gRPC, for the card: `host:port`, or a URL.
+    pub fn with_grpc_address(mut self, address: impl Into<String>) -> Self {
+        self.grpc_address = Some(address.into());
+        self
+    }
+
+    /// Serves gRPC at a port of its own and not at the common one.
+    pub fn with_grpc_listener(mut self, listener: TcpListener) -> Self {
+        self.grpc_listener = Some(listener);
+        self
+    }
+
+    /// Sets what is enforced before an operation is reached.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets what a request without `A2A-Version` stands for.
+    pub fn with_version_policy(mut self, policy: VersionPolicy) -> Self {
+        self.versions = policy;
+        self
+    }
+
+    /// Changes the router of the bindings, to put tower layers around every operation: card,
+    /// `/healthz` and `/readyz` stay outside. What is added last is outermost.
+    pub fn with_layers(
+        mut self,
+        layers: impl Fn(Router) -> Router + Send + Sync + 'static,
+    ) -> Self {
+        self.layers.push(Box::new(layers));
+        self
+    }
+
+    /// Gives this signal before it stops, so that others can watch it, or stop the server.
+    pub fn with_drain(mut self, drain: Drain) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// The card as it is served to those who reach the server at `address`.
+    pub fn card_at(&self, address: SocketAddr) -> AgentCard {
+        let mut card = self.card.clone();
+        interface::fill(self, address, &mut card);
+        card
+    }
+
+    /// Returns everything as one router, to serve it by other means than [`serve`](Self::serve)
+    /// or to mount it in an application. The card names `address` where there is no public URL.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Card`] where the card is invalid.
+    pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
+        self.complete(address)?;
+        routes::all(&self).map_err(ServeError::Card)
+    }
+
+    /// Serves until `shutdown` is done. Then ends event streams with an error that tells readers
+    /// to come back elsewhere, gives other requests [`Limits::grace`], and returns.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] where the card is invalid.
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let address = listener.local_addr().map_err(ServeError::Address)?;
+        let limits = self.limits.clone();
+        let drain = self.drain.clone();
+        let server = |router: Router| {
+            a2a_http::Server::new(router).with_limits(limits.clone()).with_drain(drain.clone())
+        };
+        let Some(grpc_listener) = self.grpc_listener.take() else {
+            server(self.into_router(address)?).serve(listener, shutdown).await;
+            return Ok(());
+        };
+        let grpc_port = grpc_listener.local_addr().map_err(ServeError::Address)?.port();
+        if self.grpc_address.is_none() {
+            self.grpc_address = Some(interface::grpc_address(&self, address, Some(grpc_port)));
+        }
+        self.complete(address)?;
+        let grpc = routes::grpc(&self);
+        self.grpc = false;
+        let others = routes::all(&self).map_err(ServeError::Card)?;
+        // One signal stops both.
+        let stopped = drain.started();
+        tokio::join!(
+            server(others).serve(listener, shutdown),
+            server(grpc).serve(grpc_listener, stopped),
+        );
+        Ok(())
+    }
+
+    /// Fills in what depends on the address, and checks the card.
+    fn complete(&mut self, address: SocketAddr) -> Result<(), ServeError> {
+        self.card = self.card_at(address);
+        self.card.validate().map_err(ServeError::Card)?;
+        let interfaces = self.card.supported_interfaces.clone();
+        self.agent = Arc::new(Extended::new(self.agent.clone(), interfaces));
+        Ok(())
+    }
+}
+
+/// A path with a slash in front and none behind; `None` for the root.
+fn normalized(path: String) -> Option<String> {
+    let inner = path.trim_matches('/');
+    (!inner.is_empty()).then(|| format!("/{inner}"))
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("card", &self.card.name)
+            .field("jsonrpc", &self.jsonrpc)
+            .field("rest", &self.rest)
+            .field("grpc", &self.grpc)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! One agent on one port, called at every binding.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+use std::net::SocketAddr;
+
+use a2a::{
+    AgentCard, Client, Engine, Server, TaskState, agent_fn,
+    client::{DiscoveryError, Transport},
+};
+use axum::{extract::Request, middleware::Next, response::Response};
+use http::StatusCode;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+};
+
+fn server() -> Server {
+    let card = AgentCard::new("Echo", "Says what it hears");
+    Server::of(Engine::new(card, agent_fn(async |text: String| format!("You said: {text}"))))
+}
+
+async fn start(server: Server) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
+    address
+}
+
+/// Sends one request over HTTP/1.1, and returns the whole answer.
+async fn exchange(address: SocketAddr, head: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let text =
+        format!("{head}\r\nhost: a\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+async fn call(address: SocketAddr, transport: Transport) -> a2a::core::Result<String> {
+    let client = Client::builder().only([transport]).connect(&address.to_string()).await.unwrap();
+    assert_eq!(client.interface().unwrap().protocol_binding, transport.as_str());
+    client.send_text("hi").await
+}
+
+#[tokio::test]
+async fn every_binding_answers_on_one_port() {
+    let address = start(server()).await;
+    for transport in Transport::ALL {
+        assert_eq!(call(address, transport).await.unwrap(), "You said: hi", "{transport}");
+        let client =
+            Client::builder().only([transport]).connect(&address.to_string()).await.unwrap();
+        let outcome = client.stream("hi").await.unwrap().outcome().await.unwrap();
+        assert_eq!(outcome.state(), Some(TaskState::Completed), "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn grpc_can_have_a_port_of_its_own() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let grpc = listener.local_addr().unwrap();
+    let address = start(server().with_grpc_listener(listener)).await;
+    let client =
+        Client::builder().only([Transport::Grpc]).connect(&address.to_string()).await.unwrap();
+    assert_eq!(client.interface().unwrap().url, grpc.to_string());
+    assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi");
+    assert_eq!(call(address, Transport::JsonRpc).await.unwrap(), "You said: hi");
+}
+
+#[tokio::test]
+async fn bindings_can_be_left_out_and_moved() {
+    let address =
+        start(server().without_grpc().with_rest_prefix("/v1").with_rpc_path("/rpc")).await;
+    assert_eq!(call(address, Transport::HttpJson).await.unwrap(), "You said: hi");
+    assert_eq!(call(address, Transport::JsonRpc).await.unwrap(), "You said: hi");
+    let grpc = Client::builder().only([Transport::Grpc]).connect(&address.to_string()).await;
+    assert!(matches!(grpc, Err(DiscoveryError::NoCommonBinding(_))));
+    let at_the_root = exchange(address, "GET /tasks HTTP/1.1\r\na2a-version: 1.0", "").await;
+    assert!(at_the_root.starts_with("HTTP/1.1 404"), "{at_the_root}");
+    assert!(at_the_root.contains("METHOD_NOT_FOUND"), "{at_the_root}");
+}
+
+#[tokio::test]
+async fn unknown_paths_are_answered_in_the_form_of_their_binding() {
+    let address = start(server()).await;
+    let rest = exchange(address, "GET /nothing/here HTTP/1.1", "").await;
+    assert!(rest.starts_with("HTTP/1.1 404"), "{rest}");
+    assert!(rest.contains("METHOD_NOT_FOUND"), "{rest}");
+    let head = "POST /a.Service/Method HTTP/1.1\r\ncontent-type: application/grpc";
+    let grpc = exchange(address, head, "").await;
+    assert!(grpc.starts_with("HTTP/1.1 200") && grpc.contains("grpc-status: 12"), "{grpc}");
+}
+
+#[tokio::test]
+async fn layers_are_around_the_bindings_and_not_around_the_card() {
+    async fn refuse(_: Request, _: Next) -> Response {
+        let mut response = Response::default();
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        response
+    }
+    let layers = |router: axum::Router| router.layer(axum::middleware::from_fn(refuse));
+    let address = start(server().with_layers(layers)).await;
+    for transport in Transport::ALL {
+        let error = call(address, transport).await.unwrap_err();
+        assert_eq!(error.kind(), a2a::ErrorKind::Unauthenticated, "{transport}");
+    }
+    for path in ["/.well-known/agent-card.json", "/healthz", "/readyz"] {
+        let answer = exchange(address, &format!("GET {path} HTTP/1.1"), "").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_may_call() {
+    let address = start(server()).await;
+    let preflight = "OPTIONS /message:send HTTP/1.1\r\norigin: https://page.example\r\n\
+        access-control-request-method: POST\r\n\
+        access-control-request-headers: authorization,a2a-version";
+    let answer = exchange(address, preflight, "").await.to_lowercase();
+    assert!(answer.contains("access-control-allow-origin: *"), "{answer}");
+    assert!(answer.contains("access-control-allow-headers: authorization,a2a-version"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_card_that_breaks_rules_is_not_served() {
+    let mut card = AgentCard::new("Echo", "Says what it hears");
+    card.version.clear();
+    let server = Server::of(Engine::new(card, agent_fn(async |text: String| text)));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let error = server.serve(listener, std::future::pending()).await.unwrap_err();
+    assert!(matches!(error, a2a::ServeError::Card(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_told_to_stop_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let running = tokio::spawn(server().with_grpc_listener(grpc).serve(listener, async {
+        drop(stopped.await);
+    }));
+    assert_eq!(call(address, Transport::JsonRpc).await.unwrap(), "You said: hi");
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+    assert!(TcpStream::connect(address).await.is_err());
+}
