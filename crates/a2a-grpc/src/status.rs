@@ -101,6 +101,7 @@ mod tests {
         assert!(!decode(tonic::Status::new(Code::NotFound, "")).message().is_empty());
     }
 
+    //
     #[test]
     fn a_reason_outweighs_the_code_of_an_older_peer() {
         // 1.0.0 answered UNIMPLEMENTED where 1.0.1 answers FAILED_PRECONDITION.

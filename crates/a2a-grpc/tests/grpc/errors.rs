@@ -32,6 +32,7 @@ fn assert_refused(status: &Status, kind: ErrorKind) {
     assert_eq!(info.domain, "a2a-protocol.org");
 }
 
+//
 #[tokio::test]
 async fn each_error_keeps_its_kind() {
     let served = Served::new().await;
@@ -267,6 +268,7 @@ async fn a_malformed_answer_is_an_error_and_no_panic() {
     }
 }
 
+//
 #[tokio::test]
 async fn the_wire_has_a_status_of_google_rpc() {
     let agent = Fake::default();

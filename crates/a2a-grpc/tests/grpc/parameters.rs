@@ -39,6 +39,7 @@ async fn the_context_of_a_call_arrives_and_the_caller_does_not() {
     assert_eq!(arrived.caller, Caller::ANONYMOUS);
 }
 
+//
 #[tokio::test]
 async fn extensions_come_joined_and_repeated_and_go_back_in_the_initial_metadata() {
     let served = Served::new().await;
@@ -54,6 +55,7 @@ async fn extensions_come_joined_and_repeated_and_go_back_in_the_initial_metadata
     assert_eq!(reply.activated.to_string(), "urn:a,urn:c");
 }
 
+//
 #[tokio::test]
 async fn a_version_that_is_not_spoken_is_refused_before_the_agent_is_asked() {
     for (versions, version, accepted) in [

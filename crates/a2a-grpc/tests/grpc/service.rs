@@ -23,6 +23,7 @@ async fn channel(served: &Served) -> Channel {
     endpoint.connect().await.unwrap()
 }
 
+//
 #[tokio::test]
 async fn every_method_of_the_descriptor_reaches_its_operation() {
     let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();

@@ -52,6 +52,7 @@ fn position(item: Option<Result<Event>>) -> Option<u64> {
     item.expect("an event").unwrap().id().map(EventId::get)
 }
 
+//
 #[tokio::test]
 async fn each_event_arrives_when_it_is_made() {
     let served = Served::new().await;
