@@ -27,7 +27,10 @@ pub struct Limits {
     /// Silence on an HTTP/2 connection after which it is pinged; an unanswered ping closes it
     /// after the same time. Default: 20 s.
     pub http2_ping: Duration,
-    /// Time that a shutdown leaves to running requests. Default: 10 s.
+    /// Time that a shutdown leaves to everything that runs, event streams included, before it
+    /// ends the streams. Default: none.
+    pub stream_grace: Duration,
+    /// Time that a shutdown leaves to running requests after that. Default: 10 s.
     pub grace: Duration,
 }
 
@@ -43,6 +46,7 @@ impl Default for Limits {
             max_connections: 65_536,
             max_concurrent_streams: 1_024,
             http2_ping: Duration::from_secs(20),
+            stream_grace: Duration::ZERO,
             grace: Duration::from_secs(10),
         }
     }
@@ -109,6 +113,13 @@ impl Limits {
     #[must_use]
     pub fn with_http2_ping(mut self, silence: Duration) -> Self {
         self.http2_ping = silence;
+        self
+    }
+
+    /// Sets the time that a shutdown leaves to everything before it ends event streams.
+    #[must_use]
+    pub fn with_stream_grace(mut self, grace: Duration) -> Self {
+        self.stream_grace = grace;
         self
     }
 

@@ -82,9 +82,9 @@ impl Server {
         &self.drain
     }
 
-    /// Serves until `shutdown` is done. Then stops accepting, ends event streams with an error
-    /// that tells readers to come back elsewhere, gives other requests [`Limits::grace`] to
-    /// finish, and closes what is left.
+    /// Serves until `shutdown` is done. Then stops accepting, leaves [`Limits::stream_grace`] to
+    /// whatever runs, ends event streams with an error that tells readers to come back
+    /// elsewhere, gives other requests [`Limits::grace`] to finish, and closes what is left.
     ///
     /// Failures to accept are logged and survived.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
@@ -123,8 +123,10 @@ impl Server {
             connections.spawn(serve.instrument(debug_span!("connection", %peer)));
         }
         drop(listener);
+        let mut finished = pin!(graceful.shutdown());
+        let in_time = timeout(self.limits.stream_grace, &mut finished).await.is_ok();
         self.drain.start();
-        if timeout(self.limits.grace, graceful.shutdown()).await.is_err() {
+        if !in_time && timeout(self.limits.grace, finished).await.is_err() {
             tracing::info!("closing {} connections that did not finish", connections.len());
         }
         connections.shutdown().await;
