@@ -1,3 +1,24 @@
-//! The `a2a` command.
+//! The `a2a` command: serve, call and inspect A2A agents.
+//!
+//! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
+//! through [`target`], and prints through [`output`]. `a2a serve` is in [`serve`], with the
+//! agents that it can run in [`demo`] and [`exec`].
 
-fn main() {}
+mod command;
+mod demo;
+mod exec;
+mod failure;
+mod follow;
+mod output;
+mod serve;
+mod settings;
+mod target;
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    command::run(std::env::args_os().collect(), &settings::Environment::of_process())
+}

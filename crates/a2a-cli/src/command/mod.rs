@@ -1,0 +1,150 @@
+//! The commands: how they are called, and one file for each.
+
+mod card;
+mod completion;
+mod part;
+mod send;
+mod serve;
+mod task;
+mod usage;
+
+use std::{ffi::OsString, future::Future, process::ExitCode};
+
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub(crate) use serve::{Io, Serve};
+
+use crate::{
+    failure::{Code, Failure},
+    output::Output,
+    settings::{Environment, Flags, Settings},
+};
+
+/// Serve, call and inspect A2A agents
+#[derive(Debug, Parser)]
+#[command(name = "a2a", version, disable_version_flag = true, subcommand_required = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    flags: Flags,
+    /// Print the version
+    #[arg(short = 'v', long, action = ArgAction::Version)]
+    version: Option<bool>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show agent cards
+    #[command(subcommand)]
+    Card(card::CardCommand),
+    /// Send a message and wait for what comes of it
+    Send(Box<send::Send>),
+    /// Read, list, follow and cancel tasks
+    #[command(subcommand)]
+    Task(task::TaskCommand),
+    /// Run an agent
+    Serve(Box<Serve>),
+    /// Print a completion script for a shell
+    Completion(completion::Completion),
+    /// Run the demo agent
+    #[command(name = "demo-server", alias = "server", hide = true)]
+    DemoServer(Box<Serve>),
+}
+
+/// Runs the command line and returns the exit status.
+pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
+    let output = Output::plain(usage::format(&arguments, environment));
+    let matches = match tree(environment).try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => return usage::answer(&error, output),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage::answer(&error, output),
+    };
+    let settings = match Settings::resolve(&cli.flags, environment) {
+        Ok(settings) => settings,
+        Err(failure) => return report(&failure, output),
+    };
+    let output = Output::new(&settings);
+    match dispatch(cli.command, &matches, settings, output) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure, output),
+    }
+}
+
+/// The tree of commands. Its help ends with the defaults that hold in this environment.
+fn tree(environment: &Environment) -> clap::Command {
+    let tree = Cli::command();
+    match Settings::resolve(&Flags::default(), environment) {
+        Ok(settings) => tree.after_help(settings.effective_defaults()),
+        // A variable that can't be read is reported when the command runs.
+        Err(_) => tree,
+    }
+}
+
+fn dispatch(
+    command: Command,
+    matches: &ArgMatches,
+    settings: Settings,
+    output: Output,
+) -> Result<(), Failure> {
+    match command {
+        Command::Completion(completion) => completion.run(output),
+        Command::Card(command) => client(&settings, output, command.run(&settings, output)),
+        Command::Send(send) => {
+            let own = matches.subcommand_matches("send");
+            let parts = own.map_or_else(Vec::new, part::in_order);
+            client(&settings, output, send.run(parts, &settings, output))
+        }
+        Command::Task(command) => client(&settings, output, command.run(&settings, output)),
+        Command::Serve(serve) | Command::DemoServer(serve) => {
+            block_on(serve.run(&settings, output), tokio::runtime::Builder::new_multi_thread())
+        }
+    }
+}
+
+/// Runs a command that calls an agent: one thread is enough for it, and logs are for `--debug`.
+fn client(
+    settings: &Settings,
+    output: Output,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    if settings.debug {
+        crate::serve::log::to_stderr(crate::serve::log::Detail::Debug);
+    }
+    let _ = output;
+    block_on(command, tokio::runtime::Builder::new_current_thread())
+}
+
+fn block_on(
+    command: impl Future<Output = Result<(), Failure>>,
+    mut runtime: tokio::runtime::Builder,
+) -> Result<(), Failure> {
+    let runtime = runtime
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal(format!("can't start the runtime: {error}")))?;
+    let result = runtime.block_on(command);
+    // A read of stdin can't be interrupted, so nothing waits for the threads that do such work.
+    runtime.shutdown_background();
+    result
+}
+
+fn report(failure: &Failure, output: Output) -> ExitCode {
+    if failure.code() != Code::OutputClosed {
+        output.failure(failure);
+    }
+    ExitCode::from(failure.code().exit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_of_commands_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

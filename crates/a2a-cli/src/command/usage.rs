@@ -1,0 +1,95 @@
+//! A command line that can't be read, and those that only ask for help.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::{
+    failure::{Code, Failure},
+    output::Output,
+    settings::{
+        Environment,
+        value::{self, Format},
+    },
+};
+
+/// The format asked for, read without understanding the rest of the command line.
+pub(super) fn format(arguments: &[OsString], environment: &Environment) -> Format {
+    let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
+    let mut asked = None;
+    while let Some(argument) = arguments.next() {
+        let text = match argument {
+            "--" => break,
+            "-o" | "--output" => arguments.next(),
+            _ => argument
+                .strip_prefix("--output=")
+                .or_else(|| argument.strip_prefix("-o"))
+                .filter(|_| !argument.starts_with("--") || argument.starts_with("--output=")),
+        };
+        asked = text.and_then(|text| value::format(text).ok()).or(asked);
+    }
+    let of_variable = || environment.read("output", value::format).ok().flatten();
+    asked.or_else(of_variable).unwrap_or_default()
+}
+
+/// Prints help or the version, or says what is wrong with the command line.
+pub(super) fn answer(error: &clap::Error, output: Output) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _gone = output.write(error.render().to_string().as_bytes());
+        return ExitCode::SUCCESS;
+    }
+    output.failure(&failure(error));
+    ExitCode::from(Code::Usage.exit())
+}
+
+fn failure(error: &clap::Error) -> Failure {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::usage("a command is missing").with_hint("see --help");
+    }
+    let rendered = error.render().to_string();
+    let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);
+    let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
+    let message = lines.join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    let hint = suggestion(error).unwrap_or_else(|| "see --help".to_owned());
+    Failure::usage(message).with_hint(hint)
+}
+
+/// What was probably meant.
+fn suggestion(error: &clap::Error) -> Option<String> {
+    for kind in
+        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+    {
+        let suggestion = match error.get(kind) {
+            Some(ContextValue::String(suggestion)) => Some(suggestion.as_str()),
+            Some(ContextValue::Strings(suggestions)) => suggestions.first().map(String::as_str),
+            _ => None,
+        };
+        if let Some(suggestion) = suggestion {
+            return Some(format!("did you mean {suggestion}? see --help"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_is_found_in_a_command_line_that_is_otherwise_wrong() {
+        for (line, format_asked) in [
+            ("a2a send --nope -o json", Format::Json),
+            ("a2a -ojson", Format::Json),
+            ("a2a --output=json x", Format::Json),
+            ("a2a --output json", Format::Json),
+            ("a2a --nope", Format::Text),
+            ("a2a serve -- -o json", Format::Text),
+        ] {
+            let arguments: Vec<_> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(format(&arguments, &Environment::default()), format_asked, "{line}");
+        }
+        let environment = [("A2ACLI_OUTPUT".to_owned(), "json".to_owned())].into_iter().collect();
+        assert_eq!(format(&[], &environment), Format::Json);
+    }
+}

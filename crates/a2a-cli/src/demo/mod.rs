@@ -1,0 +1,159 @@
+//! The demo agent: one agent for people who try the tool, for tests, and for conformance suites.
+//!
+//! What it does is chosen by [`rule`]; each table of behaviours has a file.
+
+mod authorize;
+mod bench;
+mod call;
+mod card;
+mod client_parse;
+mod message_id;
+mod rule;
+mod text;
+mod word;
+
+use std::{sync::Arc, time::Duration};
+
+use a2a_core::{Artifact, Message, Part};
+use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
+
+pub(crate) use authorize::Authorizations;
+pub(crate) use card::{card, echo_card, extended_card};
+use rule::Rule;
+
+/// Which of the demo agent's faces is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Profile {
+    /// For people: words such as `stream 5` and `ask`.
+    #[default]
+    Demo,
+    /// For conformance suites.
+    Conformance,
+    /// For measurements: the least work around the library.
+    Bench,
+}
+
+/// The demo agent.
+#[derive(Clone, Debug)]
+pub(crate) struct DemoAgent {
+    pub(crate) profile: Profile,
+    /// Whether the conformance profile completes what no rule matches, and does not ask for more.
+    pub(crate) completes: bool,
+    /// Who waits for `POST /demo/authorize/<taskId>`.
+    pub(crate) authorizations: Authorizations,
+    /// How long the suites expect streams to last, in seconds (`TCK_STREAMING_TIMEOUT`).
+    pub(crate) streaming_timeout: Duration,
+}
+
+/// An agent that gives back what it hears.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EchoAgent;
+
+impl AgentExecutor for EchoAgent {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Done {
+        updates.start().await?;
+        updates.artifact(artifact("echo", context.message().parts.clone())).await?;
+        updates.complete("Done").await?;
+        Ok(())
+    }
+}
+
+/// One message being handled: what it is and what changes the task.
+#[derive(Clone, Debug)]
+pub(crate) struct Turn {
+    agent: Arc<DemoAgent>,
+    context: RequestContext,
+    updates: TaskUpdater,
+}
+
+/// What a behaviour gives back.
+type Done = Result<(), AgentError>;
+
+impl AgentExecutor for DemoAgent {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Done {
+        let rule = self.choose(&context);
+        let turn = Turn { agent: Arc::new(self.clone()), context, updates };
+        match rule {
+            Rule::Bench => bench::run(turn).await,
+            Rule::MessageId(name) => message_id::run(name, turn).await,
+            Rule::Text(name) => text::run(&name, turn).await,
+            Rule::Word(word) => word::run(word, turn).await,
+            Rule::Default => default(turn).await,
+        }
+    }
+}
+
+impl DemoAgent {
+    /// Chooses by the message, and for one that only continues a task by the message that the
+    /// task began with.
+    fn choose(&self, context: &RequestContext) -> Rule {
+        let first = || {
+            let task = context.task();
+            let first = task.history.iter().find(|message| message.role() == a2a_core::Role::User);
+            first.and_then(|message| Rule::of(message, self.profile))
+        };
+        Rule::of(context.message(), self.profile).or_else(first).unwrap_or(Rule::Default)
+    }
+}
+
+impl Turn {
+    /// All text of the message.
+    fn text(&self) -> String {
+        self.context.text()
+    }
+
+    fn message(&self) -> &Message {
+        self.context.message()
+    }
+
+    /// The text behind the first word.
+    fn argument(&self) -> String {
+        let text = self.text();
+        let rest = text.trim_start().split_once(char::is_whitespace).map(|(_, rest)| rest);
+        rest.unwrap_or_default().trim().to_owned()
+    }
+
+    /// Waits, and returns whether the client canceled meanwhile.
+    async fn canceled_within(&self, time: Duration) -> bool {
+        tokio::select! {
+            () = self.context.cancelled() => true,
+            () = tokio::time::sleep(time) => false,
+        }
+    }
+
+    /// Gives one artifact and completes.
+    async fn answer(&self, artifact: Artifact) -> Done {
+        self.updates.artifact(artifact).await?;
+        self.updates.complete("Done").await?;
+        Ok(())
+    }
+}
+
+/// What no rule matches.
+async fn default(turn: Turn) -> Done {
+    let text = turn.text();
+    if turn.agent.profile == Profile::Demo {
+        return echo(&turn, turn.message().parts.clone()).await;
+    }
+    turn.updates.start().await?;
+    if turn.agent.completes {
+        return turn.answer(Artifact::new("echo", format!("Echo: {text}"))).await;
+    }
+    if turn.canceled_within(Duration::from_millis(300)).await {
+        return Ok(());
+    }
+    turn.updates.require_input(format!("Echo: {text}")).await?;
+    Ok(())
+}
+
+/// Gives back what was said.
+async fn echo(turn: &Turn, parts: Vec<Part>) -> Done {
+    turn.updates.start().await?;
+    turn.answer(artifact("echo", parts)).await
+}
+
+/// An artifact of any number of parts.
+fn artifact(name: &str, parts: Vec<Part>) -> Artifact {
+    let artifact_id = a2a_core::fresh_id();
+    Artifact { artifact_id, name: name.to_owned(), parts, ..Artifact::default() }
+}

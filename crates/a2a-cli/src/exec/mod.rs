@@ -1,0 +1,122 @@
+//! An agent made of a command: text goes in on its stdin, the answer comes out on its stdout.
+
+mod child;
+mod jsonl;
+mod plain;
+
+use std::{ffi::OsString, sync::Arc, time::Duration};
+
+use a2a_core::AgentCard;
+use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
+use tokio::sync::Semaphore;
+
+/// How a command is run.
+#[derive(Clone, Debug)]
+pub(crate) struct ExecAgent {
+    program: OsString,
+    arguments: Vec<OsString>,
+    form: Form,
+    timeout: Option<Duration>,
+    /// A place for each command that may run at a time.
+    places: Arc<Semaphore>,
+}
+
+/// What is spoken with the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Text in, one artifact out at the end.
+    Whole,
+    /// Text in, an artifact in chunks out, cut at this delimiter.
+    Chunks(Vec<u8>),
+    /// The message in, events out, each on one line.
+    JsonLines,
+}
+
+impl ExecAgent {
+    /// Runs a command line through the shell. What users say never becomes part of it.
+    pub(crate) fn shell(command: &str) -> Self {
+        Self::program(vec!["/bin/sh".into(), "-c".into(), command.into()])
+    }
+
+    /// Runs a program without a shell; the first of `words` is its name.
+    pub(crate) fn program(words: Vec<OsString>) -> Self {
+        let mut words = words.into_iter();
+        Self {
+            program: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            form: Form::Whole,
+            timeout: None,
+            places: Arc::new(Semaphore::new(1)),
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn with_form(mut self, form: Form) -> Self {
+        self.form = form;
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Sets how many commands run at a time; other tasks wait as SUBMITTED.
+    #[must_use]
+    pub(crate) fn with_concurrency(mut self, commands: u16) -> Self {
+        self.places = Arc::new(Semaphore::new(usize::from(commands.max(1))));
+        self
+    }
+
+    /// The card of such an agent. It streams only where events really come one by one.
+    pub(crate) fn card(&self) -> AgentCard {
+        let name = match self.arguments.as_slice() {
+            [flag, command] if flag == "-c" => command.to_string_lossy(),
+            _ => self.program.to_string_lossy(),
+        };
+        AgentCard::new("Command agent", format!("Runs `{name}`"))
+            .with_version(env!("CARGO_PKG_VERSION"))
+            .with_input_modes(["*/*"])
+            .with_streaming(self.form != Form::Whole)
+            .with_skill(
+                a2a_core::v1::AgentSkill::new(
+                    "run",
+                    "Run",
+                    format!("Runs `{name}` on what you say"),
+                )
+                .with_tags(["command"]),
+            )
+    }
+}
+
+impl AgentExecutor for ExecAgent {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        let place = tokio::select! {
+            () = context.cancelled() => return Ok(()),
+            place = self.places.acquire() => place,
+        };
+        updates.start().await?;
+        let run = async {
+            match &self.form {
+                Form::Whole => plain::whole(self, &context, &updates).await,
+                Form::Chunks(delimiter) => plain::chunks(self, &context, &updates, delimiter).await,
+                Form::JsonLines => jsonl::run(self, &context, &updates).await,
+            }
+        };
+        let limit = self.timeout.unwrap_or(Duration::from_secs(365 * 24 * 3600));
+        let result = tokio::time::timeout(limit, run).await;
+        drop(place);
+        match result {
+            Ok(done) => done,
+            Err(_) => {
+                updates.fail("The command took too long").await?;
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What the tool says when it could not do its job: codes, hints and exit status.
+
+use std::fmt;
+
+use a2a_core::{Error, ErrorKind};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Why a command did not do its job.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    message: String,
+    hint: Option<String>,
+    a2a_code: Option<i32>,
+    details: Option<Value>,
+}
+
+/// The stable names of failures: the protocol's own, and those of this tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// The agent said so, or its card shows it beforehand.
+    Protocol(ErrorKind),
+    Usage,
+    CardNotFound,
+    CardInvalid,
+    Unreachable,
+    CredentialsMissing,
+    AuthFailed,
+    Timeout,
+    Internal,
+    Interrupted,
+    /// Whoever read our output has gone: nothing is said, and nothing failed.
+    OutputClosed,
+}
+
+impl Code {
+    /// The name in the error envelope.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Protocol(kind) => protocol_name(kind),
+            Self::Usage => "A2ACLI_ERR_USAGE",
+            Self::CardNotFound => "A2ACLI_ERR_CARD_NOT_FOUND",
+            Self::CardInvalid => "A2ACLI_ERR_CARD_INVALID",
+            Self::Unreachable => "A2ACLI_ERR_UNREACHABLE",
+            Self::CredentialsMissing => "A2ACLI_ERR_CREDENTIALS_MISSING",
+            Self::AuthFailed => "A2ACLI_ERR_AUTH_FAILED",
+            Self::Timeout => "A2ACLI_ERR_TIMEOUT",
+            Self::Internal => "A2ACLI_ERR_INTERNAL",
+            Self::Interrupted => "A2AX_ERR_INTERRUPTED",
+            Self::OutputClosed => "",
+        }
+    }
+
+    /// The exit status of the process.
+    pub(crate) const fn exit(self) -> u8 {
+        match self {
+            Self::Protocol(_) | Self::CardInvalid | Self::Internal => 1,
+            Self::Usage => 2,
+            Self::CardNotFound | Self::Unreachable => 3,
+            Self::CredentialsMissing | Self::AuthFailed => 4,
+            Self::Timeout => 5,
+            Self::Interrupted => 130,
+            Self::OutputClosed => 0,
+        }
+    }
+}
+
+/// The name of the protocol for a kind of error. Faults of the transport are called what their
+/// JSON-RPC number is called.
+const fn protocol_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::TaskNotFound => "TaskNotFoundError",
+        ErrorKind::TaskNotCancelable => "TaskNotCancelableError",
+        ErrorKind::PushNotificationNotSupported => "PushNotificationNotSupportedError",
+        ErrorKind::UnsupportedOperation => "UnsupportedOperationError",
+        ErrorKind::ContentTypeNotSupported | ErrorKind::UnsupportedMediaType => {
+            "ContentTypeNotSupportedError"
+        }
+        ErrorKind::InvalidAgentResponse => "InvalidAgentResponseError",
+        ErrorKind::ExtendedAgentCardNotConfigured => "ExtendedAgentCardNotConfiguredError",
+        ErrorKind::ExtensionSupportRequired => "ExtensionSupportRequiredError",
+        ErrorKind::VersionNotSupported => "VersionNotSupportedError",
+        ErrorKind::ParseError => "JSONParseError",
+        ErrorKind::InvalidRequest | ErrorKind::MethodNotAllowed | ErrorKind::PayloadTooLarge => {
+            "InvalidRequestError"
+        }
+        ErrorKind::MethodNotFound => "MethodNotFoundError",
+        ErrorKind::InvalidParams => "InvalidParamsError",
+        ErrorKind::Internal
+        | ErrorKind::Unauthenticated
+        | ErrorKind::PermissionDenied
+        | ErrorKind::ResourceExhausted
+        | ErrorKind::Unavailable
+        | ErrorKind::DeadlineExceeded => "InternalError",
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, a2a_code: None, details: None }
+    }
+
+    /// A bad argument, flag or combination.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Code::Usage, message)
+    }
+
+    /// Something of ours that should not happen.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, message)
+    }
+
+    /// Whoever read our output has gone.
+    pub(crate) fn output_closed() -> Self {
+        Self::new(Code::OutputClosed, "")
+    }
+
+    /// What an operation answered; `credential` tells whether one was sent.
+    pub(crate) fn of_operation(error: &Error, credential: bool) -> Self {
+        let kind = error.kind();
+        let code = match kind {
+            ErrorKind::Unauthenticated | ErrorKind::PermissionDenied if credential => {
+                Code::AuthFailed
+            }
+            ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => Code::CredentialsMissing,
+            ErrorKind::Unavailable | ErrorKind::DeadlineExceeded => Code::Unreachable,
+            _ => Code::Protocol(kind),
+        };
+        let mut failure = Self::protocol(kind, with_sources(error));
+        failure.code = code;
+        if code == Code::Unreachable {
+            failure.a2a_code = None;
+        }
+        failure.hint = hint(code).map(str::to_owned);
+        if !error.violations().is_empty() {
+            failure.details = Some(json!({ "violations": error.violations() }));
+        }
+        failure
+    }
+
+    /// What the card of the agent shows before the agent is asked.
+    pub(crate) fn protocol(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let code = Code::Protocol(kind);
+        let mut failure = Self::new(code, message);
+        failure.hint = hint(code).map(str::to_owned);
+        failure.a2a_code = Some(kind.codes().jsonrpc);
+        failure
+    }
+
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    pub(crate) fn a2a_code(&self) -> Option<i32> {
+        self.a2a_code
+    }
+
+    /// The object that stands in place of the result with `-o json`.
+    pub(crate) fn envelope(&self) -> Envelope<'_> {
+        Envelope {
+            error: Fault {
+                code: self.code.name(),
+                message: &self.message,
+                hint: self.hint.as_deref(),
+                a2a_code: self.a2a_code,
+                details: self.details.as_ref(),
+            },
+        }
+    }
+}
+
+/// The object that stands in place of the result with `-o json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Envelope<'a> {
+    error: Fault<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Fault<'a> {
+    code: &'static str,
+    message: &'a str,
+    hint: Option<&'a str>,
+    a2a_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a Value>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.message)
+    }
+}
+
+/// The message of an error with what caused it, as far as that is not said yet.
+fn with_sources(error: &Error) -> String {
+    let mut message = error.message().to_owned();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        source = cause.source();
+    }
+    message
+}
+
+const fn hint(code: Code) -> Option<&'static str> {
+    match code {
+        Code::Protocol(ErrorKind::TaskNotFound) => {
+            Some("check the id with `a2a task list`; add --debug for the raw answer")
+        }
+        Code::Protocol(ErrorKind::TaskNotCancelable) => {
+            Some("the task has ended: see it with `a2a task get`")
+        }
+        Code::Protocol(ErrorKind::VersionNotSupported) => {
+            Some("see the versions with `a2a card get`, and choose one with --a2a-version")
+        }
+        Code::Protocol(ErrorKind::ExtensionSupportRequired) => {
+            Some("see the extensions with `a2a card get`, and ask for one with --extension")
+        }
+        Code::Protocol(
+            ErrorKind::UnsupportedOperation
+            | ErrorKind::PushNotificationNotSupported
+            | ErrorKind::ExtendedAgentCardNotConfigured,
+        ) => Some("see what the agent can do with `a2a card get`; add --debug for the raw answer"),
+        Code::Protocol(_) => Some("add --debug for the raw answer"),
+        Code::Unreachable => Some("check the address and that the agent is running"),
+        Code::CredentialsMissing => {
+            Some("give a credential, for example --bearer or A2ACLI_BEARER")
+        }
+        Code::AuthFailed => Some("check that the credential is valid and has not expired"),
+        Code::Usage
+        | Code::CardNotFound
+        | Code::CardInvalid
+        | Code::Timeout
+        | Code::Internal
+        | Code::Interrupted
+        | Code::OutputClosed => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_protocol_error_has_its_number_and_name_in_the_envelope() {
+        let failure = Failure::of_operation(&Error::task_not_found("nope"), false);
+        assert_eq!(
+            serde_json::to_string(&failure.envelope()).unwrap(),
+            r#"{"error":{"code":"TaskNotFoundError","message":"task not found: nope","hint":"check the id with `a2a task list`; add --debug for the raw answer","a2aCode":-32001}}"#
+        );
+    }
+
+    #[test]
+    fn a_refused_credential_is_told_from_a_missing_one() {
+        let error = Error::new(ErrorKind::Unauthenticated, "who are you");
+        assert_eq!(Failure::of_operation(&error, true).code(), Code::AuthFailed);
+        assert_eq!(Failure::of_operation(&error, false).code(), Code::CredentialsMissing);
+        assert_eq!(Code::AuthFailed.exit(), 4);
+    }
+}

@@ -1,0 +1,76 @@
+//! An agent card as text.
+
+use a2a_core::{
+    AgentCard,
+    v1::{AgentInterface, SecurityScheme, security_scheme::Scheme},
+};
+
+use super::Text;
+
+/// The text form of a card; `selected` is the interface that this tool would call.
+pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>) -> Text {
+    let mut text = Text::new();
+    text.line("Name", &card.name);
+    text.line("Description", &card.description);
+    text.line("Version", &card.version);
+    if let Some(provider) = &card.provider {
+        text.line("Provider", &format!("{} ({})", provider.organization, provider.url));
+    }
+    text.line_if_any("Documentation", card.documentation_url());
+    for interface in &card.supported_interfaces {
+        text.line("Interface", &describe(interface));
+    }
+    text.line("Selected interface", &selected.map_or_else(|| "none".to_owned(), describe));
+    text.line("Streaming", yes_or_no(card.can_stream()));
+    text.line("Push notifications", yes_or_no(card.can_push()));
+    text.line("Extended card", yes_or_no(card.has_extended_card()));
+    text.line("Input modes", &card.default_input_modes.join(", "));
+    text.line("Output modes", &card.default_output_modes.join(", "));
+    for (name, scheme) in &card.security_schemes {
+        text.line("Security scheme", &format!("{name} ({})", scheme_kind(scheme)));
+    }
+    for requirement in &card.security_requirements {
+        let schemes: Vec<_> = requirement.schemes.keys().map(String::as_str).collect();
+        text.line("Security requirement", &schemes.join(" and "));
+    }
+    for extension in card.extensions() {
+        let need = if extension.required { "required" } else { "optional" };
+        text.line("Extension", &format!("{} ({need})", extension.uri));
+    }
+    for skill in &card.skills {
+        text.line("Skill", &format!("{}: {}. {}", skill.id, skill.name, skill.description));
+    }
+    // Nothing checks signatures here, so a signature is never called verified.
+    let signature =
+        if card.signatures.is_empty() { "absent" } else { "unverifiable (not checked)" };
+    text.line("Signature", signature);
+    text
+}
+
+fn describe(interface: &AgentInterface) -> String {
+    let mut line =
+        format!("{} {} {}", interface.protocol_binding, interface.protocol_version, interface.url);
+    if !interface.tenant.is_empty() {
+        line.push_str(&format!(" tenant {}", interface.tenant));
+    }
+    line
+}
+
+fn scheme_kind(scheme: &SecurityScheme) -> String {
+    match &scheme.scheme {
+        Some(Scheme::ApiKeySecurityScheme(key)) => {
+            format!("API key in {} {}", key.location, key.name)
+        }
+        Some(Scheme::HttpAuthSecurityScheme(http)) => format!("HTTP {}", http.scheme),
+        Some(Scheme::Oauth2SecurityScheme(_)) => "OAuth 2.0".into(),
+        Some(Scheme::OpenIdConnectSecurityScheme(connect)) => {
+            format!("OpenID Connect {}", connect.open_id_connect_url)
+        }
+        Some(Scheme::MtlsSecurityScheme(_)) => "mutual TLS".into(),
+        None => "unknown".into(),
+    }
+}
+
+const fn yes_or_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}

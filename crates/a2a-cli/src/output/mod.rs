@@ -1,0 +1,136 @@
+//! What is printed: payload on stdout, everything else on stderr.
+//!
+//! All printing of the tool goes through [`Output`], which knows the format and notices when
+//! nobody reads any more.
+
+mod card;
+mod escape;
+mod event;
+mod task;
+mod text;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+pub(crate) use card::card;
+use escape::escape_line;
+pub(crate) use event::EventText;
+pub(crate) use task::{Detail as TaskDetail, message, state_name, task, task_list};
+pub(crate) use text::Text;
+
+use crate::{
+    failure::{Code, Failure},
+    settings::{Settings, value::Format},
+};
+
+/// Where a command prints, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    format: Format,
+    /// Whether JSON documents stand on one line each.
+    lines: bool,
+    verbose: bool,
+}
+
+impl Output {
+    /// Prints as the settings say. With `--stream` every JSON document is one line.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            format: settings.format,
+            lines: settings.compact || settings.stream,
+            verbose: settings.verbose,
+        }
+    }
+
+    /// Prints in a format before there are settings.
+    pub(crate) fn plain(format: Format) -> Self {
+        Self { format, lines: false, verbose: false }
+    }
+
+    pub(crate) fn is_json(self) -> bool {
+        self.format == Format::Json
+    }
+
+    pub(crate) fn verbose(self) -> bool {
+        self.verbose
+    }
+
+    /// Prints one JSON document.
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+        let encoded =
+            if self.lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) };
+        let mut encoded = encoded
+            .map_err(|error| Failure::internal(format!("can't encode the result: {error}")))?;
+        encoded.push(b'\n');
+        self.write(&encoded)
+    }
+
+    /// Prints text that is ready to be printed.
+    pub(crate) fn text(self, text: &Text) -> Result<(), Failure> {
+        self.write(text.as_str().as_bytes())
+    }
+
+    /// Prints one result, in the format of this run.
+    pub(crate) fn result(
+        self,
+        value: &impl Serialize,
+        text: impl FnOnce() -> Text,
+    ) -> Result<(), Failure> {
+        if self.is_json() { self.json(value) } else { self.text(&text()) }
+    }
+
+    /// Writes bytes to stdout at once.
+    pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Err(Failure::output_closed())
+            }
+            Err(error) => Err(Failure::internal(format!("can't write to stdout: {error}"))),
+        }
+    }
+
+    /// Writes a line that starts with `note:` to stderr.
+    pub(crate) fn note(self, text: &str) {
+        self.diagnostic(&format!("note: {}", escape_line(text)));
+    }
+
+    /// Writes a line that starts with `warning:` to stderr.
+    pub(crate) fn warning(self, text: &str) {
+        self.diagnostic(&format!("warning: {}", escape_line(text)));
+    }
+
+    /// Writes what went wrong: with JSON the envelope on stdout and one line on stderr, else
+    /// labelled lines on stderr.
+    pub(crate) fn failure(self, failure: &Failure) {
+        if failure.code() == Code::OutputClosed {
+            return;
+        }
+        if self.is_json() {
+            // One line whatever the settings: under `--stream` it is the last of many. The
+            // failure is told on stderr and by the exit status too, so a reader that has gone
+            // misses nothing.
+            let _gone = Self { lines: true, ..self }.json(&failure.envelope());
+            self.diagnostic(&format!("error: {}", escape_line(&failure.to_string())));
+            return;
+        }
+        let mut text = Text::new();
+        text.line("Error", failure.code().name());
+        text.line("Message", failure.message());
+        if let Some(hint) = failure.hint() {
+            text.line("Hint", hint);
+        }
+        if let Some(code) = failure.a2a_code() {
+            text.line("A2A Code", &code.to_string());
+        }
+        self.diagnostic(text.as_str().trim_end());
+    }
+
+    /// Writes to stderr. Nobody is told when that fails, because this is where they would be.
+    pub(crate) fn diagnostic(self, line: &str) {
+        let mut stderr = io::stderr().lock();
+        let _gone = writeln!(stderr, "{line}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Tasks, messages and lists of tasks as text.
+
+use a2a_core::{
+    Artifact, Message, Role, Task, TaskState,
+    v1::{ListTasksResponse, TaskStatus},
+};
+
+use super::Text;
+
+/// How much of a task is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detail<'a> {
+    /// Every part, metadata and history.
+    pub(crate) verbose: bool,
+    /// The messages of the history.
+    pub(crate) history: bool,
+    /// How a person names the agent, for the line that tells how to go on.
+    pub(crate) agent: Option<&'a str>,
+}
+
+/// The short name of a state, for example `INPUT_REQUIRED`.
+pub(crate) fn state_name(state: TaskState) -> &'static str {
+    let name = state.as_str_name();
+    name.strip_prefix("TASK_STATE_").unwrap_or(name)
+}
+
+/// The text form of a task.
+pub(crate) fn task(task: &Task, detail: Detail<'_>) -> Text {
+    let mut text = Text::new();
+    write_task(&mut text, task, detail);
+    text
+}
+
+/// The text form of a message that is the whole answer.
+pub(crate) fn message(message: &Message, verbose: bool) -> Text {
+    let mut text = Text::new();
+    write_message(&mut text, message, verbose);
+    text
+}
+
+/// The text form of a page of tasks.
+pub(crate) fn task_list(list: &ListTasksResponse, detail: Detail<'_>) -> Text {
+    let mut text = Text::new();
+    for task in &list.tasks {
+        write_ids(&mut text, &task.id, &task.context_id, task.state());
+        write_timestamp(&mut text, task.status.as_ref());
+        for artifact in &task.artifacts {
+            write_artifact(&mut text, artifact, detail.verbose);
+        }
+        write_history(&mut text, task, detail);
+        text.empty_line();
+    }
+    text.line_if_any("Next page token", &list.next_page_token);
+    text.line("Total", &list.total_size.to_string());
+    text
+}
+
+/// The three lines that every task command prints.
+pub(super) fn write_ids(text: &mut Text, task_id: &str, context_id: &str, state: TaskState) {
+    text.line("Task ID", task_id);
+    text.line("Context ID", context_id);
+    text.line("State", state_name(state));
+}
+
+/// The name and the id of an artifact.
+pub(super) fn write_artifact_head(text: &mut Text, artifact: &Artifact) {
+    let name = if artifact.name.is_empty() { &artifact.artifact_id } else { &artifact.name };
+    text.line("Artifact", name);
+    text.line("Artifact ID", &artifact.artifact_id);
+}
+
+/// How to answer a task that waits.
+pub(super) fn write_resume(text: &mut Text, task_id: &str, state: TaskState, agent: Option<&str>) {
+    if state.is_interrupted() {
+        let agent = agent.unwrap_or("<agent>");
+        let command = format!("a2a send -a {agent} --task-id {task_id} \"<reply>\"");
+        text.line("Resume with", &command);
+    }
+}
+
+fn write_task(text: &mut Text, task: &Task, detail: Detail<'_>) {
+    write_ids(text, &task.id, &task.context_id, task.state());
+    if detail.verbose {
+        write_timestamp(text, task.status.as_ref());
+    }
+    if let Some(message) = task.status_message() {
+        text.parts(&message.parts);
+    }
+    for artifact in &task.artifacts {
+        write_artifact(text, artifact, detail.verbose);
+    }
+    write_history(text, task, detail);
+    if detail.verbose
+        && let Some(metadata) = &task.metadata
+    {
+        text.json("Metadata", metadata);
+    }
+    write_resume(text, &task.id, task.state(), detail.agent);
+}
+
+fn write_artifact(text: &mut Text, artifact: &Artifact, verbose: bool) {
+    write_artifact_head(text, artifact);
+    text.parts(&artifact.parts);
+    if verbose && let Some(metadata) = &artifact.metadata {
+        text.json("Metadata", metadata);
+    }
+}
+
+fn write_history(text: &mut Text, task: &Task, detail: Detail<'_>) {
+    if detail.verbose || detail.history {
+        for message in &task.history {
+            write_message(text, message, detail.verbose);
+        }
+    }
+}
+
+pub(super) fn write_message(text: &mut Text, message: &Message, verbose: bool) {
+    text.line("Message ID", &message.message_id);
+    text.line_if_any("Task ID", &message.task_id);
+    text.line_if_any("Context ID", &message.context_id);
+    text.line("Role", role_name(message.role()));
+    text.parts(&message.parts);
+    if verbose && let Some(metadata) = &message.metadata {
+        text.json("Metadata", metadata);
+    }
+}
+
+fn write_timestamp(text: &mut Text, status: Option<&TaskStatus>) {
+    if let Some(timestamp) = status.and_then(|status| status.timestamp) {
+        text.line("Timestamp", &timestamp.to_string());
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    let name = role.as_str_name();
+    name.strip_prefix("ROLE_").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_shown_as_documented() {
+        let done = Task {
+            id: "t-71".into(),
+            context_id: "c-9".into(),
+            status: Some(TaskStatus::now(TaskState::Completed, None)),
+            artifacts: vec![Artifact::new("answer", "31").with_id("a-1")],
+            ..Task::default()
+        };
+        let detail = Detail { verbose: false, history: false, agent: Some("localhost:8080") };
+        assert_eq!(
+            task(&done, detail).as_str(),
+            "Task ID: t-71\nContext ID: c-9\nState: COMPLETED\n\
+             Artifact: answer\nArtifact ID: a-1\nText:\n31\n\n"
+        );
+    }
+
+    #[test]
+    fn a_task_that_waits_tells_how_to_go_on() {
+        let status = TaskStatus::now(TaskState::InputRequired, Some(Message::agent("Which?")));
+        let waiting = Task { id: "t".into(), status: Some(status), ..Task::default() };
+        let detail = Detail { verbose: false, history: false, agent: Some("localhost:8080") };
+        assert_eq!(
+            task(&waiting, detail).as_str(),
+            "Task ID: t\nContext ID: \nState: INPUT_REQUIRED\nText:\nWhich?\n\n\
+             Resume with: a2a send -a localhost:8080 --task-id t \"<reply>\"\n"
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! What a server says when it has started.
+
+use std::net::SocketAddr;
+
+use a2a_core::AgentCard;
+
+use crate::{
+    failure::Failure,
+    output::{Output, Text},
+};
+
+/// What a server says when it has started: one field per line, then how to try it.
+pub(super) fn announce(
+    card: &AgentCard,
+    address: SocketAddr,
+    output: Output,
+) -> Result<(), Failure> {
+    let base = format!("http://{address}");
+    let card_url = format!("{base}/.well-known/agent-card.json");
+    let bindings: Vec<_> = card
+        .supported_interfaces
+        .iter()
+        .map(|interface| format!("{} {}", interface.protocol_binding, interface.url))
+        .collect();
+    let try_text = if card.skills.iter().any(|skill| skill.id == "stream") {
+        "\"stream 5\" --stream"
+    } else {
+        "hello"
+    };
+    let mut text = Text::new();
+    text.line("Listening", &base);
+    text.line("Card", &card_url);
+    text.line("Bindings", &bindings.join(", "));
+    text.line("Store", "memory (tasks are lost at exit)");
+    text.line("Try", &format!("curl -s {card_url}"));
+    text.line("Try", &format!("a2a send -a {address} {try_text}"));
+    output.text(&text)
+}

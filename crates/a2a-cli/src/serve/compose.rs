@@ -1,0 +1,242 @@
+//! From flags to a server: which agent, which card, which bindings.
+
+use std::net::SocketAddr;
+
+use a2a::Server;
+use a2a_client::{IDEMPOTENCY_KEY, Transport};
+use a2a_core::{AgentCard, v1::AgentExtension};
+use a2a_http::{Limits, Webhooks};
+use a2a_operations::{Engine, engine::EngineBuilder};
+use axum::{Router, middleware};
+
+use super::{
+    GRACE,
+    bearer::{self, Bearer},
+    cut,
+    front::Front,
+    log,
+    options::Options,
+    pages,
+};
+use crate::{
+    command::{Io, Serve},
+    demo::{self, Authorizations, DemoAgent, EchoAgent, Profile},
+    exec::{ExecAgent, Form},
+    failure::Failure,
+};
+
+/// Everything that is served, ready to be put on listeners.
+#[derive(Debug)]
+pub(super) struct Composed {
+    pub(super) engine: Engine,
+    /// The card as it is served.
+    pub(super) card: AgentCard,
+    /// What is served at the common port.
+    pub(super) router: Router,
+    /// What is served at gRPC's own port, where it has one.
+    pub(super) grpc_router: Option<Router>,
+}
+
+/// Puts together what the flags ask for, to be served at `address`.
+///
+/// # Errors
+///
+/// A usage failure for a card that can't be read or breaks rules; an internal one where webhooks
+/// can't be set up.
+pub(super) fn compose(
+    serve: &Serve,
+    options: &Options,
+    address: SocketAddr,
+    grpc_address: Option<SocketAddr>,
+) -> Result<Composed, Failure> {
+    let authorizations = Authorizations::default();
+    let engine = engine(serve, options, authorizations.clone())?;
+    let front = Front {
+        engine: engine.clone(),
+        bearer: options.bearer.clone(),
+        cuts: serve.is_demo() && serve.profile == Profile::Demo,
+    };
+    let mut card = engine.card().clone();
+    let mut served = with_bindings(Server::new(front.clone(), card), &options.bindings);
+    served = with_places(served, serve);
+    if let Some(grpc_address) = grpc_address {
+        served = served.with_grpc_address(reachable(grpc_address));
+    }
+    card = served.card_at(address);
+    in_order(&mut card, &options.bindings);
+
+    // With the interfaces in the card, each server below may serve some of the bindings only.
+    let server = |bindings: &[Transport]| {
+        let bearer = options.bearer.clone();
+        let cuts = front.cuts;
+        with_places(with_bindings(Server::new(front.clone(), card.clone()), bindings), serve)
+            .with_limits(limits(options))
+            .with_layers(move |router| layered(router, cuts, bearer.clone()))
+            .into_router(address)
+            .map_err(|error| Failure::usage(super::chain(&error)))
+    };
+    let is_grpc = |binding: &Transport| *binding == Transport::Grpc;
+    let (grpc, others): (Vec<_>, Vec<_>) = options.bindings.iter().copied().partition(is_grpc);
+    let (router, grpc_router) = match grpc_address {
+        Some(_) => (server(&others)?, Some(server(&grpc)?)),
+        None => (server(&options.bindings)?, None),
+    };
+    let mut router = router.merge(pages::router());
+    if serve.is_demo() {
+        router = router.merge(pages::authorizations(authorizations));
+    }
+    let logged = |router: Router| {
+        if options.logs_traffic { router.layer(middleware::from_fn(log::traffic)) } else { router }
+    };
+    Ok(Composed { engine, card, router: logged(router), grpc_router: grpc_router.map(logged) })
+}
+
+/// What connections and requests are held to.
+pub(super) fn limits(options: &Options) -> Limits {
+    Limits::default().with_max_body_bytes(options.max_body_bytes).with_stream_grace(GRACE)
+}
+
+/// Puts around the bindings what knows of HTTP.
+fn layered(mut router: Router, cuts: bool, bearer: Option<Bearer>) -> Router {
+    if cuts {
+        router = router.layer(middleware::from_fn(cut::layer));
+    }
+    match bearer {
+        Some(bearer) => router.layer(middleware::from_fn_with_state(bearer, bearer::identify)),
+        None => router,
+    }
+}
+
+fn with_bindings(mut server: Server, bindings: &[Transport]) -> Server {
+    if !bindings.contains(&Transport::JsonRpc) {
+        server = server.without_jsonrpc();
+    }
+    if !bindings.contains(&Transport::HttpJson) {
+        server = server.without_rest();
+    }
+    if !bindings.contains(&Transport::Grpc) {
+        server = server.without_grpc();
+    }
+    server
+}
+
+fn with_places(mut server: Server, serve: &Serve) -> Server {
+    if let Some(path) = &serve.rpc_path {
+        server = server.with_rpc_path(path);
+    }
+    if let Some(prefix) = &serve.rest_prefix {
+        server = server.with_rest_prefix(prefix);
+    }
+    if let Some(url) = &serve.public_url {
+        server = server.with_public_url(url);
+    }
+    server
+}
+
+fn engine(
+    serve: &Serve,
+    options: &Options,
+    authorizations: Authorizations,
+) -> Result<Engine, Failure> {
+    let builder = if serve.echo {
+        with_card(serve, options, demo::echo_card(), |card| Engine::builder(card, EchoAgent))?
+    } else if let Some(command) = exec_agent(serve) {
+        with_card(serve, options, command.card(), |card| Engine::builder(card, command))?
+    } else {
+        let agent = DemoAgent {
+            profile: serve.profile,
+            completes: serve.default.is_some(),
+            authorizations,
+            streaming_timeout: options.streaming_timeout,
+        };
+        with_card(serve, options, demo::card(serve.profile), |card| Engine::builder(card, agent))?
+    };
+    let builder = if options.push {
+        let webhooks = Webhooks::new(options.webhooks.clone())
+            .map_err(|error| Failure::internal(format!("webhooks can't be set up: {error}")))?;
+        builder.push_sender(webhooks)
+    } else {
+        builder
+    };
+    Ok(builder.build())
+}
+
+/// Makes an engine with the card that the flags ask for.
+fn with_card(
+    serve: &Serve,
+    options: &Options,
+    generated: AgentCard,
+    builder: impl FnOnce(AgentCard) -> EngineBuilder,
+) -> Result<EngineBuilder, Failure> {
+    let mut card = match &serve.card {
+        Some(path) => read_card(path)?,
+        None => generated,
+    };
+    if let Some(name) = &serve.name {
+        card.name.clone_from(name);
+    }
+    if let Some(description) = &serve.description {
+        card.description.clone_from(description);
+    }
+    let streams = card.can_stream() && options.streaming;
+    let has_extended = card.has_extended_card() && options.extended_card;
+    let mut card = card
+        .with_streaming(streams)
+        .with_push_notifications(options.push)
+        .with_extended_card(has_extended)
+        .with_extension(AgentExtension::new(
+            IDEMPOTENCY_KEY,
+            "A send that is repeated with the same Idempotency-Key joins the first one",
+        ));
+    for uri in &serve.required_extension {
+        let mut extension = AgentExtension::new(uri, "Required by this agent");
+        extension.required = true;
+        card = card.with_extension(extension);
+    }
+    if let Some(bearer) = &options.bearer {
+        bearer.declare(&mut card);
+    }
+    // The interfaces are those that are really served.
+    card.supported_interfaces.clear();
+    let builder = builder(card.clone());
+    Ok(if has_extended { builder.extended_card(demo::extended_card(&card)) } else { builder })
+}
+
+fn exec_agent(serve: &Serve) -> Option<ExecAgent> {
+    let agent = match (&serve.exec, serve.program.is_empty()) {
+        (Some(command), _) => ExecAgent::shell(command),
+        (None, false) => ExecAgent::program(serve.program.iter().map(Into::into).collect()),
+        (None, true) => return None,
+    };
+    let form = match (&serve.chunk, serve.io) {
+        (_, Some(Io::Jsonl)) => Form::JsonLines,
+        (Some(delimiter), None) => {
+            Form::Chunks(delimiter.replace("\\n", "\n").replace("\\t", "\t").into_bytes())
+        }
+        (None, None) => Form::Whole,
+    };
+    Some(agent.with_form(form).with_timeout(serve.exec_timeout).with_concurrency(serve.concurrency))
+}
+
+fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {
+    let json = std::fs::read(path)
+        .map_err(|error| Failure::usage(format!("can't read {}: {error}", path.display())))?;
+    a2a_core::json::from_slice(&json)
+        .map_err(|error| Failure::usage(format!("{} is not a card: {error}", path.display())))
+}
+
+/// Puts the interfaces into the order in which the bindings were asked for.
+fn in_order(card: &mut AgentCard, bindings: &[Transport]) {
+    card.supported_interfaces.sort_by_key(|interface| {
+        bindings.iter().position(|binding| binding.as_str() == interface.protocol_binding)
+    });
+}
+
+/// An address that clients on this machine can connect to.
+fn reachable(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("localhost:{}", address.port())
+    } else {
+        address.to_string()
+    }
+}

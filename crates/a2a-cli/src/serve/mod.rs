@@ -1,0 +1,84 @@
+//! Running an agent: what is served, on which address, until somebody says stop.
+
+mod announce;
+pub(crate) mod bearer;
+mod compose;
+mod cut;
+mod front;
+pub(crate) mod log;
+mod options;
+mod pages;
+pub(crate) mod signal;
+
+use std::{error::Error, net::SocketAddr, time::Duration};
+
+use a2a_http::{Drain, Server};
+use tokio::net::TcpListener;
+
+use crate::{
+    command::Serve,
+    failure::{Code, Failure},
+    output::Output,
+    settings::Settings,
+};
+use compose::compose;
+use options::Options;
+
+/// How long streams may go on after the process was asked to stop.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long executors may go on after that.
+const LAST_MOMENT: Duration = Duration::from_millis(500);
+
+/// Serves until a signal comes.
+pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
+    let options = Options::new(&serve, settings)?;
+    log::to_stderr(options.log);
+    let (listener, address) = bind(&options.host, options.port).await?;
+    let grpc = match options.grpc_port {
+        Some(port) => Some(bind(&options.host, port).await?),
+        None => None,
+    };
+    let grpc_address = grpc.as_ref().map(|(_, address)| *address);
+    let composed = compose(&serve, &options, address, grpc_address)?;
+    // Whoever started this may have stopped reading; that is no reason not to serve.
+    let _gone = announce::announce(&composed.card, address, output);
+
+    let drain = Drain::new();
+    let limits = compose::limits(&options);
+    let server = |router| Server::new(router).with_limits(limits.clone()).with_drain(drain.clone());
+    let grpc_server = async {
+        if let (Some(router), Some((listener, _))) = (composed.grpc_router, grpc) {
+            server(router).serve(listener, signal::received()).await;
+        }
+    };
+    tokio::join!(server(composed.router).serve(listener, signal::received()), grpc_server);
+    // Readers have gone by now. Executors that nobody watches get a moment too.
+    composed.engine.shutdown(LAST_MOMENT).await;
+    Ok(())
+}
+
+async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
+    let address = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
+    let failure = |error: &dyn Error| {
+        Failure::new(Code::Internal, chain(error))
+            .with_hint("choose another --port; 0 takes any that is free")
+    };
+    let listener = a2a_http::bind(&address).await.map_err(|error| failure(&error))?;
+    let address = listener.local_addr().map_err(|error| failure(&error))?;
+    Ok((listener, address))
+}
+
+/// An error and what caused it, on one line.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,122 @@
+//! What the flags and the environment of a server come to.
+
+use std::time::Duration;
+
+use a2a_client::Transport;
+use a2a_http::{Allowed, WebhookPolicy};
+
+use super::{
+    bearer::{Bearer, Protects},
+    log::Detail,
+};
+use crate::{command::Serve, demo::Profile, failure::Failure, settings::Settings};
+
+/// The largest request body without `--max-body`.
+const MAX_BODY: usize = 32 << 20;
+/// How long suites expect streams to last when `TCK_STREAMING_TIMEOUT` doesn't say.
+const STREAMING_TIMEOUT: f64 = 2.0;
+/// The token that suites send when they test authentication.
+const SUITE_TOKEN: &str = "itk-valid-token";
+
+/// What the flags and the environment of a server come to.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) grpc_port: Option<u16>,
+    /// The bindings, in the order of the card.
+    pub(super) bindings: Vec<Transport>,
+    pub(super) streaming: bool,
+    pub(super) push: bool,
+    pub(super) extended_card: bool,
+    pub(super) bearer: Option<Bearer>,
+    pub(super) webhooks: WebhookPolicy,
+    pub(super) max_body_bytes: usize,
+    pub(super) streaming_timeout: Duration,
+    pub(super) log: Detail,
+    pub(super) logs_traffic: bool,
+}
+
+impl Options {
+    /// Reads the flags of a server, and the variables that conformance suites set.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure.
+    pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
+        let is_set = |name: &str| std::env::var(name).is_ok_and(|value| value == "1");
+        let is_reduced = is_set("ITK_ACTS_REDUCED_CAPABILITIES");
+        if serve.store != "memory" {
+            return Err(Failure::usage(format!("--store {} is not there yet", serve.store))
+                .with_hint("only --store memory is: stores that survive a restart come later"));
+        }
+        if serve.default.is_some() && serve.profile != Profile::Conformance {
+            return Err(Failure::usage("--default is only for --profile conformance"));
+        }
+        let bearer = match (&serve.extended_card_token, is_set("ITK_ACTS_AUTH")) {
+            (_, true) => Some(Bearer::new(SUITE_TOKEN, Protects::Everything)),
+            (Some(token), false) => Some(Bearer::new(token, Protects::ExtendedCard)),
+            (None, false) => None,
+        };
+        let is_bench = serve.profile == Profile::Bench;
+        let logs_traffic = !serve.quiet && !is_bench;
+        Ok(Self {
+            host: serve.host.clone(),
+            port: serve.port,
+            grpc_port: serve.grpc_port,
+            bindings: bindings(serve, settings)?,
+            streaming: !serve.no_streaming && !is_reduced,
+            push: !serve.no_push && !is_reduced,
+            extended_card: !serve.no_extended_card && !is_reduced,
+            bearer,
+            webhooks: webhooks(serve)?,
+            max_body_bytes: serve.max_body.unwrap_or(MAX_BODY),
+            streaming_timeout: streaming_timeout(),
+            log: match (settings.debug, logs_traffic, serve.log_json) {
+                (true, ..) => Detail::Debug,
+                (false, false, _) => Detail::Warnings,
+                (false, true, true) => Detail::TrafficAsJson,
+                (false, true, false) => Detail::Traffic,
+            },
+            logs_traffic,
+        })
+    }
+}
+
+fn bindings(serve: &Serve, settings: &Settings) -> Result<Vec<Transport>, Failure> {
+    let mut bindings = Vec::new();
+    let wanted =
+        if settings.transport.is_empty() { &Transport::ALL[..] } else { &settings.transport };
+    for binding in wanted {
+        let is_off = serve.no_grpc && *binding == Transport::Grpc;
+        if !is_off && !bindings.contains(binding) {
+            bindings.push(*binding);
+        }
+    }
+    if bindings.is_empty() {
+        return Err(Failure::usage("no binding is left to serve"));
+    }
+    Ok(bindings)
+}
+
+fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
+    let mut policy = WebhookPolicy::default();
+    let loopback: &[&str] = match serve.profile {
+        Profile::Conformance => &["127.0.0.0/8", "::1", "localhost"],
+        Profile::Demo | Profile::Bench => &[],
+    };
+    let given = serve.allow_webhook.iter().map(String::as_str);
+    for text in given.chain(loopback.iter().copied()) {
+        let allowed: Allowed = text
+            .parse()
+            .map_err(|error| Failure::usage(format!("--allow-webhook {text}: {error}")))?;
+        policy = policy.with_allowed(allowed);
+    }
+    Ok(policy)
+}
+
+fn streaming_timeout() -> Duration {
+    let seconds = std::env::var("TCK_STREAMING_TIMEOUT").ok();
+    let seconds = seconds.and_then(|text| text.trim().parse().ok()).unwrap_or(STREAMING_TIMEOUT);
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(2))
+}

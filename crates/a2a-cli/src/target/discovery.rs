@@ -1,0 +1,95 @@
+//! The card of the agent that the settings name.
+
+use a2a_client::{CardReference, ClientSettings, Discovery, DiscoveryError, Document};
+use a2a_core::{ErrorKind, Violation};
+use http::{HeaderMap, header::AUTHORIZATION};
+use serde_json::json;
+
+use super::credential;
+use crate::{
+    failure::{Code, Failure},
+    settings::Settings,
+};
+
+/// Reads the card that the settings name. It is asked for without a credential first.
+///
+/// # Errors
+///
+/// A failure that tells a bad reference, an absent card, an unreachable host and a bad card
+/// apart.
+pub(crate) async fn document(settings: &Settings) -> Result<Document, Failure> {
+    let Some(reference) = &settings.agent_card else {
+        return Err(Failure::usage("no agent is named")
+            .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
+    };
+    let reference: CardReference = reference.parse().map_err(|error| failure(error, settings))?;
+    let fetch = async |headers: HeaderMap| {
+        let client = ClientSettings::default()
+            .with_connect_timeout(settings.request_timeout)
+            .with_request_timeout(settings.request_timeout)
+            .with_headers(headers);
+        Discovery::new(client)?.with_cache(None).fetch(&reference).await
+    };
+    let first = fetch(HeaderMap::new()).await;
+    let again = match &first {
+        Err(DiscoveryError::Denied { challenge: Some(challenge), .. }) => {
+            credential::for_challenge(settings, challenge)
+        }
+        _ => None,
+    };
+    let answer = match again {
+        Some(value) => fetch(HeaderMap::from_iter([(AUTHORIZATION, value)])).await,
+        None => first,
+    };
+    answer.map_err(|error| failure(error, settings))
+}
+
+/// What it means that a card was not found, or can't be used.
+pub(super) fn failure(error: DiscoveryError, settings: &Settings) -> Failure {
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
+    }
+    match error {
+        DiscoveryError::Reference { .. } => Failure::usage(message)
+            .with_hint("name the agent as host:port, by the URL of its card, or by a file"),
+        DiscoveryError::File { .. } | DiscoveryError::NotFound(_) => {
+            Failure::new(Code::CardNotFound, message)
+                .with_hint("check the address; a card elsewhere is named by its whole URL")
+        }
+        DiscoveryError::Unreachable { .. } | DiscoveryError::Status { status: 502..=504, .. } => {
+            Failure::new(Code::Unreachable, message)
+                .with_hint("check the address and that the agent is running")
+        }
+        DiscoveryError::Denied { .. } if settings.has_credential() => {
+            Failure::new(Code::AuthFailed, message)
+        }
+        DiscoveryError::Denied { .. } => Failure::new(Code::CredentialsMissing, message)
+            .with_hint("give a credential, for example --bearer or A2ACLI_BEARER"),
+        DiscoveryError::Status { .. } => Failure::new(Code::CardNotFound, message),
+        DiscoveryError::Invalid(violations) => invalid_card(&violations),
+        DiscoveryError::NoCommonBinding(_) => {
+            Failure::protocol(ErrorKind::UnsupportedOperation, message)
+                .with_hint("see the interfaces with `a2a card get`")
+        }
+        DiscoveryError::NoCommonVersion(_) => {
+            Failure::protocol(ErrorKind::VersionNotSupported, message)
+                .with_hint("this build speaks 1.0 only")
+        }
+        DiscoveryError::Setup(_) => Failure::internal(message),
+        // A card that is too large or is none, and what later releases tell apart.
+        _ => Failure::new(Code::CardInvalid, message),
+    }
+}
+
+/// A card that breaks rules, with every one of them.
+pub(crate) fn invalid_card(violations: &[Violation]) -> Failure {
+    let listed: Vec<_> = violations
+        .iter()
+        .map(|violation| format!("{} {}", violation.field, violation.description))
+        .collect();
+    Failure::new(Code::CardInvalid, format!("the card breaks rules: {}", listed.join("; ")))
+        .with_details(json!({ "violations": violations }))
+}

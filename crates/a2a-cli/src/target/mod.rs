@@ -1,0 +1,213 @@
+//! The agent that a command talks to: found by its card or by an address, called with the
+//! settings of this run.
+
+mod credential;
+mod discovery;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use a2a_client::{Client, Preference, RetryPolicy, Selected, Timeouts};
+use a2a_core::{AgentCard, Error, ErrorKind, Result as Answer};
+use a2a_operations::{Agent, Call, Reply};
+use http::{HeaderName, HeaderValue};
+
+pub(crate) use discovery::{document, invalid_card};
+
+use crate::{failure::Failure, output::Output, settings::Settings};
+
+/// The agent that a command talks to.
+#[derive(Debug)]
+pub(crate) struct Target {
+    client: Client,
+    agent: Erased,
+    reference: String,
+    /// Whether an address was given and no card was read, so that nothing is known beforehand.
+    is_direct: bool,
+    has_credential: bool,
+    request_timeout: Duration,
+}
+
+struct Erased(Arc<dyn Agent>);
+
+impl std::fmt::Debug for Erased {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Agent")
+    }
+}
+
+impl Target {
+    /// Finds the agent that the settings name.
+    pub(crate) async fn connect(settings: &Settings, output: Output) -> Result<Self, Failure> {
+        let card = match &settings.endpoint {
+            Some(url) => direct_card(settings, url)?,
+            None => {
+                if settings.tenant.is_some() {
+                    return Err(Failure::usage("--tenant is only for --endpoint")
+                        .with_hint("with a card, the card says which tenant it is"));
+                }
+                let document = document(settings).await?;
+                Arc::unwrap_or_clone(document.card)
+            }
+        };
+        let selected = select(&card, settings)?;
+        if !settings.transport.is_empty() && !settings.transport.contains(&selected.transport) {
+            output.warning(&format!(
+                "the agent offers none of the bindings asked for: using {}",
+                selected.transport
+            ));
+        }
+        let mut builder = Client::builder()
+            .extensions(&settings.extensions)
+            .timeouts(
+                Timeouts::default()
+                    .with_connect(settings.request_timeout)
+                    .with_request(settings.request_timeout)
+                    .with_send(settings.timeout.unwrap_or(Duration::from_secs(24 * 3600))),
+            )
+            // Waiting and trying again is this tool's own contract: see `follow`.
+            .retry(RetryPolicy::NEVER)
+            .resume(RetryPolicy::NEVER);
+        if !settings.transport.is_empty() {
+            builder = builder.only([selected.transport]);
+        }
+        for (name, value) in credential::headers(settings, &card, output)? {
+            builder = builder.header(name, value);
+        }
+        for (name, value) in &settings.service_parameters {
+            let (name, value) = service_parameter(name, value)?;
+            builder = builder.header(name, value);
+        }
+        let client = builder.build(card).map_err(|error| discovery::failure(error, settings))?;
+        Ok(Self {
+            agent: Erased(client.agent()),
+            client,
+            reference: reference(settings).to_owned(),
+            is_direct: settings.endpoint.is_some(),
+            has_credential: settings.has_credential(),
+            request_timeout: settings.request_timeout,
+        })
+    }
+
+    /// The agent itself.
+    pub(crate) fn agent(&self) -> &dyn Agent {
+        &*self.agent.0
+    }
+
+    /// Puts the context of this run around a request.
+    pub(crate) fn call<R>(&self, request: R) -> Call<R> {
+        self.client.call(request)
+    }
+
+    /// How a person named the agent.
+    pub(crate) fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    /// The card; `None` where only an address is known.
+    pub(crate) fn card(&self) -> Option<Arc<AgentCard>> {
+        (!self.is_direct).then(|| self.client.card())
+    }
+
+    /// Returns whether it is worth while to ask for a stream.
+    pub(crate) fn may_stream(&self) -> bool {
+        self.card().is_none_or(|card| card.can_stream())
+    }
+
+    /// Refuses what the card rules out.
+    pub(crate) fn require_streaming(&self) -> Result<(), Failure> {
+        self.require(AgentCard::can_stream, ErrorKind::UnsupportedOperation, "does not stream")
+    }
+
+    /// Refuses what the card rules out.
+    pub(crate) fn require_push(&self) -> Result<(), Failure> {
+        let kind = ErrorKind::PushNotificationNotSupported;
+        self.require(AgentCard::can_push, kind, "does not call webhooks")
+    }
+
+    /// Refuses what the card rules out.
+    pub(crate) fn require_extended_card(&self) -> Result<(), Failure> {
+        let kind = ErrorKind::UnsupportedOperation;
+        self.require(AgentCard::has_extended_card, kind, "has no extended card")
+    }
+
+    fn require(
+        &self,
+        has: impl Fn(&AgentCard) -> bool,
+        kind: ErrorKind,
+        lack: &str,
+    ) -> Result<(), Failure> {
+        match self.card() {
+            Some(card) if !has(&card) => {
+                Err(Failure::protocol(kind, format!("the agent {lack}, as its card says")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Awaits the answer to one request, not longer than `--request-timeout`.
+    pub(crate) async fn unary<T>(
+        &self,
+        answer: impl Future<Output = Answer<Reply<T>>>,
+    ) -> Result<T, Failure> {
+        match self.in_time(answer).await {
+            Ok(reply) => Ok(reply.response),
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+
+    /// Awaits an answer, not longer than `--request-timeout`.
+    pub(crate) async fn in_time<T>(&self, answer: impl Future<Output = Answer<T>>) -> Answer<T> {
+        match tokio::time::timeout(self.request_timeout, answer).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::new(
+                ErrorKind::DeadlineExceeded,
+                "no answer within the time of one request",
+            )),
+        }
+    }
+
+    /// What an error of an operation means to the person who runs this tool.
+    pub(crate) fn failure(&self, error: &Error) -> Failure {
+        Failure::of_operation(error, self.has_credential)
+    }
+}
+
+/// The interface that would be used.
+pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<Selected, Failure> {
+    let mut preference = Preference::default();
+    preference.transports.clone_from(&settings.transport);
+    preference.version = settings.version;
+    let found = preference.select(card).map_err(|error| discovery::failure(error, settings))?;
+    found.into_iter().next().ok_or_else(|| Failure::internal("no interface was chosen"))
+}
+
+/// How a person named the agent.
+fn reference(settings: &Settings) -> &str {
+    settings.endpoint.as_deref().or(settings.agent_card.as_deref()).unwrap_or_default()
+}
+
+/// A card for an address of which nothing else is known: whatever is asked of it is tried.
+fn direct_card(settings: &Settings, url: &str) -> Result<AgentCard, Failure> {
+    if settings.agent_card.is_some() {
+        return Err(Failure::usage("--endpoint and --agent-card exclude each other"));
+    }
+    let [binding] = settings.transport.as_slice() else {
+        return Err(Failure::usage("--endpoint needs exactly one --transport"));
+    };
+    let mut card = AgentCard::new("", "")
+        .with_push_notifications(true)
+        .with_extended_card(true)
+        .with_interface(binding.as_str(), url);
+    for interface in &mut card.supported_interfaces {
+        interface.tenant = settings.tenant.clone().unwrap_or_default();
+    }
+    Ok(card)
+}
+
+fn service_parameter(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Failure> {
+    let unfit = || Failure::usage(format!("--svc-param {name} is not fit for a header"));
+    let name: HeaderName = name.parse().map_err(|_error| unfit())?;
+    let mut value = HeaderValue::try_from(value).map_err(|_error| unfit())?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}
