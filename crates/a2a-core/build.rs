@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     config.compile_fds(FileDescriptorSet::decode(with_comments.as_slice())?)?;
 
     json::write_unions(&with_comments, &package, &out)?;
-    fs::write(out.join("enumerations.rs"), json::enumerations(&package))?;
+    fs::write(out.join("ties.rs"), json::ties(&package))?;
     fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
     fs::write(out.join("operations.rs"), operations::generate(&package)?)?;
     Ok(())

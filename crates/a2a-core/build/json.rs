@@ -25,7 +25,7 @@ pub(crate) fn configure(
         }
         config.message_attribute(
             message.full_name(),
-            "#[derive(::serde::Serialize, ::serde::Deserialize)]",
+            "#[derive(::serde::Serialize, ::serde::Deserialize)] #[serde(remote = \"Self\")]",
         );
         for field in message.fields() {
             config.field_attribute(field.full_name(), attribute(&field)?);
@@ -110,9 +110,14 @@ pub(crate) fn write_unions(
     Ok(())
 }
 
-/// Writes the names of the enums' values.
-pub(crate) fn enumerations(package: &Package) -> String {
+/// Ties the names of the enums' values to them, and the plain messages to their JSON form.
+pub(crate) fn ties(package: &Package) -> String {
     let mut code = String::new();
+    for message in &package.messages {
+        if message.full_name() != BY_HAND && !is_union(message) {
+            let _ = writeln!(code, "object!({});", rust_type(message.name()));
+        }
+    }
     for item in &package.enums {
         let _ = writeln!(code, "enumeration!({});", rust_type(item.name()));
     }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use serde::{
     Deserialize, Deserializer, Serializer,
-    de::{DeserializeOwned, Error as _},
+    de::{DeserializeOwned, Error as _, Visitor},
 };
 use serde_json::error::Category;
 
@@ -35,8 +35,47 @@ fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error 
                 root if root == "." => String::new(),
                 path => path,
             };
-            Error::from_violations(vec![Violation::new(path, tracked.into_inner().to_string())])
+            // The path says where; a line and a column would be those of a part of the text.
+            let text = tracked.into_inner().to_string();
+            let description = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
+            Error::from_violations(vec![Violation::new(path, description)])
         }
+    }
+}
+
+/// Gives a message its JSON form out of what serde derives for it (as `remote = "Self"`).
+macro_rules! object {
+    ($name:ty) => {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                <$name>::serialize(self, to)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                <$name>::deserialize(crate::json::Object(from))
+            }
+        }
+    };
+}
+pub(crate) use object;
+
+/// Reads a message from an object alone: what serde derives would also take an array, for the
+/// members in their order.
+pub(crate) struct Object<D>(pub(crate) D);
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
+    type Error = D::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
     }
 }
 
@@ -161,4 +200,26 @@ pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
 /// Returns whether a member has its default, so that it is not printed.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v1::{SendMessageRequest, Task};
+
+    #[test]
+    fn an_array_is_never_taken_for_an_object() {
+        for (json, path) in [
+            ("[]", ""),
+            (r#"{"message":["m","c","t","ROLE_USER",[{"text":"x"}]]}"#, "message"),
+            (r#"{"configuration":[]}"#, "configuration"),
+            (r#"{"message":{"parts":[[]]}}"#, "message.parts[0]"),
+        ] {
+            let error = from_slice::<SendMessageRequest>(json.as_bytes()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidParams, "{json}");
+            assert_eq!(error.violations()[0].field, path, "{json}");
+        }
+        assert!(from_slice::<Task>(b"[]").is_err());
+        assert!(from_slice::<Task>(b"null").is_err());
+    }
 }

@@ -19,11 +19,11 @@
 )]
 
 use crate::{
-    json::enumeration,
+    json::{enumeration, object},
     validate::{Rules, Validate},
 };
 
 include!(concat!(env!("OUT_DIR"), "/lf.a2a.v1.rs"));
 include!(concat!(env!("OUT_DIR"), "/unions.rs"));
-include!(concat!(env!("OUT_DIR"), "/enumerations.rs"));
+include!(concat!(env!("OUT_DIR"), "/ties.rs"));
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));
