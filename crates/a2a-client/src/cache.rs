@@ -204,6 +204,7 @@ mod tests {
         Url::parse(&format!("https://a.example/{path}")).unwrap()
     }
 
+    //
     #[test]
     fn the_headers_of_an_answer_say_how_long_it_is_good() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
@@ -249,6 +250,7 @@ mod tests {
         assert!(matches!(cache.look_up(&url("a")), Lookup::Absent));
     }
 
+    //
     #[tokio::test(start_paused = true)]
     async fn the_cards_used_last_are_kept() {
         let cache = CardCache::new().with_default_lifetime(Duration::from_secs(3600));

@@ -434,6 +434,7 @@ mod tests {
         assert_eq!(tasks.unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
     }
 
+    //
     #[tokio::test]
     async fn the_events_of_a_stream_add_up_to_its_outcome() {
         let script = Script::new().then_stream([
@@ -447,6 +448,7 @@ mod tests {
         assert_eq!(outcome.state(), Some(TaskState::Completed));
     }
 
+    //
     #[tokio::test]
     async fn an_extended_card_is_gone_by_once_it_was_read() {
         let extended = AgentCard::new("extended", "b").with_streaming(false);

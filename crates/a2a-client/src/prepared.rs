@@ -197,6 +197,7 @@ mod tests {
         ]
     }
 
+    //
     #[tokio::test]
     async fn the_tenant_of_the_interface_goes_with_every_operation() {
         let script = Script::new()
@@ -222,6 +223,7 @@ mod tests {
         assert_eq!(script.heard()[0].tenant, "");
     }
 
+    //
     #[tokio::test]
     async fn what_the_card_rules_out_is_refused_without_a_call() {
         let script = Script::new()

@@ -569,6 +569,7 @@ mod tests {
         assert_eq!(script.operations(), [SEND]);
     }
 
+    //
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_an_agent_forgets_to_end_ends_with_its_task() {
         let script = Script::new().then_endless([

@@ -133,6 +133,7 @@ mod tests {
         selected.iter().map(|selected| selected.interface.url.as_str()).collect()
     }
 
+    //
     #[test]
     fn the_first_entry_whose_binding_and_version_are_spoken_is_used() {
         let card = card(&[
@@ -147,6 +148,7 @@ mod tests {
         assert_eq!(selected[0].transport, Transport::Grpc);
     }
 
+    //
     #[test]
     fn wanted_bindings_come_first_and_alone_only_when_asked_for() {
         let card = card(&[

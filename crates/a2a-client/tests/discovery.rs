@@ -77,6 +77,7 @@ fn discovery() -> Discovery {
     Discovery::new(ClientSettings::default()).unwrap()
 }
 
+//
 #[tokio::test]
 async fn a_fresh_card_is_not_asked_for_again() {
     let server = CardServer::new(&[("cache-control", "max-age=60")]);
@@ -90,6 +91,7 @@ async fn a_fresh_card_is_not_asked_for_again() {
     assert_eq!(requests[0]["a2a-version"], "1.0");
 }
 
+//
 #[tokio::test]
 async fn a_stale_card_is_asked_for_by_its_tag() {
     let server = CardServer::new(&[

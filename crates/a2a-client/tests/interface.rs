@@ -13,6 +13,7 @@ use a2a_core::{AgentCard, ErrorKind, TaskState, card};
 use futures_util::TryStreamExt as _;
 use support::{Counter, dead_address, serve_engine, url};
 
+//
 #[tokio::test]
 async fn a_dead_first_interface_gives_way_to_the_next() {
     let counter = Counter::new(1);

@@ -8,8 +8,11 @@
 
 mod support;
 
-use a2a_client::{Client, Events, RetryPolicy, Transport};
-use a2a_core::{ErrorKind, TaskState, v1::stream_response::Payload};
+use a2a_client::{Client, Events, IDEMPOTENCY_KEY, Outgoing, RetryPolicy, Transport};
+use a2a_core::{
+    ErrorKind, TaskState,
+    v1::{AgentExtension, ListTasksRequest, stream_response::Payload},
+};
 use a2a_operations::{Event, EventId};
 use support::{Counter, Proxy, card, dead_address, serve_engine};
 
@@ -148,5 +151,36 @@ async fn nobody_at_home_is_an_error_that_says_so() {
         let client = Client::builder().retry(RetryPolicy::NEVER).build(card).unwrap();
         let error = client.send("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn a_send_that_is_cut_is_made_again_only_where_the_card_lets_it_join_the_first() {
+    for transport in Transport::ALL {
+        let counter = Counter::new(1);
+        let engine = counter.engine();
+        let proxy = Proxy::start(serve_engine(&engine).await).await;
+        let plain = card(transport, proxy.address);
+        let extension = AgentExtension::new(IDEMPOTENCY_KEY, "joins repeated sends");
+        let joining = plain.clone().with_extension(extension);
+        for (card, joins) in [(plain, false), (joining, true)] {
+            let client = Client::builder().build(card).unwrap();
+            let message = Outgoing::from("count").in_context(format!("joins {joins}"));
+            let sender = client.clone();
+            let sending = tokio::spawn(async move { sender.send(message).await });
+            counter.arrived.acquire().await.unwrap().forget();
+            proxy.cut();
+            if !joins {
+                let error = sending.await.unwrap().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}");
+                counter.permit(1);
+                continue;
+            }
+            counter.permit(1);
+            assert_eq!(sending.await.unwrap().unwrap().text(), "1 ", "{transport}");
+            let filter = ListTasksRequest { context_id: "joins true".into(), ..Default::default() };
+            let tasks = client.list_page(filter).await.unwrap().tasks;
+            assert_eq!(tasks.len(), 1, "{transport}");
+        }
     }
 }

@@ -25,11 +25,16 @@ pub(crate) async fn serve(router: Router) -> SocketAddr {
     address
 }
 
-/// Serves an engine at every binding.
-pub(crate) async fn serve_engine(engine: &Engine) -> SocketAddr {
+/// An engine at every binding.
+pub(crate) fn routes(engine: &Engine) -> Router {
     let rest = a2a_rest::router(engine.clone());
     let router = a2a_jsonrpc::router(engine.clone()).merge(a2a_grpc::router(engine.clone()));
-    serve(router.merge(rest)).await
+    router.merge(rest)
+}
+
+/// Serves an engine at every binding.
+pub(crate) async fn serve_engine(engine: &Engine) -> SocketAddr {
+    serve(routes(engine)).await
 }
 
 /// An address at which nobody listens.
@@ -53,12 +58,15 @@ pub(crate) fn card(transport: Transport, address: SocketAddr) -> AgentCard {
 #[derive(Clone)]
 pub(crate) struct Counter {
     pub(crate) permits: Arc<Semaphore>,
+    /// Has a permit for each message that has arrived.
+    pub(crate) arrived: Arc<Semaphore>,
     pub(crate) chunks: usize,
 }
 
 impl Counter {
     pub(crate) fn new(chunks: usize) -> Self {
-        Self { permits: Arc::new(Semaphore::new(0)), chunks }
+        let none = || Arc::new(Semaphore::new(0));
+        Self { permits: none(), arrived: none(), chunks }
     }
 
     pub(crate) fn permit(&self, chunks: usize) {
@@ -76,6 +84,7 @@ impl AgentExecutor for Counter {
         context: RequestContext,
         updates: TaskUpdater,
     ) -> Result<(), AgentError> {
+        self.arrived.add_permits(1);
         updates.start().await?;
         for number in 1..=self.chunks {
             tokio::select! {
