@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use serde::{
     Deserialize, Deserializer, Serializer,
-    de::{DeserializeOwned, Error as _, Visitor},
+    de::{DeserializeOwned, Error as _, IgnoredAny, Visitor},
 };
 use serde_json::error::Category;
 
@@ -25,6 +25,10 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
 #[cold]
 fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error {
     if matches!(error.classify(), Category::Syntax | Category::Eof | Category::Io) {
+        return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
+    }
+    // A member of a wrong form may stand before the place where the text stops being JSON.
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
         return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(json);
@@ -208,7 +212,7 @@ mod tests {
     use crate::v1::{SendMessageRequest, Task};
 
     #[test]
-    fn an_array_is_never_taken_for_an_object() {
+    fn only_an_object_is_a_message_and_only_json_is_an_object() {
         for (json, path) in [
             ("[]", ""),
             (r#"{"message":["m","c","t","ROLE_USER",[{"text":"x"}]]}"#, "message"),
@@ -218,6 +222,10 @@ mod tests {
             let error = from_slice::<SendMessageRequest>(json.as_bytes()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidParams, "{json}");
             assert_eq!(error.violations()[0].field, path, "{json}");
+        }
+        for json in ["[", r#"{"id":7"#, r#"{"id":[]}}"#] {
+            let error = from_slice::<Task>(json.as_bytes()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ParseError, "{json}");
         }
         assert!(from_slice::<Task>(b"[]").is_err());
         assert!(from_slice::<Task>(b"null").is_err());
