@@ -8,8 +8,8 @@ use a2a_operations::{Agent, CallContext};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
-    CardCache, Client, Discovery, DiscoveryError, Preference, RetryPolicy, Selected, Timeouts,
-    Transport,
+    CardCache, CardReference, Client, Discovery, DiscoveryError, Preference, RetryPolicy, Selected,
+    Timeouts, Transport,
     client::{Ways, shared},
     failover::Failover,
     prepared::{Prepared, SharedCard, Tenanted},
@@ -164,8 +164,15 @@ impl ClientBuilder {
             .with_connect_timeout(self.timeouts.connect)
             .with_request_timeout(self.timeouts.request);
         let discovery = Discovery::new(settings)?.with_cache(self.cache.clone());
-        let card = discovery.discover(reference).await?;
-        self.build_shared(card)
+        let reference = reference.parse()?;
+        let card = discovery.fetch(&reference).await?.valid()?;
+        let mut selected = self.preference.select(&card)?;
+        let is_secure = matches!(&reference, CardReference::Url(url) if url.scheme() == "https");
+        if is_secure && !self.headers.is_empty() {
+            // Whoever can change what goes in clear could not have changed the card.
+            selected = encrypted(selected)?;
+        }
+        self.build_selected(card, selected)
     }
 
     /// Chooses an interface of a card that is at hand already.
@@ -174,11 +181,15 @@ impl ClientBuilder {
     ///
     /// [`DiscoveryError`] where the card has no interface that is wanted.
     pub fn build(self, card: AgentCard) -> Result<Client, DiscoveryError> {
-        self.build_shared(Arc::new(card))
+        let selected = self.preference.select(&card)?;
+        self.build_selected(Arc::new(card), selected)
     }
 
-    fn build_shared(self, card: Arc<AgentCard>) -> Result<Client, DiscoveryError> {
-        let selected = self.preference.select(&card)?;
+    fn build_selected(
+        self,
+        card: Arc<AgentCard>,
+        selected: Vec<Selected>,
+    ) -> Result<Client, DiscoveryError> {
         let http = HttpClient::new(
             self.settings
                 .clone()
@@ -196,7 +207,10 @@ impl ClientBuilder {
         }
         let chosen = Arc::new(OnceLock::new());
         let interfaces = selected.into_iter().map(|selected| selected.interface).collect();
-        let agent = Arc::new(Failover::new(ways, chosen.clone()));
+        let agent: Arc<dyn Agent> = match ways.as_slice() {
+            [only] => only.clone(),
+            _ => Arc::new(Failover::new(ways, chosen.clone())),
+        };
         Ok(self.assemble(agent, shared(card), Ways { interfaces, chosen }))
     }
 
@@ -228,5 +242,37 @@ impl ClientBuilder {
                 Arc::new(client.map_err(Error::internal)?)
             }
         })
+    }
+}
+
+/// Leaves out the interfaces on the way to which credentials could be read.
+fn encrypted(selected: Vec<Selected>) -> Result<Vec<Selected>, DiscoveryError> {
+    let (exposed, encrypted): (Vec<_>, Vec<_>) =
+        selected.into_iter().partition(Selected::is_exposed);
+    if encrypted.is_empty() {
+        let urls = exposed.into_iter().map(|selected| selected.interface.url);
+        return Err(DiscoveryError::Exposed(urls.collect()));
+    }
+    Ok(encrypted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preference;
+
+    #[test]
+    fn an_interface_in_clear_is_left_out_for_credentials() {
+        let select = |urls: &[&str]| {
+            let card = urls.iter().fold(AgentCard::new("a", "b"), |card, url| {
+                card.with_interface(a2a_core::card::JSONRPC, *url)
+            });
+            encrypted(Preference::default().select(&card).unwrap())
+        };
+        let kept = select(&["http://a.example", "https://a.example"]).unwrap();
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].interface.url, "https://a.example");
+        let refused = select(&["http://a.example"]);
+        assert!(matches!(refused, Err(DiscoveryError::Exposed(_))));
     }
 }

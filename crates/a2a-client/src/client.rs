@@ -148,7 +148,7 @@ impl Client {
     /// streaming.
     pub async fn stream(&self, message: impl Into<Outgoing>) -> Result<Events> {
         let call = self.call(message.into().into_request());
-        Ok(Events::new(self.agent.send_streaming_message(call).await?))
+        Ok(Events::of_send(self.agent.send_streaming_message(call).await?))
     }
 
     /// Streams a task that has not ended, beginning with its state (spec §3.1.6).
@@ -159,7 +159,7 @@ impl Client {
     /// streaming.
     pub async fn subscribe(&self, task_id: impl Into<String>) -> Result<Events> {
         let request = SubscribeToTaskRequest { id: task_id.into(), ..Default::default() };
-        Ok(Events::new(self.agent.subscribe_to_task(self.call(request)).await?))
+        Ok(Events::of_subscription(self.agent.subscribe_to_task(self.call(request)).await?))
     }
 
     /// Returns a task, with as much history as the agent gives (spec §3.1.3).
@@ -446,6 +446,16 @@ mod tests {
         let outcome = client(&script).stream("count").await.unwrap().outcome().await.unwrap();
         assert_eq!(outcome.text(), "one two");
         assert_eq!(outcome.state(), Some(TaskState::Completed));
+    }
+
+    #[tokio::test]
+    async fn a_question_is_the_outcome_of_a_send_though_the_stream_stays_open() {
+        let script = Script::new().then_endless([
+            snapshot(1, task(TaskState::Working)),
+            status(2, TaskState::InputRequired),
+        ]);
+        let outcome = client(&script).stream("count").await.unwrap().outcome().await.unwrap();
+        assert_eq!(outcome.state(), Some(TaskState::InputRequired));
     }
 
     //

@@ -2,7 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use a2a_core::{AgentCard, Error, ErrorKind, Validate as _, Violation, json};
+use a2a_core::{
+    AgentCard, Error, ErrorKind, Validate as _, Violation, card, json, v1::AgentInterface,
+};
 use a2a_http::{
     client::{ClientSettings, HttpClient},
     parameters,
@@ -85,6 +87,10 @@ pub enum DiscoveryError {
     /// No offered interface is of a revision that this client speaks.
     #[error("the agent speaks another version: it offers only {0:?}")]
     NoCommonVersion(Vec<String>),
+    /// The card came encrypted and names only interfaces in clear, to which credentials are not
+    /// sent.
+    #[error("credentials are not sent in clear to {0:?}")]
+    Exposed(Vec<String>),
     /// The client itself can't be set up.
     #[error("the client can't be set up")]
     Setup(#[source] Error),
@@ -144,8 +150,17 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`DiscoveryError::Invalid`] with every rule that it breaks.
+    /// [`DiscoveryError::NoCommonVersion`] for a card of a revision before 1.0, and
+    /// [`DiscoveryError::Invalid`] with every rule that a card of 1.0 breaks.
     pub fn valid(self) -> Result<Arc<AgentCard>, DiscoveryError> {
+        if self.card.supported_interfaces.is_empty() {
+            let older = OlderForm::read(&self.json);
+            if let (true, Some(version)) = (older.is_some(), older.protocol_version.as_str()) {
+                let transport = older.preferred_transport.as_str().unwrap_or(card::JSONRPC);
+                let offered = vec![format!("{transport} {version}")];
+                return Err(DiscoveryError::NoCommonVersion(offered));
+            }
+        }
         let violations = self.violations();
         if violations.is_empty() { Ok(self.card) } else { Err(DiscoveryError::Invalid(violations)) }
     }
@@ -157,30 +172,38 @@ impl Document {
     }
 }
 
+/// Members that cards had at their root before 1.0.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct OlderForm {
+    url: serde_json::Value,
+    preferred_transport: serde_json::Value,
+    protocol_version: serde_json::Value,
+}
+
+impl OlderForm {
+    fn read(json: &[u8]) -> Self {
+        serde_json::from_slice(json).unwrap_or_default()
+    }
+
+    fn is_some(&self) -> bool {
+        [&self.url, &self.preferred_transport, &self.protocol_version]
+            .into_iter()
+            .any(|member| !member.is_null())
+    }
+}
+
 /// Examples of the specification leave out the version of an interface. It is that of the card
 /// where the card is of an older form, and 1.0 elsewhere (C-45).
 fn complete_versions(card: &mut AgentCard, json: &[u8]) {
-    #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase", default)]
-    struct OlderForm {
-        url: serde_json::Value,
-        preferred_transport: serde_json::Value,
-        protocol_version: serde_json::Value,
-    }
-    let is_complete = |card: &AgentCard| {
-        card.supported_interfaces.iter().all(|interface| !interface.protocol_version.is_empty())
-    };
-    if is_complete(card) {
+    let lacks_version = |interface: &&mut AgentInterface| interface.protocol_version.is_empty();
+    let mut lacking = card.supported_interfaces.iter_mut().filter(lacks_version).peekable();
+    if lacking.peek().is_none() {
         return;
     }
-    let older: OlderForm = serde_json::from_slice(json).unwrap_or_default();
-    let is_older = !older.url.is_null()
-        || !older.preferred_transport.is_null()
-        || !older.protocol_version.is_null();
-    for interface in &mut card.supported_interfaces {
-        if interface.protocol_version.is_empty() {
-            interface.protocol_version = if is_older { "0.3" } else { "1.0" }.to_owned();
-        }
+    let version = if OlderForm::read(json).is_some() { "0.3" } else { "1.0" };
+    for interface in lacking {
+        interface.protocol_version = version.to_owned();
     }
 }
 
@@ -338,6 +361,17 @@ mod tests {
         assert_eq!(version(plain), "1.0");
         let older = r#"{"url": "https://a", "supportedInterfaces": [{"url": "https://a"}]}"#;
         assert_eq!(version(older), "0.3");
+    }
+
+    #[test]
+    fn a_card_of_an_older_revision_is_of_another_version_and_not_invalid() {
+        let document = read(
+            r#"{"protocolVersion": "0.3.0", "name": "a", "url": "https://a",
+                "preferredTransport": "GRPC", "skills": []}"#,
+        );
+        let error = document.valid().unwrap_err();
+        let DiscoveryError::NoCommonVersion(offered) = error else { panic!("{error}") };
+        assert_eq!(offered, ["GRPC 0.3.0"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use a2a_core::{Error, ErrorKind, ExtensionSet, Result, v1::stream_response::Payload};
-use a2a_operations::{Event, EventStream, Reply};
+use a2a_operations::{Event, EventStream, Reply, Settled};
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
@@ -32,11 +32,17 @@ use crate::{SendOutcome, Snapshot};
 pub struct Events {
     stream: EventStream,
     activated: ExtensionSet,
+    /// Whether the outcome is there when the task asks for something, as that of a send is.
+    is_send: bool,
 }
 
 impl Events {
-    pub(crate) fn new(reply: Reply<EventStream>) -> Self {
-        Self { stream: reply.response, activated: reply.activated }
+    pub(crate) fn of_send(reply: Reply<EventStream>) -> Self {
+        Self { stream: reply.response, activated: reply.activated, is_send: true }
+    }
+
+    pub(crate) fn of_subscription(reply: Reply<EventStream>) -> Self {
+        Self { stream: reply.response, activated: reply.activated, is_send: false }
     }
 
     /// Waits for the next event; `None` at the end.
@@ -53,7 +59,8 @@ impl Events {
         &self.activated
     }
 
-    /// Reads to the end, and returns what the events add up to.
+    /// Reads to the end, and returns what the events add up to. The outcome of a send is also
+    /// there when the task asks for something, whether or not the agent ends the stream then.
     ///
     /// # Errors
     ///
@@ -66,6 +73,9 @@ impl Events {
             snapshot.apply(&event);
             if let Some(Payload::Message(answer)) = event.payload() {
                 message = Some(answer.clone());
+            }
+            if self.is_send && matches!(event.settled(), Settled::Interrupted(_)) {
+                break;
             }
         }
         match (snapshot.into_task(), message) {

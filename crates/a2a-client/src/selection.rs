@@ -6,7 +6,7 @@ use a2a_core::{
 };
 use url::Url;
 
-use crate::{DiscoveryError, Transport};
+use crate::{DiscoveryError, Transport, reference::is_loopback};
 
 /// What a client wants of an interface. By default the card decides.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,42 @@ pub struct Selected {
     pub interface: AgentInterface,
 }
 
+impl Selected {
+    /// Returns whether what is sent to the interface can be read on the way: it is not encrypted,
+    /// and not on this machine.
+    pub fn is_exposed(&self) -> bool {
+        match Url::parse(&self.interface.url) {
+            Ok(url) if url.has_host() => {
+                matches!(url.scheme(), "http" | "grpc") && !is_loopback(&url)
+            }
+            // A bare `host:port` of gRPC is TLS unless it is on this machine.
+            _ => false,
+        }
+    }
+}
+
 impl Preference {
+    /// Sets the bindings to try first, the most wanted in front.
+    #[must_use]
+    pub fn with_transports(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        self.transports = transports.into_iter().collect();
+        self
+    }
+
+    /// Sets whether the bindings to try first are the only ones.
+    #[must_use]
+    pub fn with_only(mut self, only: bool) -> Self {
+        self.only = only;
+        self
+    }
+
+    /// Sets the one revision to speak.
+    #[must_use]
+    pub fn with_version(mut self, version: impl Into<Option<ProtocolVersion>>) -> Self {
+        self.version = version.into();
+        self
+    }
+
     /// Returns the usable interfaces of a card, the one to use in front.
     ///
     /// # Errors
@@ -178,6 +213,23 @@ mod tests {
         let pinned =
             Preference { transports: vec![Transport::Grpc], only: true, ..Preference::default() };
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
+    }
+
+    #[test]
+    fn an_interface_in_clear_is_exposed_unless_it_is_on_this_machine() {
+        for (binding, url, exposed) in [
+            ("JSONRPC", "http://a.example", true),
+            ("JSONRPC", "https://a.example", false),
+            ("JSONRPC", "http://localhost:8080", false),
+            ("HTTP+JSON", "http://127.0.0.1/x", false),
+            ("GRPC", "grpc://a.example:1", true),
+            ("GRPC", "grpc://[::1]:1", false),
+            ("GRPC", "a.example:1", false),
+            ("GRPC", "localhost:1", false),
+        ] {
+            let selected = Preference::default().select(&card(&[(binding, url, "1.0")])).unwrap();
+            assert_eq!(selected[0].is_exposed(), exposed, "{url}");
+        }
     }
 
     #[test]
