@@ -36,4 +36,4 @@ pub use options::Options;
 pub use parameters::VersionPolicy;
 pub use report::report;
 pub use serve::{Drain, ServeError, Server, bind};
-pub use webhook::{Allowed, UnknownAddress, WebhookPolicy, Webhooks};
+pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};

@@ -83,11 +83,12 @@ pub fn read(
     Ok(context)
 }
 
-/// Writes what travels beside a request. The caller is never written.
+/// Writes what travels beside a request in the current revision, whatever the revision of the
+/// call that it is made for. The caller is never written.
 ///
 /// What is not fit for a header is left out.
 pub fn write(context: &CallContext, headers: &mut HeaderMap) {
-    headers.insert(VERSION, HeaderValue::from_static(context.version.as_str()));
+    headers.insert(VERSION, HeaderValue::from_static(ProtocolVersion::LATEST.as_str()));
     write_activated(&context.extensions, headers);
     for (name, value) in &context.parameters {
         if is_passed_on(name)

@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
-    ErrorKind,
+    ErrorKind, ProtocolVersion,
     v1::{
         AuthenticationInfo, Message, StreamResponse, TaskPushNotificationConfig,
         stream_response::Payload,
     },
 };
 use a2a_http::{Server, WebhookPolicy, Webhooks};
-use a2a_operations::{Event, PushError, PushSender as _};
+use a2a_operations::{Delivery, Event, PushError, PushSender as _, Webhook};
 use axum::{Router, response::Redirect, routing::post};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -39,8 +39,8 @@ async fn receiver() -> (u16, Received) {
     (port, received)
 }
 
-fn config(url: String) -> TaskPushNotificationConfig {
-    TaskPushNotificationConfig {
+fn config(url: String) -> Webhook {
+    let config = TaskPushNotificationConfig {
         url,
         token: "token-1".into(),
         authentication: Some(AuthenticationInfo {
@@ -48,12 +48,14 @@ fn config(url: String) -> TaskPushNotificationConfig {
             credentials: "secret".into(),
         }),
         ..Default::default()
-    }
+    };
+    config.into()
 }
 
-fn event() -> Event {
+fn event() -> Delivery {
     let payload = Some(Payload::Message(Message::user("hello")));
-    Event::new(None, StreamResponse { payload })
+    let event = Event::new(None, StreamResponse { payload });
+    Delivery { event, task: Arc::default() }
 }
 
 fn allowing(network: &str) -> Webhooks {
@@ -68,7 +70,7 @@ async fn an_event_is_delivered_with_everything_a_receiver_needs() {
     let (port, mut received) = receiver().await;
     let config = config(format!("http://127.0.0.1:{port}/hook"));
     let webhooks = allowing("127.0.0.0/8");
-    webhooks.check(&config).await.unwrap();
+    webhooks.check(&config.config).await.unwrap();
     webhooks.deliver(&config, &event()).await.unwrap();
     let (headers, body) = received.recv().await.unwrap();
     for (name, value) in [
@@ -89,7 +91,7 @@ async fn private_networks_are_refused_before_and_after_dns() {
     let webhooks = Webhooks::new(WebhookPolicy::default()).unwrap();
     for host in ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"] {
         let config = config(format!("http://{host}:{port}/hook"));
-        let error = webhooks.check(&config).await.unwrap_err();
+        let error = webhooks.check(&config.config).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidParams);
         assert_eq!(error.violations()[0].field, "url", "{host}");
         let result = webhooks.deliver(&config, &event()).await;
@@ -98,7 +100,7 @@ async fn private_networks_are_refused_before_and_after_dns() {
     // The name is let through by the first check here, and stopped by what DNS says.
     let other_network = allowing("::1");
     let config = config(format!("http://localhost.:{port}/hook"));
-    other_network.check(&config).await.unwrap();
+    other_network.check(&config.config).await.unwrap();
     let result = other_network.deliver(&config, &event()).await;
     assert!(result.is_err(), "only ::1 may be called, and nobody listens there");
     assert!(received.try_recv().is_err());
@@ -135,7 +137,28 @@ async fn a_delivery_that_failed_says_whether_to_try_again() {
 async fn secrets_that_do_not_fit_a_header_are_refused_when_they_are_set() {
     let webhooks = Webhooks::new(WebhookPolicy::default()).unwrap();
     let mut config = config("https://example.com/".into());
-    config.token = "line\nbreak".into();
-    let error = webhooks.check(&config).await.unwrap_err();
+    config.config.token = "line\nbreak".into();
+    let error = webhooks.check(&config.config).await.unwrap_err();
     assert_eq!(error.violations()[0].field, "token");
+}
+
+#[tokio::test]
+async fn a_receiver_of_an_older_revision_gets_what_that_revision_says() {
+    let (port, mut received) = receiver().await;
+    let webhooks = allowing("127.0.0.0/8").with_payload(|webhook, delivery| {
+        (webhook.revision == ProtocolVersion::V0_1).then(|| a2a_http::Payload {
+            content_type: http::HeaderValue::from_static("application/json"),
+            version: None,
+            token: http::HeaderName::from_static("x-a2a-token"),
+            body: Bytes::from(format!("[{}]", delivery.task.history.len())),
+        })
+    });
+    let mut webhook = config(format!("http://127.0.0.1:{port}/hook"));
+    webhooks.deliver(&webhook, &event()).await.unwrap();
+    webhook.revision = ProtocolVersion::V0_1;
+    webhooks.deliver(&webhook, &event()).await.unwrap();
+    let (headers, body) = received.recv().await.unwrap();
+    assert_eq!((&headers["x-a2a-token"], &body[..]), (&"token-1".parse().unwrap(), &b"[0]"[..]));
+    assert!(!headers.contains_key("a2a-version"));
+    assert!(received.try_recv().is_err(), "the other revision had nothing to say");
 }

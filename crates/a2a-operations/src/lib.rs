@@ -23,7 +23,7 @@ pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{Engine, EngineConfig};
 pub use event::{Event, EventId, Settled};
 pub use executor::{AgentError, AgentExecutor, CancelContext, RequestContext};
-pub use push::{PushError, PushSender};
+pub use push::{Delivery, PushError, PushSender, Webhook};
 pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
 pub use updater::{StatusMessage, TaskUpdater, UpdateError};

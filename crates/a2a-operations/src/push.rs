@@ -1,11 +1,38 @@
 //! How events reach webhooks.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use a2a_core::{Result, v1::TaskPushNotificationConfig};
+use a2a_core::{
+    ProtocolVersion, Result,
+    v1::{Task, TaskPushNotificationConfig},
+};
 use async_trait::async_trait;
 
 use crate::Event;
+
+/// A webhook of a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Webhook {
+    /// Where it is, and what to show there.
+    pub config: TaskPushNotificationConfig,
+    /// The revision in which it was registered, and which its deliveries speak.
+    pub revision: ProtocolVersion,
+}
+
+impl From<TaskPushNotificationConfig> for Webhook {
+    fn from(config: TaskPushNotificationConfig) -> Self {
+        Self { config, revision: ProtocolVersion::LATEST }
+    }
+}
+
+/// An event on its way to a webhook.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The event.
+    pub event: Event,
+    /// The task, at the event or later: older revisions send it in place of the event.
+    pub task: Arc<Task>,
+}
 
 /// Delivers events to webhooks (spec §4.3.3). `a2a-http` has the one that speaks HTTP.
 #[async_trait]
@@ -19,11 +46,7 @@ pub trait PushSender: fmt::Debug + Send + Sync + 'static {
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<()>;
 
     /// Makes one try to deliver an event.
-    async fn deliver(
-        &self,
-        config: &TaskPushNotificationConfig,
-        event: &Event,
-    ) -> Result<(), PushError>;
+    async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError>;
 }
 
 /// Why an event did not reach a webhook.

@@ -5,14 +5,14 @@ mod memory;
 use std::{fmt, sync::Arc};
 
 use a2a_core::{
-    v1::{Task, TaskPushNotificationConfig, TaskState},
+    v1::{Task, TaskState},
     well_known::Timestamp,
 };
 use async_trait::async_trait;
 
 pub use memory::{MemoryLimits, MemoryStore};
 
-use crate::{Event, EventId, Scope};
+use crate::{Event, EventId, Scope, Webhook};
 
 /// Everything that an [`Engine`](crate::Engine) keeps.
 pub trait Store: TaskStore + PushConfigStore {}
@@ -170,18 +170,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 #[async_trait]
 pub trait PushConfigStore: fmt::Debug + Send + Sync + 'static {
     /// Stores a webhook under its task and id, replacing the one that is there.
-    async fn put_config(
-        &self,
-        scope: &Scope,
-        config: TaskPushNotificationConfig,
-    ) -> Result<(), StoreError>;
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError>;
 
     /// Returns the webhooks of a task, in the order of their ids.
-    async fn configs(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Vec<TaskPushNotificationConfig>, StoreError>;
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError>;
 
     /// Removes a webhook, if it is there.
     async fn delete_config(&self, scope: &Scope, task_id: &str, id: &str)

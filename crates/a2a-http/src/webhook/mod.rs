@@ -7,4 +7,4 @@ mod sender;
 
 pub use address::{Allowed, UnknownAddress};
 pub use policy::WebhookPolicy;
-pub use sender::Webhooks;
+pub use sender::{Payload, Webhooks};

@@ -2,13 +2,15 @@
 
 use std::{
     error::Error as StdError,
+    fmt,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use a2a_core::{Error, ProtocolVersion, Result, v1::TaskPushNotificationConfig};
-use a2a_operations::{Event, PushError, PushSender};
+use a2a_operations::{Delivery, PushError, PushSender, Webhook};
 use async_trait::async_trait;
+use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
@@ -31,11 +33,40 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 ///
 /// The body is the event as JSON. Any 2xx counts as delivered. 408, 425, 429, 5xx and failures
 /// of the transport may work later; everything else will not.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Webhooks {
     client: reqwest::Client,
     policy: Arc<WebhookPolicy>,
+    payload: PayloadFn,
 }
+
+/// What is sent to a webhook of some revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// The media type of the body.
+    pub content_type: HeaderValue,
+    /// The value of `A2A-Version`, where the revision has that header.
+    pub version: Option<HeaderValue>,
+    /// The header that the token of the webhook goes in.
+    pub token: HeaderName,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Payload {
+    /// The event as it is, for receivers of the current revision.
+    pub fn current(delivery: &Delivery) -> Self {
+        Self {
+            content_type: media::A2A_JSON,
+            version: Some(HeaderValue::from_static(ProtocolVersion::LATEST.as_str())),
+            token: NOTIFICATION_TOKEN,
+            body: delivery.event.json(),
+        }
+    }
+}
+
+/// Says what is sent to a webhook; nothing where its revision does not speak of such an event.
+type PayloadFn = Arc<dyn Fn(&Webhook, &Delivery) -> Option<Payload> + Send + Sync>;
 
 impl Webhooks {
     /// Creates a sender.
@@ -55,7 +86,19 @@ impl Webhooks {
             .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(Error::internal)?;
-        Ok(Self { client, policy })
+        let payload: PayloadFn = Arc::new(|_, delivery| Some(Payload::current(delivery)));
+        Ok(Self { client, policy, payload })
+    }
+
+    /// Says what is sent to a webhook, by the revision in which it was registered; with nothing
+    /// the event is passed over. Without this, every receiver gets the current revision.
+    #[must_use]
+    pub fn with_payload(
+        mut self,
+        payload: impl Fn(&Webhook, &Delivery) -> Option<Payload> + Send + Sync + 'static,
+    ) -> Self {
+        self.payload = Arc::new(payload);
+        self
     }
 }
 
@@ -63,33 +106,32 @@ impl Webhooks {
 impl PushSender for Webhooks {
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<()> {
         self.policy.check(&config.url)?;
-        headers(config)?;
+        secrets(config, NOTIFICATION_TOKEN)?;
         Ok(())
     }
 
-    async fn deliver(
-        &self,
-        config: &TaskPushNotificationConfig,
-        event: &Event,
-    ) -> Result<(), PushError> {
+    async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
+        let Some(payload) = (self.payload)(webhook, delivery) else { return Ok(()) };
+        let config = &webhook.config;
         let refused = |error: Error| PushError::Refused { source: error.into() };
         // Checked again: the policy may have changed since the config was stored.
         let url = self.policy.check(&config.url).map_err(refused)?;
-        let headers = headers(config).map_err(refused)?;
-        let call = self.client.post(url).headers(headers).body(event.json());
+        let mut headers = secrets(config, payload.token).map_err(refused)?;
+        headers.insert(CONTENT_TYPE, payload.content_type);
+        if let Some(version) = payload.version {
+            headers.insert(parameters::VERSION, version);
+        }
+        let call = self.client.post(url).headers(headers).body(payload.body);
         let response = call.send().await.map_err(unreachable)?;
         judge(response.status(), response.headers())
     }
 }
 
-/// What goes beside a delivery.
-fn headers(config: &TaskPushNotificationConfig) -> Result<HeaderMap> {
+/// What shows a receiver who sends.
+fn secrets(config: &TaskPushNotificationConfig, token: HeaderName) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, media::A2A_JSON);
-    let version = ProtocolVersion::V1_0.as_str();
-    headers.insert(parameters::VERSION, HeaderValue::from_static(version));
     if !config.token.is_empty() {
-        headers.insert(NOTIFICATION_TOKEN, secret("token", &config.token)?);
+        headers.insert(token, secret("token", &config.token)?);
     }
     if let Some(authentication) = &config.authentication
         && !authentication.credentials.is_empty()
@@ -98,6 +140,12 @@ fn headers(config: &TaskPushNotificationConfig) -> Result<HeaderMap> {
         headers.insert(AUTHORIZATION, secret("authentication", &value)?);
     }
     Ok(headers)
+}
+
+impl fmt::Debug for Webhooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhooks").field("policy", &self.policy).finish_non_exhaustive()
+    }
 }
 
 fn secret(field: &str, text: &str) -> Result<HeaderValue> {

@@ -63,9 +63,8 @@ impl Connection {
         for header in headers {
             write!(head, "{header}\r\n").unwrap();
         }
-        write!(head, "content-length: {}\r\n\r\n", body.len()).unwrap();
+        write!(head, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         self.stream.write_all(head.as_bytes()).await.unwrap();
-        self.stream.write_all(body.as_bytes()).await.unwrap();
         self.read().await
     }
 

@@ -125,13 +125,9 @@ impl Inner {
 
 /// Reads a `historyLength`: no limit, or how many messages.
 pub(super) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
-    length
-        .map(|length| {
-            usize::try_from(length).map_err(|negative| {
-                Error::invalid_params(field, "is negative").with_source(negative)
-            })
-        })
-        .transpose()
+    // No source: there is nothing to log, and no id for the peer to quote.
+    let negative = || Error::invalid_params(field, "must not be negative");
+    length.map(|length| usize::try_from(length).ok().ok_or_else(negative)).transpose()
 }
 
 /// The media type of a part: the one it names, or the one that its kind stands for.

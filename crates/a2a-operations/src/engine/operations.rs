@@ -24,7 +24,7 @@ use super::{
     reply_limited,
 };
 use crate::{
-    Agent, Call, CallContext, CancelContext, EventId, EventStream, Reply, Scope,
+    Agent, Call, CallContext, CancelContext, EventId, EventStream, Reply, Scope, Webhook,
     store::{PageKey, Replay, TaskQuery},
 };
 
@@ -132,18 +132,19 @@ impl Agent for Engine {
         let scope = Scope::new(&config.tenant, &call.context.caller);
         self.inner.visible(&scope, &config.task_id).await?;
         self.inner.check_webhook(&config, "").await?;
-        let known = self.inner.configs(&scope, &config.task_id).await?;
+        let known = self.inner.webhooks(&scope, &config.task_id).await?;
         if config.id.is_empty() {
             config.id = fresh_id();
         }
         let max = self.inner.config.max_push_configs;
-        if known.len() >= max && !known.iter().any(|known| known.id == config.id) {
+        if known.len() >= max && !known.iter().any(|known| known.config.id == config.id) {
             return Err(Error::new(
                 ErrorKind::ResourceExhausted,
                 format!("the task has {max} webhooks already"),
             ));
         }
-        let stored = self.inner.store.put_config(&scope, config.clone()).await;
+        let webhook = Webhook { config: config.clone(), revision: call.context.version };
+        let stored = self.inner.store.put_config(&scope, webhook).await;
         stored.map_err(Error::internal)?;
         if let Some(entry) = self.inner.entries.find(&scope, &config.task_id) {
             let handle = Handle::new(Arc::clone(&self.inner), entry);
@@ -162,8 +163,9 @@ impl Agent for Engine {
         let request = call.request;
         let scope = Scope::new(&request.tenant, &call.context.caller);
         self.inner.visible(&scope, &request.task_id).await?;
-        let configs = self.inner.configs(&scope, &request.task_id).await?;
-        let found = configs.into_iter().find(|config| config.id == request.id);
+        let webhooks = self.inner.webhooks(&scope, &request.task_id).await?;
+        let mut configs = webhooks.into_iter().map(|webhook| webhook.config);
+        let found = configs.find(|config| config.id == request.id);
         let response = found.map(without_secrets).ok_or_else(|| {
             Error::new(
                 ErrorKind::TaskNotFound,
@@ -186,9 +188,10 @@ impl Agent for Engine {
         self.inner.visible(&scope, &request.task_id).await?;
         let size = page::config_size(request.page_size)?;
         let after = page::key(&request.page_token)?.map(|key| key.task_id);
-        let configs = self.inner.configs(&scope, &request.task_id).await?;
-        let mut configs: Vec<_> = configs
+        let webhooks = self.inner.webhooks(&scope, &request.task_id).await?;
+        let mut configs: Vec<_> = webhooks
             .into_iter()
+            .map(|webhook| webhook.config)
             .filter(|config| after.as_ref().is_none_or(|after| config.id > *after))
             .map(without_secrets)
             .collect();
@@ -240,11 +243,7 @@ impl Inner {
         self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))
     }
 
-    pub(super) async fn configs(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Vec<TaskPushNotificationConfig>> {
+    pub(super) async fn webhooks(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
         self.store.configs(scope, task_id).await.map_err(Error::internal)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use a2a_core::v1::{TaskPushNotificationConfig, stream_response::Payload};
+use a2a_core::v1::stream_response::Payload;
 use futures_util::{StreamExt as _, future::join_all};
 use tracing::Instrument as _;
 
@@ -10,7 +10,7 @@ use super::{
     entry::Handle,
     reader::{Reader, Until},
 };
-use crate::{Event, PushError};
+use crate::{Delivery, Event, PushError, Webhook};
 
 impl Handle {
     /// Follows the task from position `next` on, unless somebody does already.
@@ -30,8 +30,8 @@ impl Handle {
     /// Forgets the webhooks of a task that never appeared: a message answered in its place.
     pub(super) async fn forget_webhooks(&self) {
         let store = &self.inner.store;
-        let Ok(configs) = store.configs(&self.scope, &self.task_id).await else { return };
-        for config in configs {
+        let Ok(webhooks) = store.configs(&self.scope, &self.task_id).await else { return };
+        for Webhook { config, .. } in webhooks {
             if let Err(error) = store.delete_config(&self.scope, &self.task_id, &config.id).await {
                 tracing::warn!(error = ?error, "a webhook without a task could not be removed");
             }
@@ -79,8 +79,9 @@ fn is_pushed(handle: &Handle, event: &Event) -> bool {
 async fn deliver(handle: &Handle, event: &Event) {
     // Read again for each event: a webhook that was deleted gets no more.
     match handle.inner.store.configs(&handle.scope, &handle.task_id).await {
-        Ok(configs) => {
-            join_all(configs.iter().map(|config| deliver_to(handle, config, event))).await;
+        Ok(webhooks) => {
+            let delivery = Delivery { event: event.clone(), task: handle.task() };
+            join_all(webhooks.iter().map(|webhook| deliver_to(handle, webhook, &delivery))).await;
         }
         Err(error) => tracing::error!(error = ?error, "webhooks could not be read"),
     }
@@ -88,17 +89,17 @@ async fn deliver(handle: &Handle, event: &Event) {
 
 /// Delivers one event to one webhook: at least once where it answers, at most the configured
 /// number of tries.
-async fn deliver_to(handle: &Handle, config: &TaskPushNotificationConfig, event: &Event) {
+async fn deliver_to(handle: &Handle, webhook: &Webhook, delivery: &Delivery) {
     let Some(push) = &handle.inner.push else { return };
     let mut pause = handle.inner.config.push_backoff;
     let mut left = handle.inner.config.push_attempts;
     loop {
         left = left.saturating_sub(1);
-        let wait = match push.deliver(config, event).await {
+        let wait = match push.deliver(webhook, delivery).await {
             Ok(()) => return,
             Err(PushError::Retry { after, .. }) if left > 0 => after.unwrap_or(pause),
             Err(error) => {
-                tracing::warn!(push.config.id = %config.id, error = ?error, "an event did not reach its webhook");
+                tracing::warn!(push.config.id = %webhook.config.id, error = ?error, "an event did not reach its webhook");
                 return;
             }
         };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use a2a_core::{
-    Error, ErrorKind, Message, Result, TaskState, fresh_id,
+    Error, ErrorKind, Message, ProtocolVersion, Result, TaskState, fresh_id,
     v1::{
         SendMessageConfiguration, SendMessageRequest, SendMessageResponse, Task,
         TaskPushNotificationConfig, TaskStatus, send_message_response, stream_response::Payload,
@@ -21,7 +21,7 @@ use super::{
     reader::{Reader, Until, snapshot},
     reply_limited,
 };
-use crate::{CallContext, EventStream, Scope, store::Claim};
+use crate::{CallContext, EventStream, Scope, Webhook, store::Claim};
 
 /// A message that was accepted, and the task it works on.
 pub(super) struct Accepted {
@@ -123,7 +123,7 @@ impl Inner {
         message.task_id.clone_from(&task_id);
         message.context_id.clone_from(&context_id);
         if let Some(config) = &configuration.task_push_notification_config {
-            self.put_config(&scope, &task_id, config.clone()).await?;
+            self.put_config(&scope, &task_id, config.clone(), turn.call.version).await?;
         }
         let task = Task {
             id: task_id,
@@ -174,9 +174,9 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity()?;
         if let Some(config) = &configuration.task_push_notification_config {
-            self.put_config(scope, &task_id, config.clone()).await?;
+            self.put_config(scope, &task_id, config.clone(), turn.call.version).await?;
         }
-        let has_webhooks = self.push.is_some() && !self.configs(scope, &task_id).await?.is_empty();
+        let has_webhooks = self.push.is_some() && !self.webhooks(scope, &task_id).await?.is_empty();
         // From here on nothing is awaited: a caller that hangs up leaves no half of it behind.
         let (ticket, run) = handle
             .change(|state| self.take(&handle, state, turn, configuration.return_immediately))?;
@@ -258,12 +258,14 @@ impl Inner {
         scope: &Scope,
         task_id: &str,
         mut config: TaskPushNotificationConfig,
+        revision: ProtocolVersion,
     ) -> Result<()> {
         task_id.clone_into(&mut config.task_id);
         if config.id.is_empty() {
             config.id = fresh_id();
         }
-        self.store.put_config(scope, config).await.map_err(Error::internal)
+        let webhook = Webhook { config, revision };
+        self.store.put_config(scope, webhook).await.map_err(Error::internal)
     }
 }
 

@@ -25,10 +25,7 @@ use std::{
     },
 };
 
-use a2a_core::{
-    v1::{Task, TaskPushNotificationConfig},
-    well_known::Timestamp,
-};
+use a2a_core::{v1::Task, well_known::Timestamp};
 use async_trait::async_trait;
 use hashbrown::hash_table::Entry as Slot;
 
@@ -46,7 +43,7 @@ use self::{
     webhook::Put,
 };
 use crate::{
-    Event, EventId, Scope,
+    Event, EventId, Scope, Webhook,
     store::{
         Claim, PageKey, PushConfigStore, Replay, StoreError, StoredTask, TaskPage, TaskQuery,
         TaskStore, Transition,
@@ -338,24 +335,16 @@ impl TaskStore for MemoryStore {
 
 #[async_trait]
 impl PushConfigStore for MemoryStore {
-    async fn put_config(
-        &self,
-        scope: &Scope,
-        config: TaskPushNotificationConfig,
-    ) -> Result<(), StoreError> {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
         let scoped = self.scopes.acquire(scope);
-        let put = lock(&scoped.webhooks).put(config, self.limits.max_push_configs);
+        let put = lock(&scoped.webhooks).put(webhook, self.limits.max_push_configs);
         if put != Put::Added {
             self.scopes.release(scope, 1);
         }
         if put == Put::Full { Err(StoreError::Full) } else { Ok(()) }
     }
 
-    async fn configs(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Vec<TaskPushNotificationConfig>, StoreError> {
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
         let scoped = self.scopes.find(scope);
         Ok(scoped.map(|scoped| lock(&scoped.webhooks).of(task_id)).unwrap_or_default())
     }

@@ -81,8 +81,8 @@ async fn a_scope_is_forgotten_with_its_last_task_and_webhook() {
     for owner in ["ann", "bob", "cid"] {
         let scope = scope(owner);
         insert(&store, &scope, &task("t", "c", TaskState::Completed, 1)).await;
-        store.put_config(&scope, config.clone()).await.unwrap();
-        store.put_config(&scope, config.clone()).await.unwrap();
+        store.put_config(&scope, config.clone().into()).await.unwrap();
+        store.put_config(&scope, config.clone().into()).await.unwrap();
     }
     for (owner, there) in [("ann", false), ("bob", false), ("cid", true)] {
         assert_eq!(store.scopes.find(&scope(owner)).is_some(), there, "{owner}");
@@ -90,7 +90,7 @@ async fn a_scope_is_forgotten_with_its_last_task_and_webhook() {
         assert_eq!(configs.len(), usize::from(there), "{owner}");
     }
     let dan = scope("dan");
-    store.put_config(&dan, config).await.unwrap();
+    store.put_config(&dan, config.into()).await.unwrap();
     store.delete_config(&dan, "t", "").await.unwrap();
     assert!(store.scopes.find(&dan).is_none());
 }
@@ -197,7 +197,7 @@ async fn webhooks_are_bounded_in_each_scope() {
     let put = async |owner: &str, id: &str| {
         let config =
             TaskPushNotificationConfig { task_id: "t".into(), id: id.into(), ..Default::default() };
-        store.put_config(&scope(owner), config).await
+        store.put_config(&scope(owner), config.into()).await
     };
     for (owner, id) in [("ann", "a"), ("ann", "b"), ("ann", "a"), ("bob", "a")] {
         put(owner, id).await.unwrap();

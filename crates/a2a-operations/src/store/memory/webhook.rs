@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use a2a_core::v1::TaskPushNotificationConfig;
+use crate::Webhook;
 
 /// Webhooks by task and id.
 #[derive(Debug, Default)]
-pub(super) struct Webhooks(BTreeMap<(String, String), TaskPushNotificationConfig>);
+pub(super) struct Webhooks(BTreeMap<(String, String), Webhook>);
 
 /// What became of a webhook that was put.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,24 +18,24 @@ pub(super) enum Put {
 }
 
 impl Webhooks {
-    pub(super) fn put(&mut self, config: TaskPushNotificationConfig, max: usize) -> Put {
-        let key = (config.task_id.clone(), config.id.clone());
+    pub(super) fn put(&mut self, webhook: Webhook, max: usize) -> Put {
+        let key = (webhook.config.task_id.clone(), webhook.config.id.clone());
         if let Some(known) = self.0.get_mut(&key) {
-            *known = config;
+            *known = webhook;
             return Put::Replaced;
         }
         if self.0.len() >= max {
             return Put::Full;
         }
-        self.0.insert(key, config);
+        self.0.insert(key, webhook);
         Put::Added
     }
 
     /// Returns the webhooks of a task, in the order of their ids.
-    pub(super) fn of(&self, task_id: &str) -> Vec<TaskPushNotificationConfig> {
+    pub(super) fn of(&self, task_id: &str) -> Vec<Webhook> {
         let start = (task_id.to_owned(), String::new());
         let of_task = self.0.range(start..).take_while(|((task, _), _)| task == task_id);
-        of_task.map(|(_, config)| config.clone()).collect()
+        of_task.map(|(_, webhook)| webhook.clone()).collect()
     }
 
     /// Removes a webhook, and returns whether it was there.
@@ -48,6 +48,7 @@ impl Webhooks {
         if self.0.is_empty() {
             return 0;
         }
-        self.of(task_id).iter().filter(|config| self.delete(task_id, &config.id)).count()
+        let of_task = self.of(task_id);
+        of_task.iter().filter(|webhook| self.delete(task_id, &webhook.config.id)).count()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::v1::TaskPushNotificationConfig;
 
 use super::scenery::scope;
-use crate::{Scope, Store};
+use crate::{Scope, Store, Webhook};
 
 /// Webhooks of a task come in the order of their ids, whatever the order they were put in.
 pub async fn webhooks_are_returned_in_the_order_of_their_ids(store: Arc<dyn Store>) {
@@ -28,7 +28,7 @@ pub async fn a_webhook_is_replaced_by_one_with_its_id(store: Arc<dyn Store>) {
     };
     put(&*store, &scope, new.clone()).await;
     let configs = store.configs(&scope, "t").await.expect("the store works");
-    assert_eq!(configs, [new]);
+    assert_eq!(configs, [Webhook::from(new)]);
 }
 
 /// Removing takes one webhook, and may be repeated.
@@ -61,10 +61,10 @@ fn config(task_id: &str, id: &str, url: &str) -> TaskPushNotificationConfig {
 }
 
 async fn put(store: &dyn Store, scope: &Scope, config: TaskPushNotificationConfig) {
-    store.put_config(scope, config).await.expect("the store works");
+    store.put_config(scope, config.into()).await.expect("the store works");
 }
 
 async fn ids(store: &dyn Store, scope: &Scope, task_id: &str) -> Vec<String> {
     let configs = store.configs(scope, task_id).await.expect("the store works");
-    configs.into_iter().map(|config| config.id).collect()
+    configs.into_iter().map(|webhook| webhook.config.id).collect()
 }
