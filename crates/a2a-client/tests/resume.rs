@@ -8,12 +8,12 @@
 
 mod support;
 
-use a2a_client::{Client, Events, IDEMPOTENCY_KEY, Outgoing, RetryPolicy, Transport};
+use a2a_client::{Client, Events, IDEMPOTENCY_KEY, Outgoing, RetryPolicy, Snapshot, Transport};
 use a2a_core::{
-    ErrorKind, TaskState,
+    AgentCard, ErrorKind, TaskState,
     v1::{AgentExtension, ListTasksRequest, stream_response::Payload},
 };
-use a2a_operations::{Event, EventId};
+use a2a_operations::{Engine, EngineConfig, Event, EventId};
 use support::{Counter, Proxy, card, dead_address, serve_engine};
 
 fn chunk(event: &Event) -> Option<String> {
@@ -182,5 +182,34 @@ async fn a_send_that_is_cut_is_made_again_only_where_the_card_lets_it_join_the_f
             let tasks = client.list_page(filter).await.unwrap().tasks;
             assert_eq!(tasks.len(), 1, "{transport}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_fell_behind_the_log_gets_the_task_and_goes_on() {
+    for transport in Transport::ALL {
+        let counter = Counter::new(1000);
+        let config = EngineConfig::default().with_max_log_events(16);
+        let card_of_engine = AgentCard::new("Counter", "Counts");
+        let engine = Engine::builder(card_of_engine, counter.clone()).config(config).build();
+        let server = serve_engine(&engine).await;
+        let proxy = Proxy::start(server).await;
+        let client = Client::builder().build(card(transport, proxy.address)).unwrap();
+        let witness = Client::builder().build(card(transport, server)).unwrap();
+
+        let mut events = client.stream("count").await.unwrap();
+        let mut seen = Vec::new();
+        counter.permit(1);
+        read_to(&mut events, "1 ", &mut seen).await;
+        let task_id = seen.iter().find_map(Event::task).unwrap().id.clone();
+        proxy.cut();
+        counter.permit(999);
+        let end = witness.subscribe(&task_id).await.unwrap().outcome().await.unwrap();
+        read_rest(&mut events, &mut seen).await;
+        let mut snapshot = Snapshot::new();
+        seen.iter().for_each(|event| snapshot.apply(event));
+        let task = snapshot.into_task().unwrap();
+        assert_eq!(task.state(), TaskState::Completed, "{transport}");
+        assert_eq!(task.text(), end.text(), "{transport}");
     }
 }
