@@ -141,7 +141,7 @@ impl<'a> Follower<'a> {
 
     /// How much of a task is printed.
     pub(crate) fn detail(&self, history: bool) -> TaskDetail<'_> {
-        TaskDetail { verbose: self.output.verbose(), history, agent: Some(self.target.reference()) }
+        TaskDetail { verbose: self.output.verbose(), history, agent: Some(self.target.flags()) }
     }
 
     /// Follows a stream to the end of the task, by other means where it is lost.
@@ -268,7 +268,7 @@ impl<'a> Follower<'a> {
         if self.output.is_json() {
             return Ok(());
         }
-        self.output.text(&self.events.end(Some(self.target.reference())))
+        self.output.text(&self.events.end(Some(self.target.flags())))
     }
 
     /// Says on stderr that the agent did not, or not yet, do what was asked.

@@ -16,7 +16,7 @@ use serde::Serialize;
 pub(crate) use card::card;
 use escape::escape_line;
 pub(crate) use event::EventText;
-pub(crate) use task::{Detail as TaskDetail, message, state_name, task, task_list};
+pub(crate) use task::{Detail as TaskDetail, message, quoted, state_name, task, task_list};
 pub(crate) use text::Text;
 
 use crate::{

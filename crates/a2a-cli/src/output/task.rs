@@ -1,5 +1,7 @@
 //! Tasks, messages and lists of tasks as text.
 
+use std::borrow::Cow;
+
 use a2a_core::{
     Artifact, Message, Role, Task, TaskState,
     v1::{ListTasksResponse, TaskStatus},
@@ -14,7 +16,7 @@ pub(crate) struct Detail<'a> {
     pub(crate) verbose: bool,
     /// The messages of the history.
     pub(crate) history: bool,
-    /// How a person names the agent, for the line that tells how to go on.
+    /// The flags that name the agent, for the line that tells how to go on.
     pub(crate) agent: Option<&'a str>,
 }
 
@@ -72,9 +74,19 @@ pub(super) fn write_artifact_head(text: &mut Text, artifact: &Artifact) {
 /// How to answer a task that waits.
 pub(super) fn write_resume(text: &mut Text, task_id: &str, state: TaskState, agent: Option<&str>) {
     if state.is_interrupted() {
-        let agent = agent.unwrap_or("<agent>");
-        let command = format!("a2a send -a {agent} --task-id {task_id} \"<reply>\"");
+        let agent = agent.unwrap_or("-a <agent>");
+        let command = format!("a2a send {agent} --task-id {} \"<reply>\"", quoted(task_id));
         text.line("Resume with", &command);
+    }
+}
+
+/// A word that is safe to paste into a shell: ids come from agents.
+pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+,[]".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
     }
 }
 
@@ -149,7 +161,7 @@ mod tests {
             artifacts: vec![Artifact::new("answer", "31").with_id("a-1")],
             ..Task::default()
         };
-        let detail = Detail { verbose: false, history: false, agent: Some("localhost:8080") };
+        let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };
         assert_eq!(
             task(&done, detail).as_str(),
             "Task ID: t-71\nContext ID: c-9\nState: COMPLETED\n\
@@ -158,10 +170,18 @@ mod tests {
     }
 
     #[test]
+    fn an_id_can_not_smuggle_a_command_into_the_line_to_paste() {
+        assert_eq!(quoted("01a1-f.x"), "01a1-f.x");
+        assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
+        assert_eq!(quoted("a'; reboot #"), "'a'\\''; reboot #'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
     fn a_task_that_waits_tells_how_to_go_on() {
         let status = TaskStatus::now(TaskState::InputRequired, Some(Message::agent("Which?")));
         let waiting = Task { id: "t".into(), status: Some(status), ..Task::default() };
-        let detail = Detail { verbose: false, history: false, agent: Some("localhost:8080") };
+        let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };
         assert_eq!(
             task(&waiting, detail).as_str(),
             "Task ID: t\nContext ID: \nState: INPUT_REQUIRED\nText:\nWhich?\n\n\

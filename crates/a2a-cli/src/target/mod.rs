@@ -6,21 +6,26 @@ mod discovery;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use a2a_client::{Client, Preference, RetryPolicy, Selected, Timeouts};
+use a2a_client::{Client, Preference, RetryPolicy, Selected, Timeouts, Transport};
 use a2a_core::{AgentCard, Error, ErrorKind, Result as Answer};
 use a2a_operations::{Agent, Call, Reply};
 use http::{HeaderName, HeaderValue};
 
 pub(crate) use discovery::{document, invalid_card};
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{
+    failure::Failure,
+    output::{Output, quoted},
+    settings::Settings,
+};
 
 /// The agent that a command talks to.
 #[derive(Debug)]
 pub(crate) struct Target {
     client: Client,
     agent: Erased,
-    reference: String,
+    /// The flags that name the agent.
+    flags: String,
     /// Whether an address was given and no card was read, so that nothing is known beforehand.
     is_direct: bool,
     has_credential: bool,
@@ -81,7 +86,7 @@ impl Target {
         Ok(Self {
             agent: Erased(client.agent()),
             client,
-            reference: reference(settings).to_owned(),
+            flags: flags(settings, selected.transport),
             is_direct: settings.endpoint.is_some(),
             has_credential: settings.has_credential(),
             request_timeout: settings.request_timeout,
@@ -98,9 +103,9 @@ impl Target {
         self.client.call(request)
     }
 
-    /// How a person named the agent.
-    pub(crate) fn reference(&self) -> &str {
-        &self.reference
+    /// The flags that name the agent, ready to be pasted.
+    pub(crate) fn flags(&self) -> &str {
+        &self.flags
     }
 
     /// The card; `None` where only an address is known.
@@ -181,9 +186,15 @@ pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<Selected, 
     found.into_iter().next().ok_or_else(|| Failure::internal("no interface was chosen"))
 }
 
-/// How a person named the agent.
-fn reference(settings: &Settings) -> &str {
-    settings.endpoint.as_deref().or(settings.agent_card.as_deref()).unwrap_or_default()
+/// The flags that name the agent, ready to be pasted.
+fn flags(settings: &Settings, transport: Transport) -> String {
+    match &settings.endpoint {
+        Some(url) => {
+            let binding = transport.as_str().to_ascii_lowercase();
+            format!("-e {} --transport {binding}", quoted(url))
+        }
+        None => format!("-a {}", quoted(settings.agent_card.as_deref().unwrap_or_default())),
+    }
 }
 
 /// A card for an address of which nothing else is known: whatever is asked of it is tried.

@@ -12,6 +12,9 @@ use std::{
     process::{Child, ChildStdout, Command, Output, Stdio},
 };
 
+use a2a_http::client::{ClientSettings, HttpClient};
+use bytes::Bytes;
+use http::{Request, Response};
 use serde_json::Value;
 
 /// The binary under test, without the settings of whoever runs the tests.
@@ -183,4 +186,19 @@ pub fn kind(event: &Value) -> String {
         let text = &event["artifactUpdate"]["artifact"]["parts"][0]["text"];
         format!("artifact {}", text.as_str().unwrap_or_default())
     }
+}
+
+/// Makes a request by hand.
+pub async fn http(
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Response<Bytes> {
+    let mut request = Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Bytes::copy_from_slice(body.as_bytes())).unwrap();
+    HttpClient::new(ClientSettings::default()).unwrap().send(request).await.unwrap()
 }

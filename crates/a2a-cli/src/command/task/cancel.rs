@@ -26,11 +26,8 @@ impl Cancel {
         let id = super::task_id(self.task.as_ref(), settings)?;
         let target = Target::connect(settings, output).await?;
         let task = cancel(&target, id, settings).await?;
-        let detail = TaskDetail {
-            verbose: output.verbose(),
-            history: false,
-            agent: Some(target.reference()),
-        };
+        let detail =
+            TaskDetail { verbose: output.verbose(), history: false, agent: Some(target.flags()) };
         output.result(&*task, || output::task(&task, detail))
     }
 }

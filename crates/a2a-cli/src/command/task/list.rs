@@ -97,7 +97,7 @@ impl List {
         let detail = TaskDetail {
             verbose: output.verbose(),
             history: self.history.is_some(),
-            agent: Some(target.reference()),
+            agent: Some(target.flags()),
         };
         output.result(list, || output::task_list(list, detail))
     }
