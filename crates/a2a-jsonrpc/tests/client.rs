@@ -17,6 +17,11 @@ use a2a_core::{
 use a2a_jsonrpc::{Client, router};
 use a2a_operations::{Agent as _, Call, CallContext, Event, EventId, EventStream};
 use futures_util::StreamExt as _;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::oneshot,
+};
 
 use fake::{Canned, Fake, answer, every_operation_arrives_as_it_was_sent, json, serve, sse};
 
@@ -47,6 +52,7 @@ const DONE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId"
 const NOT_FOUND: &str =
     r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no such task"}}"#;
 
+// covers: R-138, R-139, R-150
 #[tokio::test]
 async fn every_operation_reaches_our_server_as_it_was_sent() {
     let fake = Fake::new();
@@ -77,6 +83,7 @@ async fn every_kind_of_error_survives_the_way() {
     }
 }
 
+// covers: R-137, R-139, R-149, R-274, R-275, R-276, R-282
 #[tokio::test]
 async fn a_call_has_these_bytes() {
     let (client, mut server) =
@@ -263,4 +270,23 @@ async fn extensions_that_were_used_are_told() {
     let (client, _server) = client([answer]).await;
     let reply = client.get_task(get_task()).await.unwrap();
     assert_eq!(reply.activated.to_string(), "urn:a,urn:b");
+}
+
+#[tokio::test]
+async fn a_stream_whose_first_event_is_late_is_open_all_the_same() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = Client::new(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let (opened, is_open) = oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+        stream.write_all(sse("").as_bytes()).await.unwrap();
+        is_open.await.unwrap();
+        stream.write_all(format!("data: {DONE}\n\n").as_bytes()).await.unwrap();
+    });
+    let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
+    opened.send(()).unwrap();
+    let events = collect(stream).await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].as_ref().unwrap().state(), Some(TaskState::Completed));
 }

@@ -32,6 +32,7 @@ fn call(id: &str, method: &str, params: &str) -> String {
 
 const SEND: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
+// covers: R-155, R-169, R-170, R-171, R-172, R-174, R-279
 #[tokio::test]
 async fn each_kind_of_error_has_its_code_status_and_details() {
     let mut shown = String::new();
@@ -49,6 +50,7 @@ async fn each_kind_of_error_has_its_code_status_and_details() {
     same_as_file(fixture!("errors.txt"), &shown);
 }
 
+// covers: R-142, R-143, R-162, R-163, R-175, R-276, R-280, R-281, R-284
 #[tokio::test]
 async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
     let options = Options::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
@@ -112,6 +114,7 @@ async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
     same_as_file(fixture!("refusals.txt"), &shown);
 }
 
+// covers: R-281
 #[tokio::test]
 async fn the_answer_has_the_id_of_the_call() {
     let mut connection = connect(router(Fake::new())).await;
@@ -125,6 +128,7 @@ async fn the_answer_has_the_id_of_the_call() {
     }
 }
 
+// covers: R-274, R-276, R-278, R-283
 #[tokio::test]
 async fn each_operation_answers_in_its_form() {
     let mut connection = connect(router(Fake::new())).await;
@@ -162,6 +166,7 @@ async fn each_operation_answers_in_its_form() {
     assert!(got.body.starts_with(r#"{"jsonrpc":"2.0","id":1,"result":{"name":"Fake","#));
 }
 
+// covers: R-277, R-278
 #[tokio::test]
 async fn a_stream_is_framed_event_by_event() {
     let fake = Fake::new().streaming(|| {
@@ -210,15 +215,16 @@ async fn a_stream_that_is_refused_is_a_plain_answer() {
     assert!(got.body.starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"#));
 }
 
+// covers: R-134, R-150
 #[tokio::test]
 async fn what_travels_beside_a_call_reaches_the_agent() {
     let fake = Fake::new();
     let caller = Extension(Caller::authenticated("alice"));
     let mut connection = connect(router(fake.clone()).layer(caller)).await;
     let headers = [
-        VERSION,
+        "A2A-Version: 1.0",
         "content-type: application/a2a+json; charset=utf-8",
-        "a2a-extensions: urn:a,urn:b",
+        "A2a-Extensions: urn:a,urn:b",
         "x-a2a-extensions: urn:c",
         "last-event-id: 41",
         "idempotency-key: k",
@@ -237,6 +243,7 @@ async fn what_travels_beside_a_call_reaches_the_agent() {
     assert_eq!(seen.request, serde_json::json!({"tenant": "x", "id": "t"}));
 }
 
+// covers: R-140
 #[tokio::test]
 async fn a_version_may_stand_in_the_query_or_be_waived() {
     let body = call("1", "GetTask", r#"{"id":"t"}"#);
@@ -260,6 +267,7 @@ async fn a_prefix_changes_nothing() {
     }
 }
 
+// covers: R-158, R-163, R-166, R-167
 #[tokio::test]
 async fn a_refusal_says_what_to_do_next() {
     let busy = Fake::new().refusing(|| {

@@ -46,6 +46,7 @@ const WORKING: &str = r#"{"statusUpdate":{"taskId":"t","status":{"state":"TASK_S
 const DONE: &str = r#"{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
 const NOT_FOUND: &str = r#"{"error":{"code":404,"status":"NOT_FOUND","message":"no such task","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}"#;
 
+// covers: R-138, R-139, R-150, R-294
 #[tokio::test]
 async fn every_operation_reaches_our_server_as_it_was_sent() {
     let fake = Fake::new();
@@ -76,6 +77,7 @@ async fn every_kind_of_error_survives_the_way() {
     }
 }
 
+// covers: R-137, R-139, R-149, R-292
 #[tokio::test]
 async fn a_call_has_these_bytes() {
     let (client, mut server) = client([json(200, r#"{"message":{"messageId":"a"}}"#)]).await;

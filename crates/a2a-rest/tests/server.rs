@@ -38,6 +38,7 @@ fn body(operation: Operation) -> &'static str {
     }
 }
 
+// covers: R-293
 #[tokio::test]
 async fn every_route_of_the_descriptor_is_answered() {
     let fake = Fake::new();
@@ -59,6 +60,7 @@ async fn every_route_of_the_descriptor_is_answered() {
     }
 }
 
+// covers: R-300
 #[tokio::test]
 async fn each_operation_answers_in_its_form() {
     let mut connection = connect(router(Fake::new())).await;
@@ -88,6 +90,7 @@ async fn each_operation_answers_in_its_form() {
     }
 }
 
+// covers: R-155, R-169, R-170, R-171, R-172, R-173
 #[tokio::test]
 async fn each_kind_of_error_has_its_status_and_details() {
     let mut shown = String::new();
@@ -105,6 +108,7 @@ async fn each_kind_of_error_has_its_status_and_details() {
     same_as_file(fixture!("errors.txt"), &shown);
 }
 
+// covers: R-142, R-143, R-162, R-163, R-297
 #[tokio::test]
 async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
     let options = Options::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
@@ -168,6 +172,7 @@ async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
     same_as_file(fixture!("refusals.txt"), &shown);
 }
 
+// covers: R-295, R-300
 #[tokio::test]
 async fn a_request_is_put_together_from_where_its_members_are() {
     let fake = Fake::new();
@@ -213,6 +218,7 @@ async fn a_request_is_put_together_from_where_its_members_are() {
     }
 }
 
+// covers: R-292
 #[tokio::test]
 async fn the_type_of_an_answer_is_one_that_was_asked_for() {
     let mut connection = connect(router(Fake::new())).await;
@@ -233,6 +239,7 @@ async fn the_type_of_an_answer_is_one_that_was_asked_for() {
     }
 }
 
+// covers: R-301
 #[tokio::test]
 async fn a_stream_is_framed_event_by_event() {
     let fake = Fake::new().streaming(|| {
@@ -276,15 +283,16 @@ async fn a_stream_that_is_refused_is_a_plain_answer() {
     assert!(got.body.starts_with(r#"{"error":{"code":404,"status":"NOT_FOUND","#), "{got:?}");
 }
 
+// covers: R-134, R-150
 #[tokio::test]
 async fn what_travels_beside_a_call_reaches_the_agent() {
     let fake = Fake::new();
     let caller = Extension(Caller::authenticated("alice"));
     let mut connection = connect(router(fake.clone()).layer(caller)).await;
     let headers = [
-        VERSION,
+        "A2A-Version: 1.0",
         "content-type: application/a2a+json; charset=utf-8",
-        "a2a-extensions: urn:a,urn:b",
+        "A2a-Extensions: urn:a,urn:b",
         "x-a2a-extensions: urn:c",
         "last-event-id: 41",
         "idempotency-key: k",
@@ -300,6 +308,7 @@ async fn what_travels_beside_a_call_reaches_the_agent() {
     assert_eq!(seen.context.parameters.len(), 1);
 }
 
+// covers: R-140
 #[tokio::test]
 async fn a_version_may_stand_in_the_query_or_be_waived() {
     let mut strict = connect(router(Fake::new())).await;
@@ -328,6 +337,7 @@ async fn a_prefix_changes_nothing() {
     }
 }
 
+// covers: R-158, R-166, R-167
 #[tokio::test]
 async fn a_refusal_says_what_to_do_next() {
     let busy = Fake::new().refusing(|| {

@@ -136,8 +136,15 @@ fn invalid(field: &str, description: impl Into<String>) -> Error {
 
 #[cold]
 fn explain(body: &[u8], error: &dyn std::fmt::Display) -> Error {
+    let not_json = |error: &dyn std::fmt::Display| {
+        Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"))
+    };
     if let Err(error) = serde_json::from_slice::<IgnoredAny>(body) {
-        return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
+        return not_json(&error);
+    }
+    // What is ignored is not looked at closely.
+    if let Err(error) = str::from_utf8(body) {
+        return not_json(&error);
     }
     let why = match body.trim_ascii_start().first() {
         Some(b'[') => "batches are not part of A2A; send one request object".into(),

@@ -168,6 +168,7 @@ mod tests {
         format!("{} {uri} {body}", address.method).trim().to_owned()
     }
 
+    //
     #[test]
     fn members_go_to_the_path_and_then_to_the_query_or_the_body() {
         let get = v1::GetTaskRequest { id: "a/b:cancel é".into(), ..Default::default() };

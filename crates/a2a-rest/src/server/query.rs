@@ -263,6 +263,7 @@ mod tests {
         Ok(request)
     }
 
+    //
     #[test]
     fn each_form_of_a_member_is_read() {
         let after = |text: &str| Some(text.parse::<Timestamp>().unwrap());
@@ -332,6 +333,7 @@ mod tests {
         assert_eq!(error.violations()[0].field, "tenant");
     }
 
+    //
     #[test]
     fn a_list_is_a_repeated_name_or_has_commas() {
         let query = Query::parse("acceptedOutputModes=a,b&accepted_output_modes=c").unwrap();
