@@ -12,7 +12,10 @@ use a2a_core::{
         StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
 };
-use a2a_http::{client::ClientSettings, parameters};
+use a2a_http::{
+    client::{ClientSettings, open_stream},
+    parameters,
+};
 use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
@@ -139,6 +142,8 @@ impl Client {
         F: Future<Output = Result<Response<Streaming<StreamResponse>>, Status>>,
     {
         let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
+        // The events after a position may be long in coming, and a refusal is not.
+        let await_first = call.context.last_event_id.is_none();
         let request = request(&call.context, call.request);
         let response = method(stub, request).await.map_err(|status| self.failure(status))?;
         let headers = response.metadata().as_ref();
@@ -153,7 +158,10 @@ impl Client {
             }
             Err(status) => Err(failure::decode(status, &target)),
         });
-        Ok(Reply { response: EventStream::new(events), activated })
+        // Some servers send their metadata before they know whether they refuse.
+        let response =
+            if await_first { open_stream(events).await? } else { EventStream::new(events) };
+        Ok(Reply { response, activated })
     }
 
     fn failure(&self, status: Status) -> a2a_core::Error {

@@ -1,6 +1,7 @@
 //! Streams: how they open, how they end, and that one end is never mistaken for another.
 
 use std::{
+    convert::Infallible,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -14,6 +15,9 @@ use a2a_grpc::{
     Client, ClientSettings,
     operations::{Agent as _, Call, CallContext, Event, EventId, EventStream},
 };
+use bytes::Bytes;
+use http_body::Frame;
+use http_body_util::StreamBody;
 use prost::Message as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::{Stream, StreamExt as _, wrappers::UnboundedReceiverStream};
@@ -50,6 +54,26 @@ async fn open(served: &Served, call: Call<SubscribeToTaskRequest>) -> EventStrea
 
 fn position(item: Option<Result<Event>>) -> Option<u64> {
     item.expect("an event").unwrap().id().map(EventId::get)
+}
+
+// As servers of other libraries send it, which begin their answer before they ask the agent.
+#[tokio::test]
+async fn a_refusal_behind_the_metadata_is_an_error_of_the_call() {
+    let answer = || async {
+        let trailers = http::HeaderMap::from_iter([(
+            http::HeaderName::from_static("grpc-status"),
+            http::HeaderValue::from_static("5"),
+        )]);
+        let refusal = StreamBody::new(tokio_stream::iter([Ok::<_, Infallible>(
+            Frame::<Bytes>::trailers(trailers),
+        )]));
+        let mut response = http::Response::new(axum::body::Body::new(refusal));
+        let grpc = http::HeaderValue::from_static("application/grpc");
+        response.headers_mut().insert(http::header::CONTENT_TYPE, grpc);
+        response
+    };
+    let served = Served::mounted(Fake::default(), axum::Router::new().fallback(answer)).await;
+    assert_kind(served.client().subscribe_to_task(subscribe()).await, ErrorKind::TaskNotFound);
 }
 
 //

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use a2a_core::{Result, v1::StreamResponse};
 use a2a_operations::{Event, EventStream};
-use futures_util::{StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use http::Response;
 
 use super::{ByteStream, ClientSettings};
@@ -41,7 +41,7 @@ pub async fn read_events(
         let event = Event::new(None, response);
         return Ok(EventStream::new(stream::iter([Ok(event)])));
     }
-    let mut events = sse::decode(body, settings.max_event_bytes).map(move |event| {
+    let events = sse::decode(body, settings.max_event_bytes).map(move |event| {
         let event = event?;
         // Said to be an error: whatever it is, it is no event of the task.
         if event.event.as_deref() == Some("error") {
@@ -50,9 +50,18 @@ pub async fn read_events(
         let id = event.id.as_deref().and_then(|id| id.parse().ok());
         Ok(Event::new(id, read(&event.data)?))
     });
-    if !await_first {
-        return Ok(EventStream::new(events));
-    }
+    if await_first { open_stream(events).await } else { Ok(EventStream::new(events)) }
+}
+
+/// Makes a stream of events, and gives a short while to its first one: a server that refuses
+/// the operation behind the head of its answer has refused it all the same.
+///
+/// # Errors
+///
+/// That of the first event, if it is one and comes in time.
+pub async fn open_stream(
+    mut events: impl Stream<Item = Result<Event>> + Send + Unpin + 'static,
+) -> Result<EventStream> {
     match tokio::time::timeout(FIRST_EVENT, events.next()).await {
         Ok(Some(Err(error))) => Err(error),
         Ok(first) => Ok(EventStream::new(stream::iter(first).chain(events))),

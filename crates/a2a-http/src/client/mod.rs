@@ -8,7 +8,7 @@ mod stream;
 mod transport;
 
 pub use call::call_headers;
-pub use events::read_events;
+pub use events::{open_stream, read_events};
 pub use http_client::HttpClient;
 pub use settings::ClientSettings;
 pub use stream::ByteStream;
