@@ -2,6 +2,11 @@
 
 mod common;
 
+use std::{
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
 use common::{Run, Server, command, kind};
 use serde_json::json;
 
@@ -251,4 +256,52 @@ fn a_wait_ends_at_its_limit_and_tells_which_task_goes_on() {
     assert_eq!(error["details"]["state"], "TASK_STATE_WORKING");
     let task = error["details"]["taskId"].as_str().unwrap();
     assert_eq!(server.run(&["task", "get", task]).field("State"), "WORKING");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_and_tells_which_task_goes_on() {
+    let server = Server::start(&[]);
+    let mut client = command()
+        .args(["send", "slow 30", "-o", "json", "-a", &server.address])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut note = String::new();
+    BufReader::new(client.stderr.as_mut().unwrap()).read_line(&mut note).unwrap();
+    let id = rustix::process::Pid::from_raw(client.id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let run = Run::from(client.wait_with_output().unwrap());
+    assert_eq!(run.code, 130, "{run:?}");
+    let error = &run.lines()[0]["error"];
+    assert_eq!(error["code"], "A2AX_ERR_INTERRUPTED");
+    assert!(note.contains(error["details"]["taskId"].as_str().unwrap()), "{note} {error}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let server = Server::start(&[]);
+    let mut client = command()
+        .args(["send", "stream 10", "--stream", "-o", "json", "-a", &server.address])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(client.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let run = Run::from(client.wait_with_output().unwrap());
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.starts_with("note: task ") && run.stderr.lines().count() == 1, "{run:?}");
+}
+
+#[test]
+fn diagnostics_and_what_was_sent_are_shown_when_asked_for() {
+    let server = Server::start(&[]);
+    let verbose = server.run(&["send", "hello", "--verbose"]);
+    assert!(verbose.stdout.starts_with("Message ID: "), "{verbose:?}");
+    assert!(verbose.stdout.contains("Role: USER\nText:\nhello\n\nTask ID: "), "{verbose:?}");
+    assert!(verbose.stdout.contains("Timestamp: "), "{verbose:?}");
+    let debug = server.run(&["send", "hello", "--debug", "-o", "json", "--bearer", "s3cret"]);
+    assert_eq!(debug.json()["task"]["status"]["state"], "TASK_STATE_COMPLETED");
+    assert!(!debug.stderr.contains("s3cret"), "{debug:?}");
 }

@@ -78,10 +78,17 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
 fn tree(environment: &Environment) -> clap::Command {
     let tree = Cli::command();
     match Settings::resolve(&Flags::default(), environment) {
-        Ok(settings) => tree.after_help(settings.effective_defaults()),
+        Ok(settings) => with_defaults(tree, &settings.effective_defaults()),
         // A variable that can't be read is reported when the command runs.
         Err(_) => tree,
     }
+}
+
+/// Ends the help of a command, and of those below it, with the defaults.
+fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
+    command
+        .mut_subcommands(|command| with_defaults(command, defaults))
+        .after_help(defaults.to_owned())
 }
 
 fn dispatch(

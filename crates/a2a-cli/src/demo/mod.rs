@@ -14,7 +14,7 @@ mod word;
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_core::{Artifact, Message, Part};
+use a2a_core::{Artifact, Message, Part, TaskState};
 use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
 
 pub(crate) use authorize::Authorizations;
@@ -71,15 +71,24 @@ type Done = Result<(), AgentError>;
 
 impl AgentExecutor for DemoAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Done {
-        let rule = self.choose(&context);
-        let turn = Turn { agent: Arc::new(self.clone()), context, updates };
-        match rule {
+        let turn = Turn {
+            agent: Arc::new(self.clone()),
+            context: context.clone(),
+            updates: updates.clone(),
+        };
+        let done = match self.choose(&context) {
             Rule::Bench => bench::run(turn).await,
             Rule::MessageId(name) => message_id::run(name, turn).await,
             Rule::Text(name) => text::run(&name, turn).await,
             Rule::Word(word) => word::run(word, turn).await,
             Rule::Default => default(turn).await,
+        };
+        if context.is_cancelled() {
+            // A task that ended by itself in the meantime stays as it is.
+            let _ended = updates.status(TaskState::Canceled, "Canceled, as you asked").await;
+            return Ok(());
         }
+        done
     }
 }
 

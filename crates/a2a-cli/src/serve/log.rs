@@ -18,7 +18,7 @@ pub(crate) enum Detail {
     Debug,
 }
 
-/// Starts to log to stderr. `RUST_LOG` overrides the detail.
+/// Starts to log to stderr, panics included. `RUST_LOG` overrides the detail.
 pub(crate) fn to_stderr(detail: Detail) {
     let fallback = match detail {
         Detail::Warnings => "warn",
@@ -33,6 +33,11 @@ pub(crate) fn to_stderr(detail: Detail) {
         Detail::TrafficAsJson => log.json().flatten_event(true).try_init(),
         Detail::Warnings | Detail::Traffic | Detail::Debug => log.try_init(),
     };
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        let text = panic.payload_as_str().unwrap_or("no text");
+        tracing::error!(place, "a panic: {text}");
+    }));
 }
 
 /// Logs one line per request: never its body, its query or its credentials.

@@ -94,7 +94,9 @@ impl Server {
 
     /// Runs a client command against this server.
     pub fn run(&self, arguments: &[&str]) -> Run {
-        Run::of(command().args(arguments).args(["-a", &self.address]))
+        // Agents that don't stream are polled, and these tests don't wait for them.
+        let interval = ("A2ACLI_POLL_INTERVAL", "100ms");
+        Run::of(command().args(arguments).args(["-a", &self.address]).envs([interval]))
     }
 
     /// The same, with a JSON result.
