@@ -89,7 +89,11 @@ pub(crate) fn run(args: Args) -> Result {
             Installed::Absent(reason) => sdks.skip(sdk.name(), reason),
         }
     }
-    println!("{sdks}\n{wire}");
+    for matrix in [&sdks, &wire] {
+        if !matrix.is_empty() {
+            println!("{matrix}");
+        }
+    }
     let report = bench.target.join("report.json");
     let data = serde_json::json!({"sdks": sdks.to_json(), "wire": wire.to_json()});
     fs::write(&report, format!("{data:#}\n"))?;

@@ -219,6 +219,13 @@ const checks = {
     assert.deepEqual(json(done.history[0].parts), parts);
   },
 
+  async 'send-large'() {
+    const raw = Buffer.alloc(1 << 20, Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)));
+    const parts = [{ raw: raw.toString('base64'), mediaType: 'application/octet-stream' }];
+    const { artifacts } = await task({ parts, messageId: `acc-echo-${randomUUID()}` });
+    assert.ok(raw.equals(artifacts[0].parts[0].content.value), 'the same bytes');
+  },
+
   async 'send-immediately'() {
     const working = await started('slow 1');
     const states = [TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING];
@@ -242,6 +249,18 @@ const checks = {
     stateIs(second.status, 'COMPLETED');
     const said = second.history.filter((one) => one.role === Role.ROLE_USER).map((one) => textOf(one.parts));
     assert.deepEqual(said, ['ask', 'Ada']);
+  },
+
+  async tenant() {
+    const tenant = 'acme';
+    const sent = await client.sendMessage({ ...request({ text: 'echo hello' }), tenant });
+    const found = await client.getTask({ ...GetTaskRequest.fromJSON({ id: sent.id }), tenant });
+    assert.deepEqual(found, sent);
+    const { tasks } = await client.listTasks({ ...ListTasksRequest.fromJSON({}), tenant });
+    assert.equal(tasks[0].id, sent.id, 'newest task of the tenant');
+    await failsWith('TASK_NOT_FOUND', get(sent.id));
+    const other = { ...GetTaskRequest.fromJSON({ id: sent.id }), tenant: 'other' };
+    await failsWith('TASK_NOT_FOUND', client.getTask(other));
   },
 
   async 'failed-task'() {
@@ -302,6 +321,28 @@ const checks = {
   async 'stream-crash'() {
     const events = await stream({ text: 'panic' });
     stateIs(events.at(-1).value.status, 'FAILED');
+  },
+
+  // A client that goes away and comes back: the task went on, nothing is lost.
+  async 'stream-cut'() {
+    const before = [];
+    for await (const { payload } of client.sendMessageStream(request({ text: 'stream 40' }))) {
+      before.push(payload);
+      if (before.length === 6) break;
+    }
+    const { id } = before[0].value;
+    const events = await subscribe(id);
+    assert.equal(events[0].$case, 'task');
+    stateIs(events.at(-1).value.status, 'COMPLETED');
+    const texts = (artifact) => artifact.parts.map((part) => part.content.value);
+    const parts = texts(events[0].value.artifacts[0]);
+    assert.ok(parts.length >= 3 && parts.length < 40, `some of the text was there: ${parts}`);
+    for (const { $case, value } of events) {
+      if ($case === 'artifactUpdate') parts.push(...texts(value.artifact));
+    }
+    const [stored] = (await get(id)).artifacts;
+    assert.equal(stored.parts.length, 40);
+    assert.deepEqual(parts, texts(stored));
   },
 
   async subscribe() {

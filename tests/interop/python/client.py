@@ -219,6 +219,14 @@ async def send_parts(peer):
 
 
 @check
+async def send_large(peer):
+    parts = [Part(raw=bytes(range(256)) * 4096, media_type='application/octet-stream')]
+    task = await peer.task(parts=parts, message_id=f'acc-echo-{uuid.uuid4()}')
+    same(len(task.artifacts[0].parts[0].raw), 1 << 20, 'bytes')
+    expect(list(task.artifacts[0].parts) == parts, 'the same bytes')
+
+
+@check
 async def send_immediately(peer):
     task = await peer.started('slow 1')
     expect(
@@ -246,6 +254,18 @@ async def multi_turn(peer):
     state_is(second.status, 'COMPLETED')
     said = [get_message_text(one) for one in second.history if one.role == Role.ROLE_USER]
     same(said, ['ask', 'Ada'], 'what the user said')
+
+
+@check
+async def tenant(peer):
+    request = SendMessageRequest(tenant='acme', message=message('echo hello'))
+    answers = [one async for one in peer.blocking.send_message(request)]
+    task = answers[0].task
+    same(await peer.get(task.id, tenant='acme'), task, 'task of the tenant')
+    listed = await peer.blocking.list_tasks(ListTasksRequest(tenant='acme'))
+    same([one.id for one in listed.tasks][:1], [task.id], 'newest task of the tenant')
+    await fails_with(errors.TaskNotFoundError, peer.get(task.id))
+    await fails_with(errors.TaskNotFoundError, peer.get(task.id, tenant='other'))
 
 
 @check
@@ -321,6 +341,31 @@ async def stream_input(peer):
 async def stream_crash(peer):
     events = [one async for one in peer.stream('panic')]
     state_is(events[-1].status_update.status, 'FAILED')
+
+
+@check
+async def stream_cut(peer):
+    """A client that goes away and comes back: the task went on, nothing is lost."""
+    seen = peer.stream('stream 40')
+    before = []
+    async for event in seen:
+        before.append(event)
+        if len(before) == 6:
+            break
+    await seen.aclose()
+    task_id = before[0].task.id
+    events = [
+        one async for one in peer.streaming.subscribe(SubscribeToTaskRequest(id=task_id))
+    ]
+    same(events[0].WhichOneof('payload'), 'task', 'first event')
+    state_is(events[-1].status_update.status, 'COMPLETED')
+    parts = [one.text for one in events[0].task.artifacts[0].parts]
+    expect(3 <= len(parts) < 40, f'there was a part of the text already, not all: {parts}')
+    for one in events:
+        parts += [part.text for part in one.artifact_update.artifact.parts]
+    stored = (await peer.get(task_id)).artifacts[0]
+    same(len(stored.parts), 40, 'parts')
+    same(parts, [one.text for one in stored.parts], 'the parts put together')
 
 
 @check

@@ -181,7 +181,7 @@ impl fmt::Display for Matrix {
             match outcome {
                 Outcome::Absent | Outcome::Works => {}
                 Outcome::Explained(reason) => writeln!(f, "– {place}: {reason}")?,
-                Outcome::Fails(detail) => writeln!(f, "✗ {place}: {detail}")?,
+                Outcome::Fails(detail) => writeln!(f, "✗ {place}: {}", line(detail))?,
             }
         }
         for (peer, reason) in &self.skipped {
@@ -210,6 +210,11 @@ impl Outcome {
             Self::Fails(_) => "✗",
         }
     }
+}
+
+/// The beginning of a text, on one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(400).collect()
 }
 
 /// A binding in the head of a column.

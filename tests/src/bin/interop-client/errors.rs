@@ -2,14 +2,18 @@
 
 use a2a_client::{Client, Outgoing};
 use a2a_core::{
-    AgentCard, ErrorKind, Message, ProtocolVersion, Role, card, fresh_id,
-    v1::{AgentInterface, ListTasksRequest, SendMessageRequest},
+    ErrorKind, Message, Role, card, fresh_id,
+    v1::{ListTasksRequest, SendMessageRequest},
 };
+use a2a_operations::{Agent as _, Call};
+use http::HeaderValue;
+use tonic::transport::Endpoint;
+use tower::ServiceExt as _;
 
 use crate::{
     expect::{Result, fails_with},
     peer::{Peer, answer, drain},
-    proxy::Proxy,
+    proxy::{Proxy, Trouble},
 };
 
 pub(crate) async fn unknown_task(peer: &Peer) -> Result {
@@ -73,20 +77,22 @@ pub(crate) async fn push_config(peer: &Peer) -> Result {
     fails_with(ErrorKind::TaskNotFound, called).map(drop)
 }
 
-/// Over HTTP our client says its own version whatever it is told, so something between says
-/// another.
+/// Our client says its own version whatever it is told, so something between says another.
 pub(crate) async fn version(peer: &Peer) -> Result {
     let interface = peer.client.interface().ok_or("no interface was chosen")?;
     let request = ListTasksRequest::default();
     let called = if interface.protocol_binding == card::GRPC {
-        let mut context = peer.client.context().clone();
-        context.version = ProtocolVersion::V0_3;
-        peer.client.with_context(context).list_page(request).await
+        let channel = Endpoint::from_shared(format!("http://{}", interface.url))?.connect_lazy();
+        let channel = channel.map_request(|mut request: http::Request<tonic::body::Body>| {
+            request.headers_mut().insert("a2a-version", HeaderValue::from_static("9.9"));
+            request
+        });
+        let client = a2a_grpc::Client::with_channel(channel, a2a_grpc::ClientSettings::default());
+        client.list_tasks(Call::new(request)).await.map(|reply| reply.response)
     } else {
-        let proxy = Proxy::of(&interface.url).await?;
-        let through = AgentInterface { url: proxy.url.clone(), ..interface.clone() };
-        let card = AgentCard { supported_interfaces: vec![through], ..peer.card.clone() };
-        Client::builder().build(card)?.list_page(request).await
+        let proxy = Proxy::to(interface, Trouble::Version).await?;
+        let client = Client::builder().build(proxy.card(&peer.card, interface))?;
+        client.list_page(request).await
     };
     fails_with(ErrorKind::VersionNotSupported, called).map(drop)
 }

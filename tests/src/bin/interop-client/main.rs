@@ -26,15 +26,17 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 type Check = for<'a> fn(&'a Peer) -> BoxFuture<'a, Result>;
 
-const CHECKS: [(&str, Check); 33] = [
+const CHECKS: [(&str, Check); 36] = [
     ("card", |peer| Box::pin(sending::card(peer))),
     ("extended-card", |peer| Box::pin(sending::extended_card(peer))),
     ("send", |peer| Box::pin(sending::send(peer))),
     ("send-message", |peer| Box::pin(sending::send_message(peer))),
     ("send-parts", |peer| Box::pin(sending::send_parts(peer))),
+    ("send-large", |peer| Box::pin(sending::send_large(peer))),
     ("send-immediately", |peer| Box::pin(sending::send_immediately(peer))),
     ("send-history-length", |peer| Box::pin(sending::send_history_length(peer))),
     ("multi-turn", |peer| Box::pin(sending::multi_turn(peer))),
+    ("tenant", |peer| Box::pin(sending::tenant(peer))),
     ("failed-task", |peer| Box::pin(sending::failed_task(peer))),
     ("crashed-task", |peer| Box::pin(sending::crashed_task(peer))),
     ("extensions", |peer| Box::pin(sending::extensions(peer))),
@@ -42,6 +44,7 @@ const CHECKS: [(&str, Check); 33] = [
     ("stream-message", |peer| Box::pin(streams::stream_message(peer))),
     ("stream-input", |peer| Box::pin(streams::stream_input(peer))),
     ("stream-crash", |peer| Box::pin(streams::stream_crash(peer))),
+    ("stream-cut", |peer| Box::pin(streams::stream_cut(peer))),
     ("subscribe", |peer| Box::pin(streams::subscribe(peer))),
     ("get", |peer| Box::pin(tasks::get(peer))),
     ("list-pages", |peer| Box::pin(tasks::list_pages(peer))),

@@ -1,7 +1,10 @@
 //! The card, and messages that are waited for.
 
-use a2a_client::{Outgoing, SendOutcome, Transport};
-use a2a_core::{ErrorKind, ExtensionSet, Message, Part, Role, TaskState, fresh_id};
+use a2a_client::{Client, Outgoing, SendOutcome, Transport};
+use a2a_core::{
+    AgentCard, ErrorKind, ExtensionSet, Message, Part, Role, TaskState, fresh_id,
+    v1::{AgentInterface, ListTasksRequest},
+};
 use serde_json::json;
 
 use crate::{
@@ -70,6 +73,15 @@ pub(crate) async fn send_parts(peer: &Peer) -> Result {
     same(task.history.first().map(|message| &message.parts), Some(&parts), "parts of the history")
 }
 
+pub(crate) async fn send_large(peer: &Peer) -> Result {
+    let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(1 << 20).collect();
+    let mut message = Message::user(Part::raw(bytes.clone()));
+    message.message_id = format!("acc-echo-{}", message.message_id);
+    let task = peer.task(message).await?;
+    let echoed = task.artifacts.first().and_then(|artifact| artifact.parts.first());
+    expect(echoed == Some(&Part::raw(bytes)), "the bytes came back as they were sent")
+}
+
 pub(crate) async fn send_immediately(peer: &Peer) -> Result {
     let task = peer.started("slow 1").await?;
     let state = task.state();
@@ -96,6 +108,19 @@ pub(crate) async fn multi_turn(peer: &Peer) -> Result {
     let users = second.history.iter().filter(|message| message.role() == Role::User);
     let said: Vec<_> = users.map(Message::text).collect();
     same(said, ["ask", "Ada"], "what the user said")
+}
+
+/// The tenant that the card names goes with every request.
+pub(crate) async fn tenant(peer: &Peer) -> Result {
+    let interface = peer.client.interface().ok_or("no interface was chosen")?;
+    let interface = AgentInterface { tenant: "acme".to_owned(), ..interface.clone() };
+    let card = AgentCard { supported_interfaces: vec![interface], ..peer.card.clone() };
+    let client = Client::builder().build(card)?;
+    let sent = client.send("echo hello").await?;
+    let sent = sent.task().ok_or("the answer is a message")?;
+    same(&*client.get(&sent.id).await?, sent, "task of the tenant")?;
+    let page = client.list_page(ListTasksRequest::default()).await?;
+    expect(page.tasks.iter().any(|task| task.id == sent.id), "the tenant's tasks have it")
 }
 
 pub(crate) async fn failed_task(peer: &Peer) -> Result {

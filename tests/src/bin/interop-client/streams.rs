@@ -1,5 +1,6 @@
 //! Streams of a message, and of a task that runs already.
 
+use a2a_client::{Client, Snapshot};
 use a2a_core::{
     ErrorKind, TaskState,
     v1::{TaskArtifactUpdateEvent, stream_response::Payload},
@@ -9,6 +10,7 @@ use a2a_operations::Event;
 use crate::{
     expect::{Result, expect, same},
     peer::{Peer, answer, drain},
+    proxy::{Proxy, Trouble},
 };
 
 pub(crate) async fn stream(peer: &Peer) -> Result {
@@ -55,6 +57,26 @@ pub(crate) async fn stream_crash(peer: &Peer) -> Result {
         Ok(events) => same(last_state(&events), Some(TaskState::Failed), "last state"),
         Err(error) => same(error.kind(), ErrorKind::Internal, "kind"),
     }
+}
+
+/// A connection that breaks in the middle: the stream goes on over another one, nothing is lost.
+pub(crate) async fn stream_cut(peer: &Peer) -> Result {
+    let interface = peer.client.interface().ok_or("no interface was chosen")?;
+    // Enough for the task and some of the chunks, and too little for 40, on every wire.
+    let proxy = Proxy::to(interface, Trouble::CutAfter(2_000)).await?;
+    let client = Client::builder().build(proxy.card(&peer.card, interface))?;
+    let mut seen = Snapshot::new();
+    let mut chunks = 0;
+    for event in drain(client.stream("stream 40").await?).await? {
+        chunks += usize::from(chunk(&event).is_some());
+        seen.apply(&event);
+    }
+    let seen = seen.into_task().ok_or("there was no task")?;
+    same(seen.state(), TaskState::Completed, "last state")?;
+    let said: String = (0..40).map(|index| format!("chunk {index} ")).collect();
+    same(seen.text(), said.clone(), "text put together")?;
+    same(peer.client.get(&seen.id).await?.text(), said, "stored text")?;
+    expect(proxy.has_cut() && chunks > 10, format!("the stream was cut, {chunks} chunks came"))
 }
 
 pub(crate) async fn subscribe(peer: &Peer) -> Result {
