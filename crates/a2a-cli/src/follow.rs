@@ -79,7 +79,7 @@ pub(crate) async fn within_limits<T>(
     tokio::select! {
         result = work => result,
         () = limit => Err(progress.failure(Code::Timeout, "the time to wait is over")),
-        () = crate::serve::signal::received() => {
+        () = crate::signal::received() => {
             Err(progress.failure(Code::Interrupted, "interrupted"))
         }
     }

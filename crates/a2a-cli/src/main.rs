@@ -9,9 +9,11 @@ mod demo;
 mod exec;
 mod failure;
 mod follow;
+mod log;
 mod output;
 mod serve;
 mod settings;
+mod signal;
 mod target;
 
 use std::process::ExitCode;

@@ -119,7 +119,7 @@ fn client(
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
     if settings.debug {
-        crate::serve::log::to_stderr(crate::serve::log::Detail::Debug);
+        crate::log::to_stderr(crate::log::Detail::Debug);
     }
     let _ = output;
     block_on(command, tokio::runtime::Builder::new_current_thread())

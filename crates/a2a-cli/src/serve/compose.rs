@@ -14,7 +14,6 @@ use super::{
     bearer::{self, Bearer},
     cut,
     front::Front,
-    log,
     options::Options,
     pages,
 };
@@ -23,6 +22,7 @@ use crate::{
     demo::{self, Authorizations, DemoAgent, EchoAgent, Profile},
     exec::{ExecAgent, Form},
     failure::Failure,
+    log,
 };
 
 /// Everything that is served, ready to be put on listeners.

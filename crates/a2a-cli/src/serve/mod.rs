@@ -1,14 +1,12 @@
 //! Running an agent: what is served, on which address, until somebody says stop.
 
 mod announce;
-pub(crate) mod bearer;
+mod bearer;
 mod compose;
 mod cut;
 mod front;
-pub(crate) mod log;
 mod options;
 mod pages;
-pub(crate) mod signal;
 
 use std::{error::Error, net::SocketAddr, time::Duration};
 
@@ -18,8 +16,10 @@ use tokio::net::TcpListener;
 use crate::{
     command::Serve,
     failure::{Code, Failure},
+    log,
     output::Output,
     settings::Settings,
+    signal,
 };
 use compose::compose;
 use options::Options;

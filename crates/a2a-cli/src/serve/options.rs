@@ -5,11 +5,8 @@ use std::time::Duration;
 use a2a_client::Transport;
 use a2a_http::{Allowed, WebhookPolicy};
 
-use super::{
-    bearer::{Bearer, Protects},
-    log::Detail,
-};
-use crate::{command::Serve, demo::Profile, failure::Failure, settings::Settings};
+use super::bearer::{Bearer, Protects};
+use crate::{command::Serve, demo::Profile, failure::Failure, log::Detail, settings::Settings};
 
 /// The largest request body without `--max-body`.
 const MAX_BODY: usize = 32 << 20;

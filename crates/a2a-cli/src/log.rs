@@ -41,13 +41,13 @@ pub(crate) fn to_stderr(detail: Detail) {
 }
 
 /// Logs one line per request: never its body, its query or its credentials.
-pub(super) async fn traffic(request: Request, next: Next) -> Response {
+pub(crate) async fn traffic(request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let response = next.run(request).await;
     let status = response.status().as_u16();
-    let micros = begun.elapsed().as_micros();
+    let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     tracing::info!(%method, path, status, micros, "request");
     response
 }
