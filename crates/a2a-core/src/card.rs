@@ -170,3 +170,18 @@ impl AgentExtension {
         Self { uri: uri.into(), description: description.into(), ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn an_extension_is_declared_among_the_capabilities() {
+        let extension = AgentExtension::new("urn:example:one", "is an example");
+        let card = AgentCard::new("a", "b").with_extension(extension);
+        let printed = serde_json::to_value(&card).unwrap();
+        assert_eq!(printed["capabilities"]["extensions"][0]["uri"], "urn:example:one");
+        assert_eq!(card.extensions().len(), 1);
+    }
+}

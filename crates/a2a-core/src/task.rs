@@ -127,6 +127,7 @@ mod tests {
         TaskArtifactUpdateEvent { artifact: Some(artifact), append, ..Default::default() }
     }
 
+    //
     #[test]
     fn chunks_add_to_the_artifact_of_their_id_and_whole_ones_replace_it() {
         let mut task = Task::default();

@@ -241,6 +241,7 @@ mod tests {
         }
     }
 
+    //
     #[test]
     fn what_a_client_writes_a_server_reads() {
         let mut context = CallContext::default();
@@ -255,6 +256,7 @@ mod tests {
 
         let mut headers = HeaderMap::new();
         write(&context, &mut headers);
+        assert!(headers.contains_key("a2a-version") && headers.contains_key("a2a-extensions"));
         assert!(!headers.contains_key("cookie") && !headers.contains_key("a2a-broken"));
         let read = read(&headers, None, VersionPolicy::Strict).unwrap();
         assert_eq!(read.extensions, context.extensions);

@@ -10,13 +10,14 @@ use std::{sync::Arc, time::Duration};
 use a2a_core::{
     Artifact, ErrorKind, Message, Part, Task, TaskState,
     v1::{
-        AgentCard, CancelTaskRequest, GetTaskRequest, SendMessageConfiguration, SendMessageRequest,
-        SubscribeToTaskRequest, send_message_response, stream_response::Payload,
+        AgentCard, CancelTaskRequest, GetTaskRequest, ListTasksRequest, SendMessageConfiguration,
+        SendMessageRequest, SubscribeToTaskRequest, send_message_response,
+        stream_response::Payload,
     },
 };
 use a2a_operations::{
-    Agent, AgentError, AgentExecutor, Call, CallContext, Engine, EngineConfig, Event, EventId,
-    EventStream, RequestContext, TaskUpdater, agent_fn, stream_fn,
+    Agent, AgentError, AgentExecutor, Call, CallContext, Caller, Engine, EngineConfig, Event,
+    EventId, EventStream, RequestContext, TaskUpdater, agent_fn, stream_fn,
 };
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::Notify;
@@ -447,4 +448,37 @@ async fn a_silent_executor_lets_its_task_appear_as_submitted() {
     assert_eq!(stream.next().await.unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
     let refused = engine.send_message(send("late")).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
+}
+
+//
+#[tokio::test]
+async fn what_belongs_to_another_caller_is_like_what_is_not_there() {
+    let engine = Engine::new(card(), agent_fn(async |text: String| text));
+    let by = |mut call: Call<SendMessageRequest>, name: &str| {
+        call.context.caller = Caller::authenticated(name);
+        call.request.message.as_mut().unwrap().context_id = "shared".into();
+        call
+    };
+    let anns = task_of(&engine, by(send("secret"), "ann")).await;
+    let bobs = task_of(&engine, by(send("other"), "bob")).await;
+    assert_eq!(anns.context_id, bobs.context_id, "the same name, and two conversations");
+
+    let mut list = Call::new(ListTasksRequest::default());
+    list.context.caller = Caller::authenticated("bob");
+    for context_id in ["", "shared"] {
+        list.request.context_id = context_id.into();
+        let page = engine.list_tasks(list.clone()).await.unwrap().response;
+        let ids: Vec<_> = page.tasks.iter().map(|task| &task.id).collect();
+        assert_eq!((ids, page.total_size), (vec![&bobs.id], 1));
+    }
+    let mut refusals = Vec::new();
+    for id in [anns.id.as_str(), "never-existed"] {
+        let mut get = Call::new(GetTaskRequest { id: id.into(), ..GetTaskRequest::default() });
+        get.context.caller = Caller::authenticated("bob");
+        let refused = engine.get_task(get).await.unwrap_err();
+        let follow_up = by(to_task(id, "more"), "bob");
+        let also = engine.send_message(follow_up).await.unwrap_err();
+        refusals.push((refused.kind(), refused.message().replace(id, "?"), also.kind()));
+    }
+    assert_eq!(refusals[0], refusals[1]);
 }

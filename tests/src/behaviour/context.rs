@@ -21,7 +21,7 @@ pub async fn tasks_of_one_context_share_it_and_nothing_else(seat: Seat) {
     assert_ne!(first.id, second.id);
 }
 
-//
+//
 pub async fn a_task_in_another_context_than_the_message_says_is_refused(seat: Seat) {
     let fixture = seat.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("ask")).await;

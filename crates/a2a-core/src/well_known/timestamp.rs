@@ -210,6 +210,7 @@ mod tests {
 
     use super::{SystemTime, Timestamp, TimestampError};
 
+    //
     #[test]
     fn any_rfc_3339_text_is_read_and_printed_in_utc_with_milliseconds() {
         for (text, printed) in [
