@@ -5,7 +5,9 @@
 //! conversion loses is listed in `docs/revisions.md`.
 
 mod any;
+mod common;
 mod dialect;
+pub mod v0_1;
 
 pub use any::{AnyAnswer, AnyRequest, AnyResponse, call};
 pub use dialect::{Dialect, ErrorObject};

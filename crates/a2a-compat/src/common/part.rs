@@ -1,0 +1,87 @@
+//! What the parts of older revisions can't say, and how it travels all the same.
+
+use a2a_core::{
+    v1,
+    well_known::{Struct, Value},
+};
+
+/// The member of a part's metadata that marks data which is no object, by the convention of the
+/// official SDKs.
+const WRAPPED: &str = "data_part_compat";
+
+/// Content and metadata of a part of data, as older revisions have it: always an object.
+pub(crate) fn wrap_data(data: &Value, metadata: Option<Struct>) -> (Struct, Option<Struct>) {
+    match data {
+        Value::Object(object) => (object.clone(), metadata),
+        other => {
+            let mut metadata = metadata.unwrap_or_default();
+            metadata.insert(WRAPPED, true);
+            (Struct::from([("value", other.clone())]), Some(metadata))
+        }
+    }
+}
+
+/// The reverse of [`wrap_data`], which leaves alone what is not wrapped.
+pub(crate) fn unwrap_data(data: Value, metadata: Option<Struct>) -> (Value, Option<Struct>) {
+    let marked = |metadata: &Struct| metadata.get(WRAPPED) == Some(&Value::Bool(true));
+    match (data, metadata) {
+        (Value::Object(mut object), Some(mut metadata))
+            if object.len() == 1 && object.contains_key("value") && marked(&metadata) =>
+        {
+            metadata.fields.remove(WRAPPED);
+            let value = object.fields.remove("value").unwrap_or_default();
+            (value, (!metadata.is_empty()).then_some(metadata))
+        }
+        (data, metadata) => (data, metadata),
+    }
+}
+
+/// The metadata of a part that has no place for a media type and a file name of its own: they
+/// are kept there where the names are free.
+pub(crate) fn with_lost_members(part: &v1::Part) -> Option<Struct> {
+    let mut metadata = part.metadata.clone();
+    for (name, text) in [("mediaType", &part.media_type), ("filename", &part.filename)] {
+        if !text.is_empty() {
+            let fields = &mut metadata.get_or_insert_default().fields;
+            fields.entry(name.to_owned()).or_insert_with(|| text.as_str().into());
+        }
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn data_of_any_kind_comes_back_from_an_object() {
+        for data in [json!(null), json!(1), json!("x"), json!([1, {"a": 2}]), json!({"a": 1})] {
+            for metadata in [None, Some(Struct::from([("k", 1)]))] {
+                let data = Value::from(data.clone());
+                let (object, marked) = wrap_data(&data, metadata.clone());
+                let back = unwrap_data(Value::Object(object), marked);
+                assert_eq!(back, (data, metadata));
+            }
+        }
+    }
+
+    #[test]
+    fn data_without_the_mark_stays_as_it_is() {
+        let data = Value::from(json!({"value": 1}));
+        for metadata in [None, Some(Struct::from([(WRAPPED, false)]))] {
+            assert_eq!(unwrap_data(data.clone(), metadata.clone()), (data.clone(), metadata));
+        }
+    }
+
+    #[test]
+    fn a_media_type_is_kept_in_the_metadata_unless_the_name_is_taken() {
+        let part = v1::Part::text("x").with_media_type("text/x").with_filename("x.txt");
+        let kept = with_lost_members(&part).unwrap();
+        assert_eq!(kept, Struct::from([("mediaType", "text/x"), ("filename", "x.txt")]));
+        let taken = part.with_metadata(Struct::from([("mediaType", "mine")]));
+        let kept = with_lost_members(&taken).unwrap();
+        assert_eq!(kept, Struct::from([("mediaType", "mine"), ("filename", "x.txt")]));
+    }
+}

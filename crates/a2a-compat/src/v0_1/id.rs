@@ -1,0 +1,112 @@
+//! The ids of tasks: the client's at its side of the wire, the server's at the other.
+
+use a2a_core::v1::SendMessageRequest;
+use serde_json::Value;
+
+use crate::AnyRequest;
+
+/// The id by which the client of a request knows its task.
+pub fn chosen_id(request: &AnyRequest) -> &str {
+    fn sent(request: &SendMessageRequest) -> &str {
+        request.message.as_ref().map_or("", |message| &message.task_id)
+    }
+    match request {
+        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+            sent(request)
+        }
+        AnyRequest::GetTask(request) => &request.id,
+        AnyRequest::CancelTask(request) => &request.id,
+        AnyRequest::SubscribeToTask(request) => &request.id,
+        AnyRequest::CreateTaskPushNotificationConfig(request) => &request.task_id,
+        AnyRequest::GetTaskPushNotificationConfig(request) => &request.task_id,
+        AnyRequest::ListTaskPushNotificationConfigs(request) => &request.task_id,
+        AnyRequest::DeleteTaskPushNotificationConfig(request) => &request.task_id,
+        AnyRequest::ListTasks(_) | AnyRequest::GetExtendedAgentCard(_) => "",
+    }
+}
+
+/// Replaces the id of the task that a request is for; the empty id starts a new task.
+///
+/// The id of a webhook's config stays what the client called its task: it is found again by
+/// that, whatever the server calls the task.
+#[must_use]
+pub fn with_task_id(mut request: AnyRequest, id: &str) -> AnyRequest {
+    let id = id.to_owned();
+    match &mut request {
+        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+            if let Some(message) = &mut request.message {
+                message.task_id = id;
+            }
+        }
+        AnyRequest::GetTask(request) => request.id = id,
+        AnyRequest::CancelTask(request) => request.id = id,
+        AnyRequest::SubscribeToTask(request) => request.id = id,
+        AnyRequest::CreateTaskPushNotificationConfig(request) => request.task_id = id,
+        AnyRequest::GetTaskPushNotificationConfig(request) => request.task_id = id,
+        AnyRequest::ListTaskPushNotificationConfigs(request) => request.task_id = id,
+        AnyRequest::DeleteTaskPushNotificationConfig(request) => request.task_id = id,
+        AnyRequest::ListTasks(_) | AnyRequest::GetExtendedAgentCard(_) => {}
+    }
+    request
+}
+
+/// Replaces the id of the task in an answer, an event or the body of a webhook, as written by
+/// [`V0_1`](super::V0_1) and [`write_webhook`](super::write_webhook): each names it once.
+pub fn print_task_id(written: &mut Value, id: &str) {
+    if let Value::Object(members) = written {
+        let name = if members.contains_key("taskId") { "taskId" } else { "id" };
+        members.insert(name.into(), id.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Dialect as _, v0_1::V0_1};
+
+    #[test]
+    fn every_request_takes_another_task_id_and_keeps_that_of_its_config() {
+        let message = json!({"role": "user", "parts": [{"type": "text", "text": "x"}]});
+        let webhook = json!({"url": "https://a.b"});
+        for (method, params) in [
+            ("tasks/send", json!({"id": "mine", "message": message, "pushNotification": webhook})),
+            ("tasks/sendSubscribe", json!({"id": "mine", "message": message})),
+            ("tasks/get", json!({"id": "mine"})),
+            ("tasks/cancel", json!({"id": "mine"})),
+            ("tasks/resubscribe", json!({"id": "mine"})),
+            ("tasks/pushNotification/get", json!({"id": "mine"})),
+            (
+                "tasks/pushNotification/set",
+                json!({"id": "mine", "pushNotificationConfig": webhook}),
+            ),
+        ] {
+            let request = V0_1.read_request(method, params).unwrap();
+            assert_eq!(chosen_id(&request), "mine", "{method}");
+            let request = with_task_id(request, "theirs");
+            assert_eq!(chosen_id(&request), "theirs", "{method}");
+            let config_id = match request {
+                AnyRequest::SendMessage(request) => {
+                    request.configuration.unwrap().task_push_notification_config.unwrap().id
+                }
+                AnyRequest::CreateTaskPushNotificationConfig(config) => config.id,
+                AnyRequest::GetTaskPushNotificationConfig(request) => request.id,
+                _ => continue,
+            };
+            assert_eq!(config_id, "mine", "{method}");
+        }
+    }
+
+    #[test]
+    fn an_answer_and_a_webhook_take_the_id_that_the_client_knows() {
+        for (mut written, expected) in [
+            (json!({"id": "theirs", "status": {}}), json!({"id": "mine", "status": {}})),
+            (json!({"taskId": "theirs"}), json!({"taskId": "mine"})),
+            (json!(null), json!(null)),
+        ] {
+            print_task_id(&mut written, "mine");
+            assert_eq!(written, expected);
+        }
+    }
+}
