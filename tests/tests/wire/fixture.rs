@@ -54,6 +54,9 @@ pub(crate) fn all() -> Vec<String> {
     let mut names = Vec::new();
     for folder in fs::read_dir(root()).expect("the folder of fixtures") {
         let folder = folder.expect("an entry").path();
+        if !folder.is_dir() {
+            continue;
+        }
         for file in fs::read_dir(&folder).expect("a folder") {
             let file = file.expect("an entry").path();
             let name = file.strip_prefix(root()).expect("below the root").with_extension("");

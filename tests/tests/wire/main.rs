@@ -9,6 +9,7 @@
 )]
 
 mod card;
+mod descriptor;
 mod fixture;
 mod grpc;
 mod jsonrpc;
