@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         Err(failure) => return report(&failure, output),
     };
     let output = Output::new(&settings);
-    match dispatch(cli.command, &matches, settings, output) {
+    match dispatch(cli, &matches, settings, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, output),
     }
@@ -92,21 +92,23 @@ fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
 }
 
 fn dispatch(
-    command: Command,
+    cli: Cli,
     matches: &ArgMatches,
-    settings: Settings,
+    mut settings: Settings,
     output: Output,
 ) -> Result<(), Failure> {
-    match command {
+    match cli.command {
         Command::Completion(completion) => completion.run(output),
-        Command::Card(command) => client(&settings, output, command.run(&settings, output)),
+        Command::Card(command) => client(&settings, command.run(&settings, output)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");
             let parts = own.map_or_else(Vec::new, part::in_order);
-            client(&settings, output, send.run(parts, &settings, output))
+            client(&settings, send.run(parts, &settings, output))
         }
-        Command::Task(command) => client(&settings, output, command.run(&settings, output)),
+        Command::Task(command) => client(&settings, command.run(&settings, output)),
         Command::Serve(serve) | Command::DemoServer(serve) => {
+            // A variable says how to call agents, not how to serve one.
+            settings.transport = cli.flags.transport;
             block_on(serve.run(&settings, output), tokio::runtime::Builder::new_multi_thread())
         }
     }
@@ -115,13 +117,11 @@ fn dispatch(
 /// Runs a command that calls an agent: one thread is enough for it, and logs are for `--debug`.
 fn client(
     settings: &Settings,
-    output: Output,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
     if settings.debug {
         crate::log::to_stderr(crate::log::Detail::Debug);
     }
-    let _ = output;
     block_on(command, tokio::runtime::Builder::new_current_thread())
 }
 

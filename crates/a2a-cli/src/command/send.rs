@@ -29,10 +29,10 @@ pub(crate) struct Send {
     #[arg(long, value_name = "TEXT", alias = "text-part", allow_hyphen_values = true)]
     text: Vec<String>,
     /// File part: a path goes inline, a URL as a reference, `-` is standard input
-    #[arg(long, value_name = "PATH|URL", alias = "file-part", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PATH|URL", alias = "file-part")]
     file: Vec<String>,
     /// JSON part: a file, JSON text, or `-` for standard input
-    #[arg(long, value_name = "PATH|JSON", alias = "data-part", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PATH|JSON", alias = "data-part")]
     data: Vec<String>,
     /// Media type of the part directly before it; guessed where not given
     #[arg(long, value_name = "TYPE")]
@@ -41,8 +41,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
     max_inline: Option<usize>,
     /// Whole SendMessageRequest as JSON, from a file or `-`
-    #[arg(long, value_name = "PATH", allow_hyphen_values = true,
-          conflicts_with_all = ["message", "text", "file", "data", "media_type"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["message", "text", "file", "data", "media_type"])]
     request_payload: Option<String>,
     /// Most messages of history in the answer
     #[arg(long, value_name = "N")]
