@@ -48,19 +48,21 @@ impl Progress {
         }))
     }
 
-    /// A failure that tells which task was waited for.
+    /// Returns whether a task is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Adds to a failure which task was waited for, if that is known.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let Some(details) = self.details() else { return failure };
+        let task_id = details["taskId"].as_str().unwrap_or_default();
+        let hint = format!("the task may go on: a2a task get {}", output::quoted(task_id));
+        failure.with_hint(hint).with_details(details)
+    }
+
     fn failure(&self, code: Code, message: &str) -> Failure {
-        let failure = Failure::new(code, message);
-        match self.details() {
-            Some(details) => {
-                let hint = format!(
-                    "the task goes on: a2a task get {}",
-                    details["taskId"].as_str().unwrap_or_default()
-                );
-                failure.with_details(details).with_hint(hint)
-            }
-            None => failure,
-        }
+        self.explain(Failure::new(code, message))
     }
 }
 

@@ -22,7 +22,13 @@ use crate::{
 
 /// Serve, call and inspect A2A agents
 #[derive(Debug, Parser)]
-#[command(name = "a2a", version, disable_version_flag = true, subcommand_required = true)]
+#[command(
+    name = "a2a",
+    version,
+    disable_version_flag = true,
+    subcommand_required = true,
+    term_width = 100
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     flags: Flags,

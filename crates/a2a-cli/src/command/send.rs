@@ -102,12 +102,7 @@ impl Send {
         let outcome =
             within_limits(settings, &progress, deliver(&mut follower, &target, request, settings))
                 .await
-                .map_err(|failure| match failure.code() {
-                    Code::Unreachable => failure.with_hint(format!(
-                        "the agent may have got the message: retry with --message-id {message_id}"
-                    )),
-                    _ => failure,
-                })?;
+                .map_err(|failure| unreachable(failure, &progress, &message_id))?;
         if settings.stream {
             return follower.end_of_stream(&outcome);
         }
@@ -209,6 +204,20 @@ impl Send {
             ..TaskPushNotificationConfig::default()
         }))
     }
+}
+
+/// Tells how to go on where the agent was lost: with its task, or by sending again.
+fn unreachable(failure: Failure, progress: &Progress, message_id: &str) -> Failure {
+    if failure.code() != Code::Unreachable {
+        return failure;
+    }
+    if progress.is_known() {
+        return progress.explain(failure);
+    }
+    failure.with_hint(format!(
+        "the agent may have got the message: retry with --message-id {}",
+        output::quoted(message_id)
+    ))
 }
 
 /// Sends the message in the way that the settings and the agent allow, and follows the task.
