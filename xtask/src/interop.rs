@@ -8,6 +8,7 @@ mod install;
 mod matrix;
 mod process;
 mod rows;
+mod table;
 
 use std::{
     fs,
@@ -86,11 +87,16 @@ pub(crate) fn run(args: Args) -> Result {
                     bench.http_calls_us(&programs, &args.only, &mut wire)?;
                 }
             }
-            Installed::Absent(reason) => sdks.skip(sdk.name(), reason),
+            Installed::Absent(reason) => {
+                if sdk == Sdk::Python {
+                    wire.skip("http", reason.clone());
+                }
+                sdks.skip(sdk.name(), reason);
+            }
         }
     }
     for matrix in [&sdks, &wire] {
-        if !matrix.is_empty() {
+        if !matrix.is_unused() {
             println!("{matrix}");
         }
     }

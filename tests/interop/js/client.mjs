@@ -353,6 +353,16 @@ const checks = {
     stateIs(events.at(-1).value.status, 'COMPLETED');
   },
 
+  // A subscription to a task that waits stays open and sees the answer.
+  async 'subscribe-input'() {
+    const { id: taskId, contextId } = await task({ text: 'ask' });
+    const events = client.resubscribeTask({ tenant: '', id: taskId });
+    const { value: first } = await events.next();
+    stateIs(first.payload.value.status, 'INPUT_REQUIRED');
+    await task({ text: 'Ada', taskId, contextId });
+    stateIs((await all(events)).at(-1).value.status, 'COMPLETED');
+  },
+
   async get() {
     const sent = await task({ text: 'echo stored' });
     assert.deepEqual(await get(sent.id), sent);

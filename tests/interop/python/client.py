@@ -379,6 +379,18 @@ async def subscribe(peer):
     state_is(events[-1].status_update.status, 'COMPLETED')
 
 
+@check
+async def subscribe_input(peer):
+    """A subscription to a task that waits stays open and sees the answer."""
+    asking = await peer.task('ask')
+    events = peer.streaming.subscribe(SubscribeToTaskRequest(id=asking.id))
+    first = await anext(events)
+    state_is(first.task.status, 'INPUT_REQUIRED')
+    await peer.task('Ada', task_id=asking.id, context_id=asking.context_id)
+    *_, last = [one async for one in events]
+    state_is(last.status_update.status, 'COMPLETED')
+
+
 # -- tasks ----------------------------------------------------------------------------------
 
 

@@ -1,15 +1,12 @@
 //! A matrix: operations down; SDK, role and binding across.
 
-use std::{collections::BTreeMap, fmt, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Value, json};
 
 use crate::{Result, workspace};
 
-use super::{
-    BINDINGS,
-    process::{Line, Lines},
-};
+use super::process::{Line, Lines};
 
 /// One column of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +20,7 @@ pub(super) struct Column {
 
 /// What came of one operation in one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Outcome {
+pub(super) enum Outcome {
     /// There is no such operation at this binding.
     Absent,
     Works,
@@ -45,10 +42,10 @@ struct Deviation {
 pub(super) type Row = (&'static str, &'static [&'static str]);
 
 pub(super) struct Matrix {
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     deviations: Vec<Deviation>,
-    columns: Vec<(Column, Vec<Outcome>)>,
-    skipped: Vec<(&'static str, String)>,
+    pub(super) columns: Vec<(Column, Vec<Outcome>)>,
+    pub(super) skipped: Vec<(&'static str, String)>,
 }
 
 impl Matrix {
@@ -66,6 +63,11 @@ impl Matrix {
     /// Returns whether there is nothing to run.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Returns whether there is nothing to tell.
+    pub(super) fn is_unused(&self) -> bool {
+        self.is_empty() || self.columns.is_empty() && self.skipped.is_empty()
     }
 
     /// Notes that an SDK was not run at all.
@@ -107,7 +109,7 @@ impl Matrix {
         self.outcomes().filter(|(_, _, outcome)| matches!(outcome, Outcome::Fails(_))).count()
     }
 
-    fn outcomes(&self) -> impl Iterator<Item = (Column, &'static str, &Outcome)> {
+    pub(super) fn outcomes(&self) -> impl Iterator<Item = (Column, &'static str, &Outcome)> {
         self.columns.iter().flat_map(|(column, outcomes)| {
             let rows = self.rows.iter().zip(outcomes);
             rows.map(|((operation, _), outcome)| (*column, *operation, outcome))
@@ -137,93 +139,6 @@ impl Matrix {
             .map(|(peer, reason)| json!({"peer": peer, "reason": reason}))
             .collect();
         json!({"cells": cells, "skipped": skipped})
-    }
-}
-
-impl fmt::Display for Matrix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-        let (mut titles, mut bindings) = (format!("{:name$}", ""), format!("{:name$}", ""));
-        let mut before = None;
-        for (column, _) in &self.columns {
-            let Column { peer, role, binding } = *column;
-            let short = short(binding);
-            if before != Some((peer, role)) {
-                before = Some((peer, role));
-                titles.push_str(" |");
-                bindings.push_str(" |");
-                let width = self.group(peer, role);
-                let title = match role {
-                    "client" => format!("{peer} calls us"),
-                    _ => format!("we call {peer}"),
-                };
-                titles.push_str(&format!(" {title:width$}"));
-            }
-            bindings.push_str(&format!(" {short}"));
-        }
-        writeln!(f, "{titles}\n{bindings}")?;
-        for (row, (operation, _)) in self.rows.iter().enumerate() {
-            write!(f, "{operation:name$}")?;
-            let mut before = None;
-            for (Column { peer, role, binding }, outcomes) in &self.columns {
-                if before != Some((peer, role)) {
-                    before = Some((peer, role));
-                    write!(f, " |")?;
-                }
-                let width = short(binding).len();
-                write!(f, " {:^width$}", outcomes[row].mark())?;
-            }
-            writeln!(f)?;
-        }
-        writeln!(f)?;
-        for (Column { peer, role, binding }, operation, outcome) in self.outcomes() {
-            let place = format!("{peer} {role}, {binding}, {operation}");
-            match outcome {
-                Outcome::Absent | Outcome::Works => {}
-                Outcome::Explained(reason) => writeln!(f, "– {place}: {reason}")?,
-                Outcome::Fails(detail) => writeln!(f, "✗ {place}: {}", line(detail))?,
-            }
-        }
-        for (peer, reason) in &self.skipped {
-            writeln!(f, "SKIPPED {peer}: {reason}")?;
-        }
-        let count = |mark| self.outcomes().filter(|(.., outcome)| outcome.mark() == mark).count();
-        writeln!(f, "{} work, {} explained, {} fail", count("✓"), count("–"), self.failures())
-    }
-}
-
-impl Matrix {
-    /// The width of the columns of a peer in a role, with the blanks between them.
-    fn group(&self, peer: &str, role: &str) -> usize {
-        let columns = self.columns.iter().map(|(column, _)| column);
-        let group = columns.filter(|column| column.peer == peer && column.role == role);
-        group.map(|column| short(column.binding).len() + 1).sum::<usize>() - 1
-    }
-}
-
-impl Outcome {
-    fn mark(&self) -> &'static str {
-        match self {
-            Self::Absent => "",
-            Self::Works => "✓",
-            Self::Explained(_) => "–",
-            Self::Fails(_) => "✗",
-        }
-    }
-}
-
-/// The beginning of a text, on one line.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(400).collect()
-}
-
-/// A binding in the head of a column.
-fn short(binding: &str) -> &'static str {
-    let [rpc, rest, _] = BINDINGS;
-    match binding {
-        _ if binding == rpc => "jsonrpc",
-        _ if binding == rest => "rest",
-        _ => "grpc",
     }
 }
 

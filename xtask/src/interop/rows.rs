@@ -27,6 +27,7 @@ pub(super) const OPERATIONS: &[Row] = &[
     ("stream-crash", &BINDINGS),
     ("stream-cut", &BINDINGS),
     ("subscribe", &BINDINGS),
+    ("subscribe-input", &BINDINGS),
     ("get", &BINDINGS),
     ("list-pages", &BINDINGS),
     ("list-filters", &BINDINGS),

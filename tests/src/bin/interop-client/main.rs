@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 type Check = for<'a> fn(&'a Peer) -> BoxFuture<'a, Result>;
 
-const CHECKS: [(&str, Check); 36] = [
+const CHECKS: [(&str, Check); 37] = [
     ("card", |peer| Box::pin(sending::card(peer))),
     ("extended-card", |peer| Box::pin(sending::extended_card(peer))),
     ("send", |peer| Box::pin(sending::send(peer))),
@@ -46,6 +46,7 @@ const CHECKS: [(&str, Check); 36] = [
     ("stream-crash", |peer| Box::pin(streams::stream_crash(peer))),
     ("stream-cut", |peer| Box::pin(streams::stream_cut(peer))),
     ("subscribe", |peer| Box::pin(streams::subscribe(peer))),
+    ("subscribe-input", |peer| Box::pin(streams::subscribe_input(peer))),
     ("get", |peer| Box::pin(tasks::get(peer))),
     ("list-pages", |peer| Box::pin(tasks::list_pages(peer))),
     ("list-filters", |peer| Box::pin(tasks::list_filters(peer))),

@@ -86,6 +86,17 @@ pub(crate) async fn subscribe(peer: &Peer) -> Result {
     same(last_state(&events), Some(TaskState::Completed), "last state")
 }
 
+/// A subscription to a task that waits stays open and sees the answer.
+pub(crate) async fn subscribe_input(peer: &Peer) -> Result {
+    let asking = peer.task("ask").await?;
+    let mut events = peer.client.subscribe(&asking.id).await?;
+    let first = events.next().await.ok_or("the stream ended at once")??;
+    same(first.state(), Some(TaskState::InputRequired), "first state")?;
+    peer.task(answer(&asking, "Ada")).await?;
+    let events = drain(events).await?;
+    same(last_state(&events), Some(TaskState::Completed), "last state")
+}
+
 fn first_task(events: &[Event]) -> Result<String> {
     let task = events.first().and_then(Event::task);
     Ok(task.ok_or_else(|| format!("no task in front of {events:?}"))?.id.clone())
