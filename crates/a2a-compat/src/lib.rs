@@ -8,6 +8,7 @@ mod any;
 mod common;
 mod dialect;
 pub mod v0_1;
+pub mod v0_3;
 
 pub use any::{AnyAnswer, AnyRequest, AnyResponse, call};
 pub use dialect::{Dialect, ErrorObject};

@@ -1,0 +1,18 @@
+//! Revisions 0.2 and 0.3 in JSON: `message/send`, objects that say their `kind`.
+//!
+//! The two share methods and shapes but for a few additions, so that one reader and one writer
+//! serve both. Each file has a shape and its conversions to and from [`a2a_core::v1`].
+
+mod card;
+mod dialect;
+mod event;
+mod message;
+mod part;
+mod push;
+mod request;
+mod security;
+mod task;
+
+pub use card::{read_card, write_card};
+pub use dialect::V0_3;
+pub use task::write_task;
