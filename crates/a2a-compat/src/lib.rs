@@ -9,6 +9,7 @@ mod common;
 mod dialect;
 pub mod v0_1;
 pub mod v0_3;
+pub mod v1_draft;
 
 pub use any::{AnyAnswer, AnyRequest, AnyResponse, call};
 pub use dialect::{Dialect, ErrorObject};

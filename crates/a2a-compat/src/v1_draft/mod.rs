@@ -1,0 +1,22 @@
+//! The draft of 1.0: the methods of 1.0 with names of states in kebab case, nested files and
+//! data, `blocking`, and names of resources.
+
+mod card;
+mod config;
+mod dialect;
+mod event;
+mod list;
+mod marker;
+mod params;
+mod part;
+mod problem;
+mod resource;
+mod rest;
+mod security;
+mod types;
+
+pub use card::{read_card, write_card};
+pub use dialect::V1Draft;
+pub use marker::{has_draft_marker, has_v1_marker};
+pub use problem::{PROBLEM_JSON, Problem, grpc_status, http_status, problem, read_problem};
+pub use rest::{RestRequest, read_rest, write_rest};

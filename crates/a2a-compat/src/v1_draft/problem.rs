@@ -1,0 +1,122 @@
+//! Errors of HTTP+JSON: problem documents (RFC 9457), under the draft's own status codes.
+
+use a2a_core::{Error, ErrorKind, Violation};
+use serde_json::{Map, Value};
+
+use crate::common::fault;
+
+/// The media type of a problem document.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+/// What the type of a problem begins with.
+const TYPES: &str = "https://a2a-protocol.org/errors/";
+
+/// The members that every problem document may have.
+const MEMBERS: [&str; 5] = ["type", "title", "status", "detail", "instance"];
+
+/// An error as an HTTP answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The HTTP status.
+    pub status: u16,
+    /// The problem document.
+    pub body: Value,
+}
+
+/// The HTTP status of an error in the draft.
+pub const fn http_status(kind: ErrorKind) -> u16 {
+    match kind {
+        ErrorKind::TaskNotCancelable => 409,
+        ErrorKind::ContentTypeNotSupported => 415,
+        ErrorKind::InvalidAgentResponse => 502,
+        _ => kind.codes().http,
+    }
+}
+
+/// The status code of gRPC for an error in the draft.
+pub const fn grpc_status(kind: ErrorKind) -> i32 {
+    match kind {
+        ErrorKind::PushNotificationNotSupported
+        | ErrorKind::UnsupportedOperation
+        | ErrorKind::VersionNotSupported => 12,
+        _ => kind.codes().grpc,
+    }
+}
+
+/// Writes an error.
+pub fn problem(error: &Error) -> Problem {
+    let status = http_status(error.kind());
+    let words = error.kind().codes().reason.to_ascii_lowercase();
+    let mut body = Map::new();
+    if is_of_protocol(error.kind()) {
+        body.insert("type".into(), format!("{TYPES}{}", words.replace('_', "-")).into());
+    }
+    body.insert("title".into(), title(&words).into());
+    body.insert("status".into(), status.into());
+    body.insert("detail".into(), error.message().into());
+    for (name, value) in fault::members(error) {
+        if !MEMBERS.contains(&name.as_str()) {
+            body.insert(name, value);
+        }
+    }
+    Problem { status, body: Value::Object(body) }
+}
+
+/// Reads an error; `status` is the one that it came under. `None` where the body is no problem
+/// document.
+pub fn read_problem(status: u16, body: &Value) -> Option<Error> {
+    let body = body.as_object()?;
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let message = text("detail").or_else(|| text("title"))?;
+    let named = text("type").and_then(|kind| kind.strip_prefix(TYPES));
+    let kind = named.and_then(|name| {
+        ErrorKind::from_reason(&name.trim_end_matches('/').replace('-', "_").to_ascii_uppercase())
+    });
+    let kind = kind.unwrap_or_else(|| ErrorKind::from_http(status));
+    let violations: Vec<_> =
+        body.get("errors").and_then(Value::as_array).into_iter().flatten().collect();
+    let violations = violations.into_iter().map(|broken| {
+        let text = |name: &str| broken.get(name).and_then(Value::as_str).unwrap_or_default();
+        Violation::new(text("field"), text("message"))
+    });
+    let violations: Vec<_> = violations.collect();
+    let mut error = if violations.is_empty() {
+        Error::new(kind, message.to_owned())
+    } else {
+        let details = vec![a2a_core::Detail::BadRequest { field_violations: violations }];
+        Error::from_wire(kind, message.to_owned(), details)
+    };
+    for (name, value) in body {
+        if name == "errors" || MEMBERS.contains(&name.as_str()) {
+            continue;
+        }
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Array(list) if list.iter().all(Value::is_string) => {
+                list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
+            }
+            other => other.to_string(),
+        };
+        error = error.with_metadata(name, text);
+    }
+    Some(error)
+}
+
+/// Whether the protocol has a name for the error, and HTTP alone has none.
+fn is_of_protocol(kind: ErrorKind) -> bool {
+    (-32099..=-32001).contains(&kind.codes().jsonrpc)
+}
+
+fn title(words: &str) -> String {
+    let mut title = String::new();
+    for word in words.split('_') {
+        let mut letters = word.chars();
+        if !title.is_empty() {
+            title.push(' ');
+        }
+        title.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        title.push_str(letters.as_str());
+    }
+    title
+}

@@ -1,0 +1,127 @@
+//! The routes of HTTP+JSON, below `/v1`.
+
+use a2a_core::{Operation, Result};
+use serde_json::{Map, Value, json};
+
+use super::dialect::{read_params_of, write_params};
+use crate::AnyRequest;
+
+/// A request as HTTP carries it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RestRequest {
+    /// The HTTP method, in upper case.
+    pub method: &'static str,
+    /// The path below the interface's URL, with ids percent-encoded.
+    pub path: String,
+    /// The members of the query, not encoded.
+    pub query: Vec<(&'static str, String)>,
+    /// The body, where there is one.
+    pub body: Option<Value>,
+}
+
+/// Reads a request out of the body of a route, `null` without one, and the members that stand
+/// in its path and in its query.
+///
+/// The path of a task has the member `id`; that of its configs has `taskId`, and `configId`.
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the path of the member.
+pub fn read_rest(
+    operation: Operation,
+    body: Value,
+    members: impl IntoIterator<Item = (String, String)>,
+) -> Result<AnyRequest> {
+    let mut params = match body {
+        Value::Null => Value::Object(Map::new()),
+        body => body,
+    };
+    if let Value::Object(params) = &mut params {
+        params.extend(members.into_iter().map(|(name, text)| (name, Value::String(text))));
+    }
+    read_params_of(operation, &params)
+}
+
+/// Writes a request.
+pub fn write_rest(request: &AnyRequest) -> RestRequest {
+    let get = |path: String| RestRequest { method: "GET", path, query: Vec::new(), body: None };
+    let post = |path: String, body: Value| RestRequest {
+        method: "POST",
+        path,
+        query: Vec::new(),
+        body: Some(body),
+    };
+    let task = |id: &str| format!("/v1/tasks/{}", encode(id));
+    let configs = |task_id: &str| format!("{}/pushNotificationConfigs", task(task_id));
+    let config = |task_id: &str, id: &str| format!("{}/{}", configs(task_id), encode(id));
+    match request {
+        AnyRequest::SendMessage(_) => post("/v1/message:send".into(), write_params(request)),
+        AnyRequest::SendStreamingMessage(_) => {
+            post("/v1/message:stream".into(), write_params(request))
+        }
+        AnyRequest::GetTask(wanted) => {
+            let length = wanted.history_length;
+            let query = length.map(|length| ("historyLength", length.to_string()));
+            RestRequest { query: query.into_iter().collect(), ..get(task(&wanted.id)) }
+        }
+        AnyRequest::ListTasks(_) => {
+            let names = [
+                "contextId",
+                "status",
+                "pageSize",
+                "pageToken",
+                "historyLength",
+                "lastUpdatedAfter",
+                "includeArtifacts",
+            ];
+            RestRequest { query: query(&write_params(request), &names), ..get("/v1/tasks".into()) }
+        }
+        AnyRequest::CancelTask(wanted) => {
+            let body = match &wanted.metadata {
+                Some(metadata) => json!({"metadata": metadata}),
+                None => json!({}),
+            };
+            post(format!("{}:cancel", task(&wanted.id)), body)
+        }
+        AnyRequest::SubscribeToTask(wanted) => {
+            post(format!("{}:subscribe", task(&wanted.id)), json!({}))
+        }
+        AnyRequest::CreateTaskPushNotificationConfig(wanted) => {
+            post(configs(&wanted.task_id), write_params(request))
+        }
+        AnyRequest::GetTaskPushNotificationConfig(wanted) => {
+            get(config(&wanted.task_id, &wanted.id))
+        }
+        AnyRequest::ListTaskPushNotificationConfigs(wanted) => RestRequest {
+            query: query(&write_params(request), &["pageSize", "pageToken"]),
+            ..get(configs(&wanted.task_id))
+        },
+        AnyRequest::DeleteTaskPushNotificationConfig(wanted) => {
+            RestRequest { method: "DELETE", ..get(config(&wanted.task_id, &wanted.id)) }
+        }
+        AnyRequest::GetExtendedAgentCard(_) => get("/v1/extendedAgentCard".into()),
+    }
+}
+
+/// The members that a query can hold, in the order of `names`.
+fn query(params: &Value, names: &[&'static str]) -> Vec<(&'static str, String)> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    names.iter().filter_map(|&name| Some((name, text(params.get(name)?)))).collect()
+}
+
+/// Percent-encodes all that may not stand for itself in a segment of a path.
+fn encode(id: &str) -> String {
+    let mut encoded = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
