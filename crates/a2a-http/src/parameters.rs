@@ -14,6 +14,8 @@ pub const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// `Idempotency-Key`: names one send, so that a retry joins the first try.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// `X-A2A-Via`: the gateways that a request has been through, the last one at the end.
+pub const VIA: HeaderName = HeaderName::from_static("x-a2a-via");
 
 /// The name under which older peers send [`EXTENSIONS`].
 const EXTENSIONS_ALIAS: HeaderName = HeaderName::from_static("x-a2a-extensions");
@@ -41,8 +43,8 @@ pub enum VersionPolicy {
 /// Reads what came beside a request. The caller is not among it: see [`caller`].
 ///
 /// The header `A2A-Version` wins over a query parameter of the same name. Other `a2a-*`
-/// parameters and the trace context are kept, up to 32 of at most 4 KiB. A `Last-Event-ID` that
-/// is not one of ours is passed over: the reader then gets a snapshot.
+/// parameters, the trace context and the gateways on the way are kept, up to 32 of at most 4 KiB.
+/// A `Last-Event-ID` that is not one of ours is passed over: the reader then gets a snapshot.
 ///
 /// # Errors
 ///
@@ -64,7 +66,10 @@ pub fn read(
     if let Some(key) = headers.get(IDEMPOTENCY_KEY) {
         context.idempotency_key = Some(read_key(key)?);
     }
-    for (name, value) in headers {
+    // First, so that no number of others hides from a gateway that it has been passed before.
+    let via = VIA;
+    let first = headers.get_all(&via).iter().map(|value| (&via, value));
+    for (name, value) in first.chain(headers.iter().filter(|(name, _)| **name != VIA)) {
         if is_passed_on(name.as_str())
             && context.parameters.len() < MAX_PARAMETERS
             && value.len() <= MAX_VALUE_BYTES
@@ -179,6 +184,7 @@ fn read_key(key: &HeaderValue) -> Result<String> {
 fn is_passed_on(name: &str) -> bool {
     name == "traceparent"
         || name == "tracestate"
+        || name == VIA.as_str()
         || (name.starts_with("a2a-") && name != VERSION.as_str() && name != EXTENSIONS.as_str())
 }
 
@@ -248,6 +254,7 @@ mod tests {
         context.extensions = ["urn:a", "urn:b"].into_iter().collect();
         context.parameters.insert("a2a-budget".into(), "7".into());
         context.parameters.insert("traceparent".into(), "00-1-2-01".into());
+        context.parameters.insert("x-a2a-via".into(), "gateway".into());
         context.parameters.insert("cookie".into(), "never".into());
         context.parameters.insert("a2a-broken".into(), "line\nbreak".into());
         context.last_event_id = EventId::new(12);
@@ -264,7 +271,8 @@ mod tests {
         assert_eq!(read.idempotency_key, context.idempotency_key);
         assert_eq!(read.caller, Caller::ANONYMOUS);
         let kept: Vec<_> = read.parameters.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-        assert_eq!(kept, [("a2a-budget", "7"), ("traceparent", "00-1-2-01")]);
+        let passed = [("a2a-budget", "7"), ("traceparent", "00-1-2-01"), ("x-a2a-via", "gateway")];
+        assert_eq!(kept, passed);
     }
 
     #[test]
@@ -291,6 +299,10 @@ mod tests {
         let context = read(&headers, None, VersionPolicy::Strict).unwrap();
         assert_eq!(context.parameters.len(), MAX_PARAMETERS);
         assert!(!context.parameters.contains_key("tracestate"));
+        headers.append(VIA, HeaderValue::from_static("first"));
+        headers.append(VIA, HeaderValue::from_static("second"));
+        let context = read(&headers, None, VersionPolicy::Strict).unwrap();
+        assert_eq!(context.parameters[VIA.as_str()], "first,second");
         assert_eq!(context.last_event_id, None);
     }
 

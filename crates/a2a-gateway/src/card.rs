@@ -1,0 +1,46 @@
+//! What a gateway says of itself: the card of the agent behind, as far as it is true in front.
+
+use a2a_core::AgentCard;
+
+/// Returns the card of a gateway in front of the agent of `upstream`.
+///
+/// What the agent is and can do is kept, extensions included: everything passes. Interfaces are
+/// left out, for the server in front to fill in its own. So are signatures, which are over the
+/// card as it was, and security: it says how to authenticate at the agent, which only the gateway
+/// does. Requirements of skills go with it.
+pub fn front_card(upstream: &AgentCard) -> AgentCard {
+    let mut card = upstream.clone();
+    card.supported_interfaces.clear();
+    card.signatures.clear();
+    card.security_schemes.clear();
+    card.security_requirements.clear();
+    for skill in &mut card.skills {
+        skill.security_requirements.clear();
+    }
+    card
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::v1::{
+        AgentCardSignature, AgentExtension, AgentSkill, SecurityRequirement, SecurityScheme,
+    };
+
+    use super::*;
+
+    #[test]
+    fn the_front_says_what_is_true_of_it() {
+        let kept = AgentCard::new("Shop", "Sells")
+            .with_version("7")
+            .with_push_notifications(true)
+            .with_extended_card(true)
+            .with_extension(AgentExtension::new("urn:x", "passes through"))
+            .with_skill(AgentSkill::new("s", "S", "does").with_tags(["t"]));
+        let mut upstream = kept.clone().with_interface(a2a_core::card::GRPC, "inside:1");
+        upstream.signatures.push(AgentCardSignature::default());
+        upstream.security_schemes.insert("key".into(), SecurityScheme::default());
+        upstream.security_requirements.push(SecurityRequirement::default());
+        upstream.skills[0].security_requirements.push(SecurityRequirement::default());
+        assert_eq!(front_card(&upstream), kept);
+    }
+}

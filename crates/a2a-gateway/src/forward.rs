@@ -1,0 +1,270 @@
+//! An agent that is another one.
+
+use std::{fmt, sync::Arc};
+
+use a2a_core::{
+    Operation, Request, Result, fresh_id,
+    v1::{
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
+        Task, TaskPushNotificationConfig,
+    },
+};
+use a2a_operations::{Agent, Call, CallContext, Caller, EventStream, Reply};
+use futures_util::StreamExt as _;
+
+use crate::{card::front_card, hop, origin, wrap::Answer, wrap::wrap_agent};
+
+/// The most gateways that a call goes through without
+/// [`with_max_hops`](Forward::with_max_hops).
+const MAX_HOPS: usize = 8;
+
+/// What is never sent to the agent behind, should a layer have put it among the parameters.
+const NOT_FORWARDED: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
+/// An agent that passes every call on to another, and its answers back.
+///
+/// Requests, answers, events with their positions, extensions, idempotency keys, parameters and
+/// the kinds of errors stay what they are. These things change:
+///
+/// - The caller is not passed on: the agent behind sees the gateway.
+/// - Each call carries the way that it has come (`X-A2A-Via`). One that comes by a second time, or
+///   has come through too many gateways, is refused with `UnsupportedOperation`.
+/// - An error that is about the gateway becomes the gateway's: refused credentials and a refused
+///   version are `Internal` for callers, and addresses are not told.
+/// - The extended card is rewritten like the public one: see [`front_card`].
+///
+/// Dropping a call or a stream drops that of the agent behind, which cancels nothing. A stream
+/// that is cut there is cut here; its reader comes back with the position of its last event, and
+/// that is passed on too.
+#[derive(Clone)]
+pub struct Forward<A> {
+    agent: A,
+    id: Arc<str>,
+    max_hops: usize,
+    tenants: Option<Arc<Tenants>>,
+}
+
+type Tenants = dyn Fn(&Caller, &str) -> Result<String> + Send + Sync;
+
+impl<A: Agent> Forward<A> {
+    /// Creates a gateway in front of `agent`.
+    pub fn new(agent: A) -> Self {
+        Self { agent, id: fresh_id().into(), max_hops: MAX_HOPS, tenants: None }
+    }
+
+    /// Sets through how many gateways a call may go, up to and with this one. Default: 8.
+    #[must_use]
+    pub fn with_max_hops(mut self, max_hops: usize) -> Self {
+        self.max_hops = max_hops;
+        self
+    }
+
+    /// Sets which tenant of the agent behind a call is for, by its caller and the tenant that it
+    /// names in front; an error refuses the call. Without this the tenant stays as it is.
+    #[must_use]
+    pub fn with_tenants(
+        mut self,
+        tenants: impl Fn(&Caller, &str) -> Result<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.tenants = Some(Arc::new(tenants));
+        self
+    }
+
+    async fn through<'a, R: Request, T: Returned>(
+        &'a self,
+        _: Operation,
+        mut call: Call<R>,
+        go: impl FnOnce(&'a A, Call<R>) -> Answer<'a, T> + Send,
+    ) -> Result<Reply<T>> {
+        let in_front = call.request.tenant().to_owned();
+        if let Some(tenants) = &self.tenants {
+            let behind = tenants(&call.context.caller, &in_front)?;
+            call.request.set_tenant(behind);
+        }
+        self.pass(&mut call.context)?;
+        let reply = go(&self.agent, call).await.map_err(origin::translated)?;
+        let tenant = self.tenants.is_some().then_some(in_front);
+        Ok(reply.map(|response| response.returned(tenant.as_deref())))
+    }
+
+    /// Makes the context of a caller that of the gateway.
+    fn pass(&self, context: &mut CallContext) -> Result<()> {
+        context.caller = Caller::ANONYMOUS;
+        for name in NOT_FORWARDED {
+            context.parameters.remove(name);
+        }
+        hop::pass(&mut context.parameters, &self.id, self.max_hops)
+    }
+}
+
+wrap_agent!(Forward);
+
+impl<A> fmt::Debug for Forward<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Forward")
+            .field("id", &self.id)
+            .field("max_hops", &self.max_hops)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An answer on its way back to the caller.
+trait Returned: Sized {
+    /// Returns the answer as it is in front, where the caller named `tenant`; `None` where
+    /// tenants stay what they are.
+    fn returned(self, tenant: Option<&str>) -> Self;
+}
+
+macro_rules! unchanged {
+    ($($response:ty),*) => {
+        $(
+            impl Returned for $response {
+                fn returned(self, _: Option<&str>) -> Self {
+                    self
+                }
+            }
+        )*
+    };
+}
+
+unchanged!(SendMessageResponse, Arc<Task>, ListTasksResponse, ());
+
+impl Returned for EventStream {
+    fn returned(self, _: Option<&str>) -> Self {
+        Self::new(self.map(|item| item.map_err(origin::translated)))
+    }
+}
+
+impl Returned for TaskPushNotificationConfig {
+    fn returned(mut self, tenant: Option<&str>) -> Self {
+        if let Some(tenant) = tenant {
+            tenant.clone_into(&mut self.tenant);
+        }
+        self
+    }
+}
+
+impl Returned for ListTaskPushNotificationConfigsResponse {
+    fn returned(mut self, tenant: Option<&str>) -> Self {
+        self.configs = self.configs.into_iter().map(|config| config.returned(tenant)).collect();
+        self
+    }
+}
+
+impl Returned for AgentCard {
+    fn returned(self, _: Option<&str>) -> Self {
+        front_card(&self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use a2a_core::{Error, ErrorKind, Message, v1::SendMessageRequest};
+    use a2a_operations::{Engine, agent_fn};
+
+    use super::*;
+
+    /// An engine that notes how it is called.
+    struct Spy<A> {
+        agent: A,
+        heard: Mutex<Vec<(CallContext, String)>>,
+    }
+
+    impl<A: Agent> Spy<A> {
+        async fn through<'a, R: Request, T>(
+            &'a self,
+            _: Operation,
+            call: Call<R>,
+            go: impl FnOnce(&'a A, Call<R>) -> Answer<'a, T> + Send,
+        ) -> Result<Reply<T>> {
+            let heard = (call.context.clone(), call.request.tenant().to_owned());
+            self.heard.lock().unwrap().push(heard);
+            go(&self.agent, call).await
+        }
+    }
+
+    wrap_agent!(Spy);
+
+    fn spy() -> Arc<Spy<Engine>> {
+        let card = AgentCard::new("Echo", "Says what it hears").with_extended_card(true);
+        let extended = card.clone().with_interface(a2a_core::card::GRPC, "inside:1");
+        let engine = Engine::builder(card, agent_fn(async |text: String| text));
+        let agent = engine.extended_card(extended).build();
+        Arc::new(Spy { agent, heard: Mutex::default() })
+    }
+
+    fn call() -> Call<SendMessageRequest> {
+        let message = Some(Message::user("hello"));
+        let mut call = Call::new(SendMessageRequest { message, ..Default::default() });
+        call.request.tenant = "front".into();
+        call.context.caller = Caller::authenticated("me");
+        call
+    }
+
+    #[tokio::test]
+    async fn the_caller_stays_in_front_and_everything_else_goes_through() {
+        let spy = spy();
+        let mut call = call();
+        call.context.idempotency_key = Some("key".into());
+        call.context.extensions.insert("urn:x");
+        for name in ["authorization", "cookie", "a2a-budget", "traceparent"] {
+            call.context.parameters.insert(name.into(), "7".into());
+        }
+        Forward::new(spy.clone()).send_message(call).await.unwrap();
+        let heard = spy.heard.lock().unwrap();
+        let (context, tenant) = &heard[0];
+        assert_eq!((&context.caller, tenant.as_str()), (&Caller::ANONYMOUS, "front"));
+        assert_eq!(context.idempotency_key.as_deref(), Some("key"));
+        assert!(context.extensions.contains("urn:x"));
+        let names: Vec<_> = context.parameters.keys().map(String::as_str).collect();
+        assert_eq!(names, ["a2a-budget", "traceparent", "x-a2a-via"]);
+    }
+
+    #[tokio::test]
+    async fn a_tenant_is_mapped_by_caller_and_refused_without_a_call() {
+        let spy = spy();
+        let forward = Forward::new(spy.clone()).with_tenants(|caller, tenant| {
+            let subject = caller.subject().ok_or_else(|| {
+                Error::new(ErrorKind::Unauthenticated, "who are you").with_challenge("Bearer")
+            })?;
+            Ok(format!("{tenant}-{subject}"))
+        });
+        forward.send_message(call()).await.unwrap();
+        let mut unknown = call();
+        unknown.context.caller = Caller::ANONYMOUS;
+        let refused = forward.send_message(unknown).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "it is the front that refuses");
+        let heard = spy.heard.lock().unwrap();
+        let tenants: Vec<_> = heard.iter().map(|(_, tenant)| tenant.as_str()).collect();
+        assert_eq!(tenants, ["front-me"]);
+    }
+
+    #[test]
+    fn a_webhook_comes_back_under_the_tenant_that_the_caller_knows() {
+        let behind = TaskPushNotificationConfig { tenant: "behind".into(), ..Default::default() };
+        assert_eq!(behind.clone().returned(None).tenant, "behind");
+        let list = ListTaskPushNotificationConfigsResponse {
+            configs: vec![behind],
+            ..ListTaskPushNotificationConfigsResponse::default()
+        };
+        assert_eq!(list.returned(Some("front")).configs[0].tenant, "front");
+    }
+
+    #[tokio::test]
+    async fn the_extended_card_names_no_interface_of_the_agent_behind() {
+        let reply = Forward::new(spy()).get_extended_agent_card(Call::default()).await.unwrap();
+        assert_eq!(reply.response.name, "Echo");
+        assert!(reply.response.supported_interfaces.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_chain_of_gateways_is_as_long_as_each_of_them_allows() {
+        let chain = Forward::new(Forward::new(Forward::new(spy()).with_max_hops(2)));
+        let refused = chain.send_message(call()).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+        let chain = Forward::new(Forward::new(Forward::new(spy()).with_max_hops(3)));
+        chain.send_message(call()).await.unwrap();
+    }
+}
