@@ -3,7 +3,7 @@
 use crate::fixtures;
 
 fixtures! {
-    //
+    //
     #[test]
     fn the_card_is_at_its_well_known_path: "card/get";
 
@@ -14,7 +14,7 @@ fixtures! {
     #[test]
     fn pages_of_every_origin_may_call: "card/cors";
 
-    //
+    //
     #[test]
     fn a_card_says_what_the_agent_does_not_do: "card/without";
 }

@@ -159,6 +159,8 @@ impl Served {
         let mut options = Options::default();
         let mut limits = Limits::default();
         let mut policy = VersionPolicy::default();
+        let mut rpc_path = "";
+        let mut rest_prefix = "";
         for line in words {
             let (word, value) = line.as_ref().split_once(' ').unwrap_or((line.as_ref(), ""));
             match word {
@@ -176,6 +178,8 @@ impl Served {
                     let silence = value.parse().map(std::time::Duration::from_millis);
                     limits = limits.with_keep_alive(silence.expect("a number"));
                 }
+                "rpc-path" => rpc_path = value,
+                "rest-prefix" => rest_prefix = value,
                 other => panic!("no agent is {other:?}"),
             }
         }
@@ -184,6 +188,8 @@ impl Served {
             .with_limits(limits)
             .with_version_policy(policy)
             .with_drain(drain)
+            .with_rpc_path(rpc_path)
+            .with_rest_prefix(rest_prefix)
             .with_public_url("http://agent.example");
         let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");

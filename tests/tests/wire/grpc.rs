@@ -430,7 +430,7 @@ async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
     assert_eq!(refused(&channel, "DeleteTaskPushNotificationConfig", delete).await, expected());
 }
 
-//
+//
 #[tokio::test]
 async fn violations_of_a_request_are_a_bad_request_with_the_paths_of_json() {
     let served = Served::start(&[""; 0]).await;

@@ -83,7 +83,7 @@ fixtures! {
     #[test]
     fn deep_nesting_is_a_parse_error: "jsonrpc/nesting";
 
-    //
+    //
     #[test]
     fn an_unknown_task_is_not_found: "jsonrpc/unknown-task";
 
@@ -149,4 +149,25 @@ fixtures! {
 
     #[test]
     fn an_agent_that_breaks_leaves_a_failed_task_and_says_nothing_of_its_inside: "jsonrpc/fault";
+
+    //
+    #[test]
+    fn a_context_that_is_given_is_kept_and_one_of_a_task_is_inferred: "jsonrpc/contexts";
+
+    #[test]
+    fn a_message_id_that_was_used_before_is_a_message_like_any_other: "jsonrpc/repeated-message-id";
+
+    #[test]
+    fn a_retry_under_the_same_key_joins_the_task_of_the_first_try: "jsonrpc/idempotency";
+
+    //
+    #[test]
+    fn a_task_that_waits_for_credentials_takes_messages: "jsonrpc/auth-required";
+
+    //
+    #[test]
+    fn what_comes_beside_a_request_reaches_the_agent_as_it_was: "jsonrpc/parameters";
+
+    #[test]
+    fn a_path_of_its_own_answers_with_and_without_a_slash_behind_it: "jsonrpc/mounted";
 }

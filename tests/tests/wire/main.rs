@@ -9,12 +9,14 @@
 )]
 
 mod card;
+mod client;
 mod descriptor;
 mod fixture;
 mod grpc;
 mod jsonrpc;
 mod live;
 mod pattern;
+mod promises;
 mod rest;
 mod socket;
 

@@ -3,11 +3,11 @@
 use crate::fixtures;
 
 fixtures! {
-    //
+    //
     #[test]
     fn a_send_answers_with_the_response_alone: "rest/send";
 
-    //
+    //
     #[test]
     fn a_message_answer_is_in_a_wrapper: "rest/send-message";
 
@@ -67,7 +67,7 @@ fixtures! {
     #[test]
     fn what_the_path_says_the_body_may_only_repeat: "rest/path-and-body";
 
-    //
+    //
     #[test]
     fn a_wrong_query_is_refused_with_the_name_of_the_member: "rest/query-errors";
 
@@ -75,11 +75,11 @@ fixtures! {
     #[test]
     fn an_unknown_route_has_the_error_body_of_the_binding: "rest/unknown-routes";
 
-    //
+    //
     #[test]
     fn what_is_not_a_json_object_is_refused: "rest/malformed";
 
-    //
+    //
     #[test]
     fn each_wrong_member_is_named_by_its_path: "rest/invalid-params";
 
@@ -126,4 +126,7 @@ fixtures! {
     //
     #[test]
     fn a_body_that_is_too_big_is_refused_and_the_connection_goes_on: "rest/body-too-big";
+
+    #[test]
+    fn a_prefix_is_in_front_of_every_route: "rest/mounted";
 }

@@ -149,7 +149,9 @@ fn write_query(members: &Map<String, Value>) -> Option<String> {
             };
         }
     }
-    Some(query.finish()).filter(|query| !query.is_empty())
+    // A blank is a `+` only in forms; RFC 3986, which the protocol goes by, has `%20` alone. A
+    // plus that was meant is `%2B` by now.
+    Some(query.finish().replace('+', "%20")).filter(|query| !query.is_empty())
 }
 
 #[cfg(test)]

@@ -1,0 +1,136 @@
+//! What the card and the errors promise, and whether it holds.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+use a2a::Server;
+use a2a_core::{AgentCard, card};
+use a2a_operations::{Agent, Call};
+use a2a_tests::{Control, Options, agent::engine, call};
+use serde_json::{Value, json};
+
+use crate::{
+    fixture::Served,
+    socket::{Connection, text},
+};
+
+async fn card_at(connection: &mut Connection) -> AgentCard {
+    connection.send("GET /.well-known/agent-card.json HTTP/1.1", b"").await;
+    let (_, body) = connection.receive(false).await;
+    serde_json::from_slice(&body).expect("a card")
+}
+
+/// The code of the answer's error, or nothing.
+async fn code_of(connection: &mut Connection, method: &str, params: Value) -> Option<i64> {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let head = "POST / HTTP/1.1\nA2A-Version: 1.0\nContent-Type: application/json";
+    connection.send(head, request.to_string().as_bytes()).await;
+    let (head, body) = connection.receive(false).await;
+    if head.header("content-type") == Some("text/event-stream") {
+        return None;
+    }
+    let answer: Value = serde_json::from_slice(&body).expect("JSON");
+    answer["error"]["code"].as_i64()
+}
+
+//
+#[tokio::test]
+async fn what_the_card_promises_works_and_nothing_else_does() {
+    let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "stream 1"}]});
+    for settings in [
+        &[][..],
+        &["no-streaming"],
+        &["no-push"],
+        &["no-extended-card"],
+        &["no-streaming", "no-push", "no-extended-card"],
+    ] {
+        let served = Served::start(settings).await;
+        let mut connection = Connection::open(served.address).await;
+        let card = card_at(&mut connection).await;
+        let send = json!({"message": message});
+        let streams = code_of(&mut connection, "SendStreamingMessage", send).await;
+        let webhooks = json!({"taskId": "t"});
+        let pushes = code_of(&mut connection, "ListTaskPushNotificationConfigs", webhooks).await;
+        let extended = code_of(&mut connection, "GetExtendedAgentCard", json!({})).await;
+        let expected = [
+            (card.can_stream(), streams, -32004),
+            (card.can_push(), pushes, -32003),
+            (card.has_extended_card(), extended, -32004),
+        ];
+        for (promised, code, refusal) in expected {
+            assert_eq!(promised, code != Some(refusal), "{settings:?}: {code:?}");
+        }
+    }
+}
+
+//
+#[tokio::test]
+async fn every_interface_of_the_card_answers_in_its_binding() {
+    let server = Server::of(engine(&Options::default(), &Control::default()));
+    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = tokio::spawn(server.serve(listener, std::future::pending()));
+    let mut connection = Connection::open(address).await;
+    let interfaces = card_at(&mut connection).await.supported_interfaces;
+    let bindings: Vec<_> =
+        interfaces.iter().map(|interface| interface.protocol_binding.as_str()).collect();
+    assert_eq!(bindings, [card::JSONRPC, card::HTTP_JSON, card::GRPC]);
+    for interface in interfaces {
+        let url = &interface.url;
+        let agent: Arc<dyn Agent> = match interface.protocol_binding.as_str() {
+            card::JSONRPC => Arc::new(a2a_jsonrpc::Client::new(url).expect("a client")),
+            card::HTTP_JSON => Arc::new(a2a_rest::Client::new(url).expect("a client")),
+            _ => Arc::new(a2a_grpc::Client::connect(url).expect("a client")),
+        };
+        assert_eq!(call::message_of(&agent, call::send("message hi")).await.text(), "hi", "{url}");
+        let page = agent.list_tasks(Call::new(Default::default())).await.expect("a page");
+        assert_eq!(page.response.total_size, 0, "{url}");
+    }
+    server.abort();
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("a log").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+//
+#[tokio::test]
+async fn a_fault_is_logged_under_the_id_that_the_client_sees() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_max_level(tracing::Level::WARN)
+        .with_writer(move || writer.clone())
+        .finish();
+    // This runtime has one thread, so everything of the server is logged here.
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let served = Served::start(&[""; 0]).await;
+    let mut connection = Connection::open(served.address).await;
+    let body = json!({
+        "message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "leak"}]}
+    });
+    let head = "POST /message:send HTTP/1.1\nA2A-Version: 1.0";
+    connection.send(head, body.to_string().as_bytes()).await;
+    let (_, body) = connection.receive(false).await;
+    let answer: Value = serde_json::from_slice(&body).expect("JSON");
+    let public = answer["task"]["status"]["message"]["parts"][0]["text"].as_str().expect("text");
+    assert!(!text(&body).contains("password"), "{}", text(&body));
+    let id = public.split("error ").nth(1).expect("an id").trim_end_matches(')');
+    let log = text(&log.0.lock().expect("a log"));
+    let line = log.lines().find(|line| line.contains("the password is 1234"));
+    let line = line.unwrap_or_else(|| panic!("no line has the cause: {log}"));
+    assert!(line.contains("ERROR") && line.contains(id), "{line}");
+}
