@@ -1,0 +1,211 @@
+//! The JSON form of these messages, which the official SDKs of 0.3 speak over REST: members of
+//! their fields' names, `TASK_STATE_…`, resource names.
+//!
+//! Readers take more than writers give: `snake_case`, `request` for `message`, `msg` for
+//! `message`, `parts` for `content`, and `null` for what is not there.
+
+use a2a_core::{
+    Error, ErrorKind, Result, json,
+    v1::{self, ListTaskPushNotificationConfigsResponse},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{
+    CreateConfig, CreateTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigResponse,
+    PushNotificationConfig, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
+    TaskPushNotificationConfig, event_down,
+};
+
+/// Reads the body of `message:send` and `message:stream`.
+///
+/// Other than on the wire of gRPC, `blocking` may be left out here, and then means yes.
+///
+/// # Errors
+///
+/// [`ParseError`](ErrorKind::ParseError) and [`InvalidParams`](ErrorKind::InvalidParams).
+pub(crate) fn read_send_request(body: &[u8]) -> Result<v1::SendMessageRequest> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Peek {
+        configuration: Option<PeekConfiguration>,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct PeekConfiguration {
+        blocking: Option<bool>,
+    }
+    let request: v1::SendMessageRequest = read_request::<SendMessageRequest>(body)?.into();
+    let peek: Peek = json::from_slice(body)?;
+    let blocking = peek.configuration.and_then(|configuration| configuration.blocking);
+    let mut configuration = request.configuration.unwrap_or_default();
+    configuration.return_immediately = blocking == Some(false);
+    Ok(v1::SendMessageRequest { configuration: Some(configuration), ..request })
+}
+
+/// Writes the body of `message:send` and `message:stream`.
+pub(crate) fn write_send_request(request: v1::SendMessageRequest) -> Result<Vec<u8>> {
+    write(&SendMessageRequest::from(request))
+}
+
+/// Reads the answer of `message:send`.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse> {
+    let response = read_answer::<SendMessageResponse>(body)?;
+    if response.payload.is_none() {
+        return Err(invalid("there is neither a task nor a message in it"));
+    }
+    Ok(response.into())
+}
+
+/// Writes the answer of `message:send`.
+pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<Vec<u8>> {
+    write(&SendMessageResponse::from(response))
+}
+
+/// Reads an event.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+pub(crate) fn read_event(data: &[u8]) -> Result<v1::StreamResponse> {
+    let event = read_answer::<StreamResponse>(data)?;
+    if event.payload.is_none() {
+        return Err(invalid("there is no event in it"));
+    }
+    Ok(event.into())
+}
+
+/// Writes an event; `is_last` tells whether the stream ends with it.
+pub(crate) fn write_event(event: v1::StreamResponse, is_last: bool) -> Result<Vec<u8>> {
+    write(&event_down(event, is_last))
+}
+
+/// Reads a task.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+pub(crate) fn read_task(body: &[u8]) -> Result<v1::Task> {
+    Ok(read_answer::<Task>(body)?.into())
+}
+
+/// Writes a task.
+pub(crate) fn write_task(task: v1::Task) -> Result<Vec<u8>> {
+    write(&Task::from(task))
+}
+
+/// Writes tasks: the answer to the list of the specification's table, which has no pages.
+pub(crate) fn write_tasks(tasks: Vec<v1::Task>) -> Result<Vec<u8>> {
+    write(&tasks.into_iter().map(Task::from).collect::<Vec<_>>())
+}
+
+/// Reads the body that registers a webhook: `{config: {pushNotificationConfig}}`, with `parent`
+/// and `configId` or without, a bare webhook, or one under `config` or `pushNotificationConfig`.
+/// `task_id` is that of the path.
+///
+/// # Errors
+///
+/// [`ParseError`](ErrorKind::ParseError) and [`InvalidParams`](ErrorKind::InvalidParams).
+pub(crate) fn read_create_config(
+    body: &[u8],
+    task_id: &str,
+) -> Result<v1::TaskPushNotificationConfig> {
+    /// What tells the forms apart.
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Peek {
+        config: Option<Box<Peek>>,
+        #[serde(alias = "push_notification_config")]
+        push_notification_config: Option<PushNotificationConfig>,
+        #[serde(alias = "config_id")]
+        config_id: String,
+        url: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Wrapped {
+        config: PushNotificationConfig,
+    }
+    let peek: Peek = json::from_slice(body)?;
+    let webhook = match &peek.config {
+        Some(config) if config.push_notification_config.is_some() => None,
+        Some(_) => Some(read_request::<Wrapped>(body)?.config),
+        None if peek.url.is_some() => Some(read_request::<PushNotificationConfig>(body)?),
+        None => peek.push_notification_config,
+    };
+    let request = match webhook {
+        Some(webhook) => CreateConfig {
+            parent: String::new(),
+            config_id: peek.config_id,
+            config: Some(TaskPushNotificationConfig {
+                name: String::new(),
+                push_notification_config: Some(webhook),
+            }),
+        },
+        None => read_request::<CreateTaskPushNotificationConfigRequest>(body)?.into(),
+    };
+    // The path says whose webhook it is.
+    Ok(v1::TaskPushNotificationConfig { task_id: task_id.to_owned(), ..request.up()? })
+}
+
+/// Writes the body that registers a webhook.
+pub(crate) fn write_create_config(config: v1::TaskPushNotificationConfig) -> Result<Vec<u8>> {
+    write(&CreateTaskPushNotificationConfigRequest::from(CreateConfig::down(config)))
+}
+
+/// Reads a registration.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+pub(crate) fn read_config(body: &[u8]) -> Result<v1::TaskPushNotificationConfig> {
+    read_answer::<TaskPushNotificationConfig>(body)?.up().map_err(unreadable)
+}
+
+/// Writes a registration.
+pub(crate) fn write_config(config: v1::TaskPushNotificationConfig) -> Result<Vec<u8>> {
+    write(&TaskPushNotificationConfig::from(config))
+}
+
+/// Reads the registrations of a task: a page, or a bare list.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse> {
+    let page = match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'[') => ListTaskPushNotificationConfigResponse {
+            configs: read_answer(body)?,
+            ..ListTaskPushNotificationConfigResponse::default()
+        },
+        _ => read_answer::<ListTaskPushNotificationConfigResponse>(body)?,
+    };
+    page.up().map_err(unreadable)
+}
+
+/// Writes the registrations of a task.
+pub(crate) fn write_configs(page: ListTaskPushNotificationConfigsResponse) -> Result<Vec<u8>> {
+    write(&ListTaskPushNotificationConfigResponse::from(page))
+}
+
+fn read_request<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    json::from_slice(body)
+}
+
+fn read_answer<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    json::from_slice(body).map_err(unreadable)
+}
+
+fn unreadable(error: Error) -> Error {
+    invalid(error.message()).with_source(error)
+}
+
+fn invalid(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidAgentResponse, format!("the answer can't be read: {what}"))
+}
+
+fn write<T: Serialize>(value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(Error::internal)
+}

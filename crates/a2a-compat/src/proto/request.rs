@@ -1,0 +1,121 @@
+//! Requests, where 1.0 has other members than these revisions.
+
+use a2a_core::{v1, well_known::Timestamp};
+
+use super::{
+    CancelTaskRequest, GetTaskRequest, ListTasksRequest, SendMessageConfiguration,
+    SendMessageRequest, SubscribeToTaskRequest, TaskSubscriptionRequest, task_id, task_name,
+};
+
+impl From<SendMessageRequest> for v1::SendMessageRequest {
+    fn from(request: SendMessageRequest) -> Self {
+        // Without the wish to wait the answer comes at once, and it can't be told whether the
+        // wish was unset or no.
+        let configuration = request.configuration.unwrap_or_default();
+        Self {
+            tenant: String::new(),
+            message: request.request.map(Into::into),
+            configuration: Some(v1::SendMessageConfiguration {
+                accepted_output_modes: configuration.accepted_output_modes,
+                task_push_notification_config: configuration.push_notification.map(Into::into),
+                history_length: configuration.history_length,
+                return_immediately: !configuration.blocking,
+            }),
+            metadata: request.metadata,
+        }
+    }
+}
+
+impl From<v1::SendMessageRequest> for SendMessageRequest {
+    fn from(request: v1::SendMessageRequest) -> Self {
+        let configuration = request.configuration.unwrap_or_default();
+        let push_notification = configuration.task_push_notification_config.map(Into::into);
+        Self {
+            request: request.message.map(Into::into),
+            configuration: Some(SendMessageConfiguration {
+                accepted_output_modes: configuration.accepted_output_modes,
+                push_notification,
+                history_length: configuration.history_length,
+                blocking: !configuration.return_immediately,
+            }),
+            metadata: request.metadata,
+        }
+    }
+}
+
+impl From<GetTaskRequest> for v1::GetTaskRequest {
+    fn from(request: GetTaskRequest) -> Self {
+        Self {
+            id: task_id(&request.name),
+            history_length: request.history_length,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<v1::GetTaskRequest> for GetTaskRequest {
+    fn from(request: v1::GetTaskRequest) -> Self {
+        Self { name: task_name(&request.id), history_length: request.history_length }
+    }
+}
+
+impl From<CancelTaskRequest> for v1::CancelTaskRequest {
+    fn from(request: CancelTaskRequest) -> Self {
+        Self { id: task_id(&request.name), ..Self::default() }
+    }
+}
+
+impl From<v1::CancelTaskRequest> for CancelTaskRequest {
+    fn from(request: v1::CancelTaskRequest) -> Self {
+        Self { name: task_name(&request.id) }
+    }
+}
+
+/// The request to attach to a task, which had two names.
+macro_rules! subscribe {
+    ($($name:ident),*) => {$(
+        impl From<$name> for v1::SubscribeToTaskRequest {
+            fn from(request: $name) -> Self {
+                Self { id: task_id(&request.name), ..Self::default() }
+            }
+        }
+
+        impl From<v1::SubscribeToTaskRequest> for $name {
+            fn from(request: v1::SubscribeToTaskRequest) -> Self {
+                Self { name: task_name(&request.id) }
+            }
+        }
+    )*};
+}
+subscribe!(SubscribeToTaskRequest, TaskSubscriptionRequest);
+
+impl From<ListTasksRequest> for v1::ListTasksRequest {
+    fn from(request: ListTasksRequest) -> Self {
+        Self {
+            tenant: String::new(),
+            context_id: request.context_id,
+            status: request.status,
+            page_size: request.page_size,
+            page_token: request.page_token,
+            history_length: request.history_length,
+            status_timestamp_after: (request.last_updated_after != 0)
+                .then(|| Timestamp::from_millis(request.last_updated_after)),
+            include_artifacts: request.include_artifacts,
+        }
+    }
+}
+
+impl From<v1::ListTasksRequest> for ListTasksRequest {
+    fn from(request: v1::ListTasksRequest) -> Self {
+        Self {
+            context_id: request.context_id,
+            status: request.status,
+            page_size: request.page_size,
+            page_token: request.page_token,
+            history_length: request.history_length,
+            last_updated_after: request.status_timestamp_after.map_or(0, Timestamp::as_millis),
+            include_artifacts: request.include_artifacts,
+            metadata: None,
+        }
+    }
+}

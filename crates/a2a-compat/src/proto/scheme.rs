@@ -1,0 +1,106 @@
+//! Ways to authenticate. OAuth has one flow here as in 1.0, but fewer of them.
+
+use a2a_core::v1::{self, o_auth_flows, security_scheme};
+
+use super::{AuthorizationCodeOAuthFlow, OAuth2SecurityScheme, OAuthFlows, SecurityScheme};
+
+impl From<SecurityScheme> for v1::SecurityScheme {
+    fn from(scheme: SecurityScheme) -> Self {
+        use super::security_scheme::Scheme;
+        use security_scheme::Scheme as Current;
+        let scheme = scheme.scheme.map(|scheme| match scheme {
+            Scheme::ApiKeySecurityScheme(scheme) => Current::ApiKeySecurityScheme(scheme),
+            Scheme::HttpAuthSecurityScheme(scheme) => Current::HttpAuthSecurityScheme(scheme),
+            Scheme::Oauth2SecurityScheme(scheme) => Current::Oauth2SecurityScheme(scheme.into()),
+            Scheme::OpenIdConnectSecurityScheme(scheme) => {
+                Current::OpenIdConnectSecurityScheme(scheme)
+            }
+            Scheme::MtlsSecurityScheme(scheme) => Current::MtlsSecurityScheme(scheme),
+        });
+        Self { scheme }
+    }
+}
+
+impl From<v1::SecurityScheme> for SecurityScheme {
+    fn from(scheme: v1::SecurityScheme) -> Self {
+        use super::security_scheme::Scheme;
+        use security_scheme::Scheme as Current;
+        let scheme = scheme.scheme.map(|scheme| match scheme {
+            Current::ApiKeySecurityScheme(scheme) => Scheme::ApiKeySecurityScheme(scheme),
+            Current::HttpAuthSecurityScheme(scheme) => Scheme::HttpAuthSecurityScheme(scheme),
+            Current::Oauth2SecurityScheme(scheme) => Scheme::Oauth2SecurityScheme(scheme.into()),
+            Current::OpenIdConnectSecurityScheme(scheme) => {
+                Scheme::OpenIdConnectSecurityScheme(scheme)
+            }
+            Current::MtlsSecurityScheme(scheme) => Scheme::MtlsSecurityScheme(scheme),
+        });
+        Self { scheme }
+    }
+}
+
+impl From<OAuth2SecurityScheme> for v1::OAuth2SecurityScheme {
+    fn from(scheme: OAuth2SecurityScheme) -> Self {
+        Self {
+            description: scheme.description,
+            flows: scheme.flows.map(Into::into),
+            oauth2_metadata_url: scheme.oauth2_metadata_url,
+        }
+    }
+}
+
+impl From<v1::OAuth2SecurityScheme> for OAuth2SecurityScheme {
+    fn from(scheme: v1::OAuth2SecurityScheme) -> Self {
+        Self {
+            description: scheme.description,
+            flows: scheme.flows.map(Into::into),
+            oauth2_metadata_url: scheme.oauth2_metadata_url,
+        }
+    }
+}
+
+#[expect(deprecated, reason = "cards name the deprecated flows, too")]
+impl From<OAuthFlows> for v1::OAuthFlows {
+    fn from(flows: OAuthFlows) -> Self {
+        use super::o_auth_flows::Flow;
+        use o_auth_flows::Flow as Current;
+        let flow = flows.flow.map(|flow| match flow {
+            Flow::AuthorizationCode(flow) => {
+                Current::AuthorizationCode(v1::AuthorizationCodeOAuthFlow {
+                    authorization_url: flow.authorization_url,
+                    token_url: flow.token_url,
+                    refresh_url: flow.refresh_url,
+                    scopes: flow.scopes,
+                    pkce_required: false,
+                })
+            }
+            Flow::ClientCredentials(flow) => Current::ClientCredentials(flow),
+            Flow::Implicit(flow) => Current::Implicit(flow),
+            Flow::Password(flow) => Current::Password(flow),
+        });
+        Self { flow }
+    }
+}
+
+#[expect(deprecated, reason = "cards name the deprecated flows, too")]
+impl From<v1::OAuthFlows> for OAuthFlows {
+    fn from(flows: v1::OAuthFlows) -> Self {
+        use super::o_auth_flows::Flow;
+        use o_auth_flows::Flow as Current;
+        let flow = flows.flow.and_then(|flow| match flow {
+            Current::AuthorizationCode(flow) => {
+                Some(Flow::AuthorizationCode(AuthorizationCodeOAuthFlow {
+                    authorization_url: flow.authorization_url,
+                    token_url: flow.token_url,
+                    refresh_url: flow.refresh_url,
+                    scopes: flow.scopes,
+                }))
+            }
+            Current::ClientCredentials(flow) => Some(Flow::ClientCredentials(flow)),
+            Current::Implicit(flow) => Some(Flow::Implicit(flow)),
+            Current::Password(flow) => Some(Flow::Password(flow)),
+            // There was none before 1.0.
+            Current::DeviceCode(_) => None,
+        });
+        Self { flow }
+    }
+}

@@ -1,0 +1,152 @@
+//! Tasks, and the events and answers that are about them.
+
+use a2a_core::v1;
+
+use super::{
+    ListTasksResponse, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent,
+    TaskStatus, TaskStatusUpdateEvent, message::each, send_message_response, stream_response,
+};
+
+impl From<TaskStatus> for v1::TaskStatus {
+    fn from(status: TaskStatus) -> Self {
+        Self {
+            state: status.state,
+            message: status.update.map(Into::into),
+            timestamp: status.timestamp,
+        }
+    }
+}
+
+impl From<v1::TaskStatus> for TaskStatus {
+    fn from(status: v1::TaskStatus) -> Self {
+        Self {
+            state: status.state,
+            update: status.message.map(Into::into),
+            timestamp: status.timestamp,
+        }
+    }
+}
+
+impl From<Task> for v1::Task {
+    fn from(task: Task) -> Self {
+        Self {
+            id: task.id,
+            context_id: task.context_id,
+            status: task.status.map(Into::into),
+            artifacts: each(task.artifacts),
+            history: each(task.history),
+            metadata: task.metadata,
+        }
+    }
+}
+
+impl From<v1::Task> for Task {
+    fn from(task: v1::Task) -> Self {
+        Self {
+            id: task.id,
+            context_id: task.context_id,
+            status: task.status.map(Into::into),
+            artifacts: each(task.artifacts),
+            history: each(task.history),
+            metadata: task.metadata,
+        }
+    }
+}
+
+impl From<ListTasksResponse> for v1::ListTasksResponse {
+    fn from(page: ListTasksResponse) -> Self {
+        Self {
+            tasks: each(page.tasks),
+            next_page_token: page.next_page_token,
+            page_size: page.page_size,
+            total_size: page.total_size,
+        }
+    }
+}
+
+impl From<v1::ListTasksResponse> for ListTasksResponse {
+    fn from(page: v1::ListTasksResponse) -> Self {
+        Self {
+            tasks: each(page.tasks),
+            next_page_token: page.next_page_token,
+            page_size: page.page_size,
+            total_size: page.total_size,
+        }
+    }
+}
+
+impl From<SendMessageResponse> for v1::SendMessageResponse {
+    fn from(response: SendMessageResponse) -> Self {
+        use send_message_response::Payload;
+        let payload = response.payload.map(|payload| match payload {
+            Payload::Task(task) => v1::send_message_response::Payload::Task(task.into()),
+            Payload::Msg(message) => v1::send_message_response::Payload::Message(message.into()),
+        });
+        Self { payload }
+    }
+}
+
+impl From<v1::SendMessageResponse> for SendMessageResponse {
+    fn from(response: v1::SendMessageResponse) -> Self {
+        use send_message_response::Payload;
+        let payload = response.payload.map(|payload| match payload {
+            v1::send_message_response::Payload::Task(task) => Payload::Task(task.into()),
+            v1::send_message_response::Payload::Message(message) => Payload::Msg(message.into()),
+        });
+        Self { payload }
+    }
+}
+
+impl From<StreamResponse> for v1::StreamResponse {
+    fn from(event: StreamResponse) -> Self {
+        use stream_response::Payload;
+        use v1::stream_response::Payload as Current;
+        let payload = event.payload.map(|payload| match payload {
+            Payload::Task(task) => Current::Task(task.into()),
+            Payload::Msg(message) => Current::Message(message.into()),
+            Payload::StatusUpdate(event) => Current::StatusUpdate(v1::TaskStatusUpdateEvent {
+                task_id: event.task_id,
+                context_id: event.context_id,
+                status: event.status.map(Into::into),
+                metadata: event.metadata,
+            }),
+            Payload::ArtifactUpdate(event) => {
+                Current::ArtifactUpdate(v1::TaskArtifactUpdateEvent {
+                    task_id: event.task_id,
+                    context_id: event.context_id,
+                    artifact: event.artifact.map(Into::into),
+                    append: event.append,
+                    last_chunk: event.last_chunk,
+                    metadata: event.metadata,
+                })
+            }
+        });
+        Self { payload }
+    }
+}
+
+/// Converts an event of a stream; `is_last` tells whether the stream ends with it.
+pub(crate) fn event_down(event: v1::StreamResponse, is_last: bool) -> StreamResponse {
+    use stream_response::Payload;
+    use v1::stream_response::Payload as Current;
+    let payload = event.payload.map(|payload| match payload {
+        Current::Task(task) => Payload::Task(task.into()),
+        Current::Message(message) => Payload::Msg(message.into()),
+        Current::StatusUpdate(event) => Payload::StatusUpdate(TaskStatusUpdateEvent {
+            task_id: event.task_id,
+            context_id: event.context_id,
+            status: event.status.map(Into::into),
+            r#final: is_last,
+            metadata: event.metadata,
+        }),
+        Current::ArtifactUpdate(event) => Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: event.task_id,
+            context_id: event.context_id,
+            artifact: event.artifact.map(Into::into),
+            append: event.append,
+            last_chunk: event.last_chunk,
+            metadata: event.metadata,
+        }),
+    });
+    StreamResponse { payload }
+}
