@@ -3,6 +3,7 @@
 mod card;
 mod completion;
 mod part;
+mod proxy;
 mod send;
 mod serve;
 mod task;
@@ -12,6 +13,7 @@ use std::{ffi::OsString, future::Future, process::ExitCode};
 
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use proxy::Proxy;
 pub(crate) use serve::{Io, Serve};
 
 use crate::{

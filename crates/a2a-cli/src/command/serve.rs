@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 
+use super::proxy::Proxy;
 use crate::{
     demo::Profile,
     failure::Failure,
@@ -27,6 +28,8 @@ pub(crate) struct Serve {
     /// Like --exec, without a shell: a2a serve -- program argument...
     #[arg(last = true, group = "mode", value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
+    #[command(flatten)]
+    pub(crate) proxy: Proxy,
 
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1", value_name = "HOST")]
@@ -133,7 +136,10 @@ pub(crate) enum Io {
 impl Serve {
     /// Returns whether the demo agent is served.
     pub(crate) fn is_demo(&self) -> bool {
-        !self.echo && self.exec.is_none() && self.program.is_empty()
+        !self.echo
+            && self.exec.is_none()
+            && self.program.is_empty()
+            && self.proxy.reference.is_none()
     }
 
     pub(super) async fn run(self, settings: &Settings, output: Output) -> Result<(), Failure> {

@@ -9,10 +9,12 @@ use crate::{
     output::{Output, Text},
 };
 
-/// What a server says when it has started: one field per line, then how to try it.
+/// What a server says when it has started: one field per line, among them where its tasks are
+/// kept, then how to try it.
 pub(super) fn announce(
     card: &AgentCard,
     address: SocketAddr,
+    (label, place): &(&str, String),
     output: Output,
 ) -> Result<(), Failure> {
     let base = format!("http://{address}");
@@ -31,7 +33,7 @@ pub(super) fn announce(
     text.line("Listening", &base);
     text.line("Card", &card_url);
     text.line("Bindings", &bindings.join(", "));
-    text.line("Store", "memory (tasks are lost at exit)");
+    text.line(label, place);
     text.line("Try", &format!("curl -s {card_url}"));
     text.line("Try", &format!("a2a send -a {address} {try_text}"));
     output.text(&text)

@@ -1,12 +1,12 @@
 //! From flags to a server: which agent, which card, which bindings.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use a2a::Server;
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, v1::AgentExtension};
 use a2a_http::{Limits, Webhooks};
-use a2a_operations::{Engine, engine::EngineBuilder};
+use a2a_operations::{Agent, Engine, engine::EngineBuilder};
 use axum::{Router, middleware};
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
     front::Front,
     options::Options,
     pages,
+    proxy::Upstream,
 };
 use crate::{
     command::{Io, Serve},
@@ -28,7 +29,8 @@ use crate::{
 /// Everything that is served, ready to be put on listeners.
 #[derive(Debug)]
 pub(super) struct Composed {
-    pub(super) engine: Engine,
+    /// What runs the agent; `None` where it runs elsewhere.
+    pub(super) engine: Option<Engine>,
     /// The card as it is served.
     pub(super) card: AgentCard,
     /// What is served at the common port.
@@ -46,18 +48,24 @@ pub(super) struct Composed {
 pub(super) fn compose(
     serve: &Serve,
     options: &Options,
+    upstream: Option<Upstream>,
     address: SocketAddr,
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
     let authorizations = Authorizations::default();
-    let engine = engine(serve, options, authorizations.clone())?;
+    let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
+        Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
+        None => {
+            let engine = engine(serve, options, authorizations.clone())?;
+            (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
+        }
+    };
     let front = Front {
-        engine: engine.clone(),
+        agent,
         bearer: options.bearer.clone(),
         cuts: serve.is_demo() && serve.profile == Profile::Demo,
     };
-    let mut card = engine.card().clone();
-    let mut served = with_bindings(Server::new(front.clone(), card), &options.bindings);
+    let mut served = with_bindings(Server::new(front.clone(), card.clone()), &options.bindings);
     served = with_places(served, serve);
     if let Some(grpc_address) = grpc_address {
         served = served.with_grpc_address(reachable(grpc_address));
@@ -168,16 +176,7 @@ fn with_card(
     generated: AgentCard,
     builder: impl FnOnce(AgentCard) -> EngineBuilder,
 ) -> Result<EngineBuilder, Failure> {
-    let mut card = match &serve.card {
-        Some(path) => read_card(path)?,
-        None => generated,
-    };
-    if let Some(name) = &serve.name {
-        card.name.clone_from(name);
-    }
-    if let Some(description) = &serve.description {
-        card.description.clone_from(description);
-    }
+    let card = with_words(serve, options, generated)?;
     let streams = card.can_stream() && options.streaming;
     let has_extended = card.has_extended_card() && options.extended_card;
     let mut card = card
@@ -193,13 +192,32 @@ fn with_card(
         extension.required = true;
         card = card.with_extension(extension);
     }
+    let builder = builder(card.clone());
+    Ok(if has_extended { builder.extended_card(demo::extended_card(&card)) } else { builder })
+}
+
+/// The card that the flags ask for, as far as that is the same for every agent.
+fn with_words(
+    serve: &Serve,
+    options: &Options,
+    generated: AgentCard,
+) -> Result<AgentCard, Failure> {
+    let mut card = match &serve.card {
+        Some(path) => read_card(path)?,
+        None => generated,
+    };
+    if let Some(name) = &serve.name {
+        card.name.clone_from(name);
+    }
+    if let Some(description) = &serve.description {
+        card.description.clone_from(description);
+    }
     if let Some(bearer) = &options.bearer {
         bearer.declare(&mut card);
     }
     // The interfaces are those that are really served.
     card.supported_interfaces.clear();
-    let builder = builder(card.clone());
-    Ok(if has_extended { builder.extended_card(demo::extended_card(&card)) } else { builder })
+    Ok(card)
 }
 
 fn exec_agent(serve: &Serve) -> Option<ExecAgent> {

@@ -1,4 +1,4 @@
-//! The agent as this command serves it: an engine, behind the bearer check and the word `drop`.
+//! The agent as this command serves it: behind the bearer check and the word `drop`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use a2a_core::{
         SubscribeToTaskRequest, TaskPushNotificationConfig,
     },
 };
-use a2a_operations::{Agent, Call, Engine, EventStream, Reply};
+use a2a_operations::{Agent, Call, EventStream, Reply};
 use async_trait::async_trait;
 
 use super::{bearer::Bearer, cut};
@@ -20,10 +20,10 @@ use super::{bearer::Bearer, cut};
 /// How many events of a stream pass before `drop` cuts it.
 const EVENTS_BEFORE_CUT: usize = 3;
 
-/// An engine that admits callers first, and cuts the streams that ask for it.
+/// An agent that admits callers first, and cuts the streams that ask for it.
 #[derive(Clone)]
 pub(crate) struct Front {
-    pub(crate) engine: Engine,
+    pub(crate) agent: Arc<dyn Agent>,
     pub(crate) bearer: Option<Bearer>,
     /// Whether the word `drop` is understood.
     pub(crate) cuts: bool,
@@ -46,7 +46,7 @@ macro_rules! admitted {
             $(
                 async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
                     let call = self.admit(Operation::$operation, call)?;
-                    self.engine.$method(call).await
+                    self.agent.$method(call).await
                 }
             )*
 
@@ -58,7 +58,7 @@ macro_rules! admitted {
                 let text = call.request.message.as_ref().map(|message| message.text());
                 let first = text.as_deref().and_then(|text| text.split_whitespace().next());
                 let is_cut = self.cuts && first == Some("drop");
-                let reply = self.engine.send_streaming_message(call).await?;
+                let reply = self.agent.send_streaming_message(call).await?;
                 Ok(if is_cut { reply.map(|events| cut::after(EVENTS_BEFORE_CUT, events)) } else { reply })
             }
         }

@@ -7,6 +7,8 @@ mod cut;
 mod front;
 mod options;
 mod pages;
+mod proxy;
+mod record;
 
 use std::{error::Error, net::SocketAddr, time::Duration};
 
@@ -23,6 +25,7 @@ use crate::{
 };
 use compose::compose;
 use options::Options;
+use proxy::Upstream;
 
 /// How long streams may go on after the process was asked to stop.
 const GRACE: Duration = Duration::from_secs(5);
@@ -33,15 +36,20 @@ const LAST_MOMENT: Duration = Duration::from_millis(500);
 pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
     let options = Options::new(&serve, settings)?;
     log::to_stderr(options.log);
+    let upstream = Upstream::connect(&serve, &options, settings, output).await?;
     let (listener, address) = bind(&options.host, options.port).await?;
     let grpc = match options.grpc_port {
         Some(port) => Some(bind(&options.host, port).await?),
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
-    let composed = compose(&serve, &options, address, grpc_address)?;
+    let kept = match &upstream {
+        Some(upstream) => ("Upstream", upstream.place.clone()),
+        None => ("Store", "memory (tasks are lost at exit)".to_owned()),
+    };
+    let composed = compose(&serve, &options, upstream, address, grpc_address)?;
     // Whoever started this may have stopped reading; that is no reason not to serve.
-    let _gone = announce::announce(&composed.card, address, output);
+    let _gone = announce::announce(&composed.card, address, &kept, output);
 
     let drain = Drain::new();
     let limits = compose::limits(&options);
@@ -53,7 +61,9 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     };
     tokio::join!(server(composed.router).serve(listener, signal::received()), grpc_server);
     // Readers have gone by now. Executors that nobody watches get a moment too.
-    composed.engine.shutdown(LAST_MOMENT).await;
+    if let Some(engine) = composed.engine {
+        engine.shutdown(LAST_MOMENT).await;
+    }
     Ok(())
 }
 

@@ -43,6 +43,15 @@ impl std::fmt::Debug for Erased {
 impl Target {
     /// Finds the agent that the settings name.
     pub(crate) async fn connect(settings: &Settings, output: Output) -> Result<Self, Failure> {
+        Self::connect_limited(settings, output, |card| card).await
+    }
+
+    /// The same, going by the card that `limited` makes of the agent's.
+    pub(crate) async fn connect_limited(
+        settings: &Settings,
+        output: Output,
+        limited: impl FnOnce(AgentCard) -> AgentCard,
+    ) -> Result<Self, Failure> {
         let card = match &settings.endpoint {
             Some(url) => direct_card(settings, url)?,
             None => {
@@ -54,6 +63,7 @@ impl Target {
                 Arc::unwrap_or_clone(document.card)
             }
         };
+        let card = limited(card);
         let selected = select(&card, settings)?;
         if !settings.transport.is_empty() && !settings.transport.contains(&selected.transport) {
             output.warning(&format!(
@@ -96,6 +106,22 @@ impl Target {
     /// The agent itself.
     pub(crate) fn agent(&self) -> &dyn Agent {
         &*self.agent.0
+    }
+
+    /// The agent itself, to be kept.
+    pub(crate) fn shared(&self) -> Arc<dyn Agent> {
+        Arc::clone(&self.agent.0)
+    }
+
+    /// The binding and the address of the agent.
+    pub(crate) fn place(&self) -> String {
+        let interface = self.client.interface();
+        interface.map_or_else(String::new, |some| format!("{} {}", some.protocol_binding, some.url))
+    }
+
+    /// The card that is gone by, also where only an address is known.
+    pub(crate) fn effective_card(&self) -> Arc<AgentCard> {
+        self.client.card()
     }
 
     /// Puts the context of this run around a request.

@@ -1,0 +1,94 @@
+//! Another agent, offered as this one.
+
+use std::{fmt, sync::Arc};
+
+use a2a_core::AgentCard;
+use a2a_gateway::{Forward, Record, front_card};
+use a2a_operations::Agent;
+
+use super::{options::Options, record::Lines};
+use crate::{
+    command::{Proxy, Serve},
+    failure::Failure,
+    output::Output,
+    settings::Settings,
+    target::Target,
+};
+
+/// The agent behind this server, ready to be served.
+pub(super) struct Upstream {
+    pub(super) agent: Arc<dyn Agent>,
+    /// What it says of itself, as far as that is true in front.
+    pub(super) card: AgentCard,
+    /// Where it is.
+    pub(super) place: String,
+}
+
+impl Upstream {
+    /// Finds the agent that the flags name; `None` where they name none.
+    ///
+    /// # Errors
+    ///
+    /// As for every command that calls an agent: there is no card, or nobody answers.
+    pub(super) async fn connect(
+        serve: &Serve,
+        options: &Options,
+        settings: &Settings,
+        output: Output,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(reference) = &serve.proxy.reference else {
+            return Ok(None);
+        };
+        if !serve.required_extension.is_empty() {
+            return Err(Failure::usage("--required-extension is not for --proxy")
+                .with_hint("the agent behind says which extensions it requires"));
+        }
+        let settings = upstream_settings(reference, &serve.proxy, settings);
+        // What is switched off is neither declared in front nor asked for behind.
+        let limited = |card: AgentCard| {
+            let streaming = card.can_stream() && options.streaming;
+            let push = card.can_push() && options.push;
+            let extended = card.has_extended_card() && options.extended_card;
+            card.with_streaming(streaming)
+                .with_push_notifications(push)
+                .with_extended_card(extended)
+        };
+        let target = Target::connect_limited(&settings, output, limited).await?;
+        let forward = Forward::new(target.shared());
+        let agent: Arc<dyn Agent> = match &serve.proxy.record {
+            Some(path) => {
+                let lines = Lines::append_to(path)?;
+                Arc::new(Record::new(forward, move |entry| lines.write(&entry)))
+            }
+            None => Arc::new(forward),
+        };
+        let place = target.place();
+        let mut card = front_card(&target.effective_card());
+        if card.name.is_empty() {
+            // Of an address nothing else is known.
+            "Proxy".clone_into(&mut card.name);
+            card.description = format!("The agent at {place}");
+        }
+        Ok(Some(Self { agent, card, place }))
+    }
+}
+
+/// The settings with which the agent behind is called: `--transport` is for the front.
+fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Settings {
+    let mut upstream = settings.clone();
+    if !reference.is_empty() {
+        upstream.agent_card = Some(reference.to_owned());
+        upstream.endpoint = None;
+    }
+    upstream.transport.clone_from(&proxy.upstream_transport);
+    upstream.version = proxy.upstream_version;
+    // A task takes as long as it takes: how long to wait is up to the callers.
+    upstream.timeout = None;
+    upstream
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("place", &self.place).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,153 @@
+//! `a2a serve --proxy`: another agent, offered as this one.
+
+mod common;
+
+use common::{Run, Server, command, http, kind};
+use serde_json::{Value, json};
+
+#[test]
+fn any_front_is_put_before_any_back() {
+    let agent = Server::start(&[]);
+    for back in ["jsonrpc", "rest", "grpc"] {
+        let proxy = Server::start(&["--proxy", &agent.address, "--upstream-transport", back]);
+        assert!(proxy.lines[3].starts_with("Upstream: "), "{:?}", proxy.lines);
+        for front in ["jsonrpc", "rest", "grpc"] {
+            let front_over_back = format!("{front} over {back}");
+            let run = proxy.run(&["send", "hello", "--transport", front]);
+            assert_eq!(run.field("State"), "COMPLETED", "{front_over_back}: {run:?}");
+
+            let run =
+                proxy.run(&["send", "stream 3", "--stream", "-o", "json", "--transport", front]);
+            let kinds: Vec<_> = run.lines().iter().map(kind).collect();
+            assert_eq!(kinds.first().unwrap(), "task SUBMITTED", "{front_over_back}");
+            assert_eq!(kinds.last().unwrap(), "status COMPLETED", "{front_over_back}");
+            assert_eq!(kinds.iter().filter(|kind| kind.starts_with("artifact")).count(), 3);
+
+            let run = proxy.run(&["task", "get", "nope", "--transport", front]);
+            assert!(run.stderr.starts_with("Error: TaskNotFoundError\n"), "{run:?}");
+        }
+    }
+}
+
+#[test]
+fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
+    let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
+    let behind = agent.json(&["card", "get"]);
+    assert!(behind["securitySchemes"].is_object());
+    let proxy = Server::start(&["--proxy", &agent.url(), "--transport", "grpc"]);
+    let mut expected = behind.clone();
+    let members = expected.as_object_mut().unwrap();
+    members.remove("securitySchemes");
+    members.remove("securityRequirements");
+    members.remove("supportedInterfaces");
+    let mut front = proxy.json(&["card", "get"]);
+    let interfaces = front.as_object_mut().unwrap().remove("supportedInterfaces").unwrap();
+    assert_eq!(front, expected);
+    let served = json!([{
+        "url": proxy.address, "protocolBinding": "GRPC", "protocolVersion": "1.0"
+    }]);
+    assert_eq!(interfaces, served);
+
+    let named = Server::start(&["--proxy", &agent.url(), "--name", "Front", "--no-streaming"]);
+    let card = named.json(&["card", "get"]);
+    assert_eq!(
+        (&card["name"], &card["capabilities"]["streaming"]),
+        (&json!("Front"), &json!(false))
+    );
+    let direct = ["task", "subscribe", "t", "-e", &named.url(), "--transport", "jsonrpc"];
+    let run = Run::of(command().args(direct));
+    assert!(run.stderr.starts_with("Error: UnsupportedOperationError\n"), "{run:?}");
+}
+
+#[test]
+fn the_proxy_has_credentials_of_its_own_and_its_callers_are_not_blamed_for_them() {
+    let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
+    let proxy = Server::start(&["--proxy", &agent.address, "--bearer", "itk-valid-token"]);
+    for credentials in [&[][..], &["--bearer", "anything"]] {
+        let mut arguments = vec!["send", "hello"];
+        arguments.extend(credentials);
+        assert_eq!(proxy.run(&arguments).field("State"), "COMPLETED", "{credentials:?}");
+    }
+    let with_header = ["--svc-param", "Authorization: Bearer itk-valid-token"];
+    let proxy = Server::start(&[&["--proxy", &agent.address][..], &with_header].concat());
+    assert_eq!(proxy.run(&["send", "hello"]).field("State"), "COMPLETED");
+
+    let without = Server::start(&["--proxy", &agent.address]);
+    let run = without.run(&["send", "hello", "--bearer", "itk-valid-token"]);
+    assert_eq!(run.code, 1, "it is not the credential of the caller that was refused: {run:?}");
+    assert!(run.stderr.contains("refused the gateway's credentials"), "{run:?}");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_down_is_unavailable_and_the_proxy_stays_up() {
+    let gone = Server::start(&[]);
+    let (address, url) = (gone.address.clone(), gone.url());
+    let proxy = Server::start(&["--proxy", &address]);
+    drop(gone);
+    let run = proxy.run(&["send", "hello"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.stderr.contains("the upstream agent can't be reached"), "{run:?}");
+    assert!(!run.stderr.contains(&address), "{run:?}");
+    let version = [("A2A-Version", "1.0")];
+    let answer = http("GET", &format!("{}/tasks/t", proxy.url()), &version, "").await;
+    assert_eq!(answer.status(), 503);
+    let error: Value = serde_json::from_slice(answer.body()).unwrap();
+    assert_eq!(error["error"]["status"], "UNAVAILABLE");
+
+    for reference in [["--proxy", &address], ["--proxy", &url]] {
+        let run = Run::of(command().args(["serve", "--port", "0"]).args(reference));
+        assert_eq!(run.code, 3, "{run:?}");
+        assert!(run.stderr.starts_with("Error: A2ACLI_ERR_UNREACHABLE\n"), "{run:?}");
+    }
+}
+
+#[test]
+fn an_agent_without_a_card_is_named_by_its_address() {
+    let agent = Server::start(&["--echo"]);
+    let upstream = ["--proxy", "-e", &agent.url(), "--upstream-transport", "rest"];
+    let proxy = Server::start(&upstream);
+    let card = proxy.json(&["card", "get"]);
+    assert_eq!(card["name"], "Proxy");
+    let run = proxy.run(&["send", "hello", "--transport", "grpc"]);
+    assert_eq!(run.field("State"), "COMPLETED", "{run:?}");
+}
+
+#[test]
+fn a_record_has_a_line_for_everything_that_passes_and_no_secrets() {
+    let agent = Server::start(&["--allow-webhook", "127.0.0.0/8"]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("record.jsonl");
+    let record = path.to_str().unwrap();
+    let proxy = Server::start(&["--proxy", &agent.address, "--record", record]);
+    proxy.run(&["send", "stream 2", "--stream", "--push-url", "http://127.0.0.1:9/?q=s3cret"]);
+    proxy.run(&["task", "get", "nope"]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("s3cret"), "{text}");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let steps = |call: u64| -> Vec<_> {
+        let of_call = lines.iter().filter(|line| line["call"] == call);
+        of_call.map(|line| line["step"].as_str().unwrap()).collect()
+    };
+    assert_eq!(&steps(1)[..3], ["request", "answer", "event"], "{text}");
+    assert_eq!(steps(2), ["request", "error"], "{text}");
+}
+
+#[test]
+fn what_makes_no_sense_together_is_refused() {
+    let agent = Server::start(&[]);
+    let proxy = ["--proxy", &agent.address];
+    for (arguments, code) in [
+        (&["--record", "r.jsonl"][..], 2),
+        (&["--upstream-transport", "grpc"], 2),
+        (&["--echo", "--proxy", &agent.address], 2),
+        (&[proxy[0], proxy[1], "--upstream-transport", "pigeon"], 2),
+        (&[proxy[0], proxy[1], "--upstream-version", "new"], 2),
+        (&[proxy[0], proxy[1], "--required-extension", "urn:x"], 2),
+        (&[proxy[0], proxy[1], "--record", "/"], 2),
+        (&["--proxy"], 2),
+        (&["--proxy", "/no/such/card.json"], 3),
+    ] {
+        let run = Run::of(command().args(["serve", "--port", "0"]).args(arguments));
+        assert_eq!(run.code, code, "{arguments:?}: {run:?}");
+    }
+}
