@@ -3,7 +3,9 @@
 mod address;
 mod agent;
 mod channel;
-mod failure;
+pub(crate) mod failure;
 
 pub use address::AddressError;
+pub(crate) use address::parse;
 pub use agent::Client;
+pub use channel::Channel;

@@ -22,6 +22,7 @@ mod generated;
 mod metadata;
 mod server;
 mod status;
+pub mod wire;
 
 pub use a2a_http::{ServeError, client::ClientSettings};
 pub use a2a_operations as operations;

@@ -1,11 +1,12 @@
 //! The server: an agent behind the service, beside health and reflection.
 
-mod deadline;
-mod events;
+pub(crate) mod deadline;
+pub(crate) mod events;
 mod guard;
 mod router;
 mod serve;
-mod service;
+pub(crate) mod service;
 
+pub use guard::Guard;
 pub use router::{Options, fallback, router, router_with};
 pub use serve::serve;

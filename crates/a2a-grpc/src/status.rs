@@ -4,7 +4,7 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::decode;
-pub(crate) use encode::encode;
+pub(crate) use encode::{encode, encode_as};
 
 /// The prefix of the names of types in `google.protobuf.Any`.
 const TYPE_PREFIX: &str = "type.googleapis.com/";

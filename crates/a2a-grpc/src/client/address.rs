@@ -28,7 +28,7 @@ pub enum AddressError {
 
 /// Reads `host:port` or a URL. `https` and `grpcs` are TLS, `http` and `grpc` are not; a bare
 /// address is TLS unless it is the loopback's. A path is passed over: gRPC has none.
-pub(super) fn parse(address: &str) -> Result<Uri, AddressError> {
+pub(crate) fn parse(address: &str) -> Result<Uri, AddressError> {
     let no_host = |source| AddressError::Host { address: address.to_owned(), source };
     let (scheme, rest) = match address.trim().split_once("://") {
         Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),

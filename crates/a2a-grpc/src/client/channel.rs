@@ -29,7 +29,7 @@ use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 use super::{address::AddressError, failure::NotGrpc};
 use crate::metadata::is_grpc;
 
-pub(super) type BoxError = Box<dyn StdError + Send + Sync>;
+pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// What a stream may send ahead of its reader, and all streams of the connection together, in
 /// bytes. A stream that nobody reads takes its part of the connection's, so that there has to be
@@ -44,14 +44,14 @@ const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
 /// A channel of any make, with the metadata that goes with every call.
 #[derive(Clone)]
-pub(super) struct Channel {
+pub struct Channel {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
     headers: Arc<HeaderMap>,
 }
 
 impl Channel {
     /// Makes connections to `uri` when they are needed.
-    pub(super) fn lazy(uri: Uri, settings: &ClientSettings) -> Result<Self, AddressError> {
+    pub(crate) fn lazy(uri: Uri, settings: &ClientSettings) -> Result<Self, AddressError> {
         let secure = uri.scheme() == Some(&Scheme::HTTPS);
         let mut endpoint = Endpoint::from(uri)
             .user_agent(settings.user_agent.as_str())?
@@ -72,7 +72,7 @@ impl Channel {
         Ok(Self::new(endpoint.connect_lazy(), settings))
     }
 
-    pub(super) fn new<S, B>(service: S, settings: &ClientSettings) -> Self
+    pub(crate) fn new<S, B>(service: S, settings: &ClientSettings) -> Self
     where
         S: Service<Request<Body>, Response = Response<B>> + Clone + Send + Sync + 'static,
         S::Error: Into<BoxError>,

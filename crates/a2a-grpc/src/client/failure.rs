@@ -11,7 +11,7 @@ use crate::status;
 
 /// Decodes a failed call. A status that has a source was made here, by the transport; one that
 /// came over the wire has none.
-pub(super) fn decode(status: Status, target: &str) -> Error {
+pub(crate) fn decode(status: Status, target: &str) -> Error {
     if status.source().is_none() {
         return status::decode(status);
     }

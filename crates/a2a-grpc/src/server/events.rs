@@ -133,7 +133,7 @@ impl fmt::Debug for Events {
 }
 
 /// Waits for what ends a stream before its time.
-async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
+pub(crate) async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
     let expiry = pin!(async {
         match deadline {
             Some(deadline) => sleep_until(deadline).await,

@@ -24,7 +24,7 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// tonic answers what is wrong with the frames of a request before our service is called, and
 /// says so in codes of its own and without the `ErrorInfo` that every error has to have.
 #[derive(Clone, Debug)]
-pub(crate) struct Guard<S>(pub(crate) S);
+pub struct Guard<S>(pub(crate) S);
 
 impl<S: NamedService> NamedService for Guard<S> {
     const NAME: &'static str = S::NAME;

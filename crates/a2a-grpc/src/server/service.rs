@@ -101,7 +101,7 @@ impl AgentService {
 
 /// Waits no longer than the caller does. The operation is dropped then, which detaches the
 /// caller and cancels nothing.
-async fn within<T>(
+pub(crate) async fn within<T>(
     deadline: Option<Instant>,
     operation: impl Future<Output = Result<T>>,
 ) -> Result<T> {

@@ -22,8 +22,13 @@ const MAX_DETAILS: usize = 3 * 1_024;
 
 /// Encodes an error as the status that the peer gets: what is hidden goes to the log.
 pub(crate) fn encode(error: Error) -> Status {
-    let error = a2a_http::report(error);
     let code = Code::from(error.kind().codes().grpc);
+    encode_as(error, code)
+}
+
+/// Encodes an error as [`encode`] does, but under a code that is not the current revision's.
+pub(crate) fn encode_as(error: Error, code: Code) -> Status {
+    let error = a2a_http::report(error);
     let message = clipped(error.message(), MAX_MESSAGE);
 
     let mut status =
