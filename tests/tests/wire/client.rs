@@ -15,80 +15,12 @@ use a2a_core::{
     },
 };
 use a2a_operations::{Agent, Call, CallContext, Caller, EventId};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-};
+use tokio::sync::mpsc;
 
 use crate::{
     pattern::{Bindings, check},
-    socket::text,
+    recorder::recorder,
 };
-
-/// The headers of a request that matter, in this order.
-const HEADERS: [&str; 9] = [
-    "content-type",
-    "accept",
-    "a2a-version",
-    "a2a-extensions",
-    "a2a-budget",
-    "traceparent",
-    "last-event-id",
-    "idempotency-key",
-    "authorization",
-];
-
-/// Listens, refuses every request, and hands over what it was.
-async fn recorder() -> (String, mpsc::UnboundedReceiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/base", listener.local_addr().expect("an address"));
-    let (sender, receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(record(stream, sender.clone()));
-        }
-    });
-    (url, receiver)
-}
-
-async fn record(mut stream: TcpStream, sender: mpsc::UnboundedSender<String>) {
-    let mut unread = Vec::new();
-    loop {
-        let end = loop {
-            if let Some(end) = unread.windows(4).position(|four| four == b"\r\n\r\n") {
-                break end;
-            }
-            match stream.read_buf(&mut unread).await {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
-            }
-        };
-        let head = text(&unread[..end]);
-        let header = |name: &str| {
-            let line = head.lines().skip(1).find(|line| {
-                line.split_once(':').is_some_and(|(known, _)| known.eq_ignore_ascii_case(name))
-            });
-            line.and_then(|line| Some(line.split_once(':')?.1.trim().to_owned()))
-        };
-        let length = header("content-length").map_or(0, |length| length.parse().expect("a length"));
-        while unread.len() < end + 4 + length {
-            stream.read_buf(&mut unread).await.expect("the rest of the body");
-        }
-        let mut request = head.lines().next().expect("a request line").to_owned();
-        for name in HEADERS {
-            if let Some(value) = header(name) {
-                request.push_str(&format!("\n{name}: {value}"));
-            }
-        }
-        request.push_str("\n\n");
-        request.push_str(&text(&unread[end + 4..end + 4 + length]));
-        unread.drain(..end + 4 + length);
-        let _ = sender.send(request);
-        let answer = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
-        stream.write_all(answer).await.expect("sent");
-    }
-}
 
 fn message() -> Message {
     let mut message = Message::user("héllo \"you\"")
@@ -216,7 +148,8 @@ async fn compare(agent: Arc<dyn Agent>, mut requests: mpsc::UnboundedReceiver<St
 //
 #[tokio::test]
 async fn each_operation_is_called_over_json_rpc_with_these_bytes() {
-    let (url, requests) = recorder().await;
+    let (url, requests) = recorder("400 Bad Request").await;
+    let url = format!("{url}/base");
     let client = Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client"));
     compare(client, requests, include_str!("../../wire/client-jsonrpc.txt")).await;
 }
@@ -224,7 +157,8 @@ async fn each_operation_is_called_over_json_rpc_with_these_bytes() {
 //
 #[tokio::test]
 async fn each_operation_is_called_over_http_json_with_these_bytes() {
-    let (url, requests) = recorder().await;
+    let (url, requests) = recorder("400 Bad Request").await;
+    let url = format!("{url}/base");
     let client = Arc::new(a2a_rest::Client::new(&url).expect("a client"));
     compare(client, requests, include_str!("../../wire/client-rest.txt")).await;
 }

@@ -178,6 +178,9 @@ impl Served {
                     let silence = value.parse().map(std::time::Duration::from_millis);
                     limits = limits.with_keep_alive(silence.expect("a number"));
                 }
+                "max-running" => {
+                    options.config = options.config.with_max_running(value.parse().expect("one"));
+                }
                 "rpc-path" => rpc_path = value,
                 "rest-prefix" => rest_prefix = value,
                 other => panic!("no agent is {other:?}"),

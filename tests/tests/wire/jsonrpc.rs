@@ -170,4 +170,14 @@ fixtures! {
 
     #[test]
     fn a_path_of_its_own_answers_with_and_without_a_slash_behind_it: "jsonrpc/mounted";
+
+    //
+    #[test]
+    fn what_is_beyond_a_bound_is_refused_for_now: "jsonrpc/too-many";
+
+    #[test]
+    fn a_body_that_nobody_asked_for_does_no_harm: "jsonrpc/unread-body";
+
+    #[test]
+    fn a_client_that_asks_before_it_sends_is_told_to: "jsonrpc/expect-continue";
 }

@@ -17,8 +17,10 @@ mod jsonrpc;
 mod live;
 mod pattern;
 mod promises;
+mod recorder;
 mod rest;
 mod socket;
+mod webhook;
 
 /// Makes a test of each fixture, and `FIXTURES`, the list of them.
 macro_rules! fixtures {

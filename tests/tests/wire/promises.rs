@@ -6,8 +6,8 @@ use std::{
 };
 
 use a2a::Server;
-use a2a_core::{AgentCard, card};
-use a2a_operations::{Agent, Call};
+use a2a_core::{AgentCard, Message, Task, card};
+use a2a_operations::{Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater};
 use a2a_tests::{Control, Options, agent::engine, call};
 use serde_json::{Value, json};
 
@@ -133,4 +133,45 @@ async fn a_fault_is_logged_under_the_id_that_the_client_sees() {
     let line = log.lines().find(|line| line.contains("the password is 1234"));
     let line = line.unwrap_or_else(|| panic!("no line has the cause: {log}"));
     assert!(line.contains("ERROR") && line.contains(id), "{line}");
+}
+
+/// Says which tasks a message names, and which there are in its context.
+struct Librarian;
+
+impl AgentExecutor for Librarian {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        let ids = |tasks: Vec<Arc<Task>>| {
+            let mut ids: Vec<_> = tasks.iter().map(|task| task.id.clone()).collect();
+            ids.retain(|id| id != context.task_id());
+            ids.sort();
+            ids.join(",")
+        };
+        let named = ids(context.referenced_tasks().await?);
+        let around = ids(context.tasks_in_context().await?);
+        updates.complete(format!("{named};{around}")).await?;
+        Ok(())
+    }
+}
+
+//
+#[tokio::test]
+async fn an_agent_sees_the_tasks_that_a_message_names_and_those_of_its_context() {
+    let engine = Engine::new(AgentCard::new("Librarian", "Knows what was"), Librarian);
+    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    let agent: Arc<dyn Agent> = Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client"));
+    let first = call::task_of(&agent, call::send("a")).await;
+    let second = call::task_of(&agent, call::send("b")).await;
+    let mut message = Message::user("c").with_context_id(&second.context_id);
+    message.reference_task_ids = vec![first.id.clone(), "never-was".into()];
+    let third = call::task_of(&agent, call::with(message)).await;
+    let said = third.status.and_then(|status| status.message).expect("a message").text();
+    assert_eq!(said, format!("{};{}", first.id, second.id));
+    assert_eq!(third.context_id, second.context_id);
+    server.abort();
 }

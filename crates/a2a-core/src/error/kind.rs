@@ -204,4 +204,47 @@ mod tests {
             assert_eq!(by_code.codes().jsonrpc, codes.jsonrpc, "{kind:?}");
         }
     }
+
+    //
+    #[test]
+    fn the_range_of_the_protocol_has_the_codes_of_the_protocol_only() {
+        let of_protocol = -32009..=-32001;
+        for kind in ErrorKind::ALL {
+            let code = kind.codes().jsonrpc;
+            let in_range = (-32099..=-32000).contains(&code);
+            assert_eq!(in_range, of_protocol.contains(&code), "{kind:?}");
+        }
+    }
+
+    //
+    #[test]
+    fn each_error_of_the_protocol_has_the_codes_of_release_1_0_1() {
+        for (kind, jsonrpc, grpc, http, reason) in [
+            (ErrorKind::TaskNotFound, -32001, 5, 404, "TASK_NOT_FOUND"),
+            (ErrorKind::TaskNotCancelable, -32002, 9, 400, "TASK_NOT_CANCELABLE"),
+            (
+                ErrorKind::PushNotificationNotSupported,
+                -32003,
+                9,
+                400,
+                "PUSH_NOTIFICATION_NOT_SUPPORTED",
+            ),
+            (ErrorKind::UnsupportedOperation, -32004, 9, 400, "UNSUPPORTED_OPERATION"),
+            (ErrorKind::ContentTypeNotSupported, -32005, 3, 400, "CONTENT_TYPE_NOT_SUPPORTED"),
+            (ErrorKind::InvalidAgentResponse, -32006, 13, 500, "INVALID_AGENT_RESPONSE"),
+            (
+                ErrorKind::ExtendedAgentCardNotConfigured,
+                -32007,
+                9,
+                400,
+                "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+            ),
+            (ErrorKind::ExtensionSupportRequired, -32008, 9, 400, "EXTENSION_SUPPORT_REQUIRED"),
+            (ErrorKind::VersionNotSupported, -32009, 9, 400, "VERSION_NOT_SUPPORTED"),
+        ] {
+            let codes = kind.codes();
+            let found = (codes.jsonrpc, codes.grpc, codes.http, codes.reason, codes.jsonrpc_http);
+            assert_eq!(found, (jsonrpc, grpc, http, reason, 200), "{kind:?}");
+        }
+    }
 }
