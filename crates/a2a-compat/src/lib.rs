@@ -5,6 +5,8 @@
 //! conversion loses is listed in `docs/revisions.md`.
 
 mod any;
+#[cfg(test)]
+mod arbitrary;
 mod common;
 mod dialect;
 pub mod v0_1;

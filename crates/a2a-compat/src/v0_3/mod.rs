@@ -16,3 +16,8 @@ mod task;
 pub use card::{read_card, write_card};
 pub use dialect::V0_3;
 pub use task::write_task;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
