@@ -17,9 +17,11 @@ pub enum Binding {
     JsonRpc,
     Rest,
     Grpc,
+    /// No binding: a gateway between two, or before an agent of this process.
+    Gateway,
 }
 
-use Binding::{Grpc, JsonRpc, Rest};
+use Binding::{Gateway, Grpc, JsonRpc, Rest};
 
 impl Seat {
     pub const ENGINE: Self = Self(&[]);
@@ -32,6 +34,11 @@ impl Seat {
     pub const REST_OVER_GRPC: Self = Self(&[Grpc, Rest]);
     pub const GRPC_OVER_JSONRPC: Self = Self(&[JsonRpc, Grpc]);
     pub const GRPC_OVER_REST: Self = Self(&[Rest, Grpc]);
+
+    pub const GATEWAY: Self = Self(&[Gateway]);
+    pub const GATEWAY_GRPC_OVER_JSONRPC: Self = Self(&[JsonRpc, Gateway, Grpc]);
+    pub const GATEWAY_REST_OVER_GRPC: Self = Self(&[Grpc, Gateway, Rest]);
+    pub const TWO_GATEWAYS: Self = Self(&[Rest, Gateway, JsonRpc, Gateway, Grpc]);
 
     /// The bindings between caller and engine, the one nearest to the engine first.
     pub fn bindings(self) -> &'static [Binding] {
@@ -65,6 +72,10 @@ pub struct Fixture {
 impl Fixture {
     async fn put_behind(&mut self, binding: Binding) {
         let agent = Arc::clone(&self.agent);
+        if binding == Gateway {
+            self.agent = Arc::new(a2a_gateway::Forward::new(agent));
+            return;
+        }
         let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let url = format!("http://{address}");
@@ -72,6 +83,7 @@ impl Fixture {
             JsonRpc => a2a_jsonrpc::router(agent),
             Rest => a2a_rest::router(agent),
             Grpc => a2a_grpc::router(agent),
+            Gateway => unreachable!("it is no server"),
         };
         self.servers.push(tokio::spawn(
             a2a_http::Server::new(router).serve(listener, std::future::pending()),
@@ -80,6 +92,7 @@ impl Fixture {
             JsonRpc => Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client")),
             Rest => Arc::new(a2a_rest::Client::new(&url).expect("a client")),
             Grpc => Arc::new(a2a_grpc::Client::connect(&url).expect("a client")),
+            Gateway => unreachable!("it is no client"),
         };
     }
 }

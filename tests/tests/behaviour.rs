@@ -11,7 +11,9 @@ macro_rules! at_every_seat {
             [engine ENGINE] [jsonrpc JSONRPC] [rest REST] [grpc GRPC]
             [jsonrpc_over_rest JSONRPC_OVER_REST] [jsonrpc_over_grpc JSONRPC_OVER_GRPC]
             [rest_over_jsonrpc REST_OVER_JSONRPC] [rest_over_grpc REST_OVER_GRPC]
-            [grpc_over_jsonrpc GRPC_OVER_JSONRPC] [grpc_over_rest GRPC_OVER_REST];
+            [grpc_over_jsonrpc GRPC_OVER_JSONRPC] [grpc_over_rest GRPC_OVER_REST]
+            [gateway GATEWAY] [gateway_grpc_over_jsonrpc GATEWAY_GRPC_OVER_JSONRPC]
+            [gateway_rest_over_grpc GATEWAY_REST_OVER_GRPC] [two_gateways TWO_GATEWAYS];
             { $($module::$behaviour,)* }
         }
     };
