@@ -1,0 +1,151 @@
+//! Writing answers, events and errors in the shape of the request.
+
+use a2a_core::Operation;
+use a2a_core::{
+    AgentCard, Error, ErrorKind, Result,
+    v1::{SendMessageResponse, stream_response::Payload},
+};
+use a2a_http::{fault, media, report};
+use a2a_operations::Event;
+use axum::body::Body;
+use bytes::BytesMut;
+use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use serde_json::{Value, json};
+
+use crate::{
+    AnyResponse, Dialect as _, card,
+    detect::RestShape,
+    front::stream::is_last,
+    proto::json as proto_json,
+    v0_3::{self, V0_3},
+    v1_draft::{self, PROBLEM_JSON, V1Draft},
+};
+
+/// Answers with a result.
+pub(super) fn result(
+    shape: RestShape,
+    operation: Operation,
+    response: AnyResponse,
+) -> Result<Response<Body>> {
+    let body = match shape {
+        RestShape::Draft => text(&V1Draft.write_response(operation, response))?,
+        RestShape::Kind => match response {
+            AnyResponse::Sent(sent) => text(&wrapped(operation, sent))?,
+            other => write_proto(other)?,
+        },
+        RestShape::Proto => write_proto(response)?,
+    };
+    Ok(answer(StatusCode::OK, body, media::JSON))
+}
+
+/// Answers with an error.
+pub(super) fn error(shape: RestShape, error: Error) -> Response<Body> {
+    let error = report(error);
+    let (status, body, media_type) = match shape {
+        RestShape::Draft => {
+            let problem = v1_draft::problem(&error);
+            (problem.status, problem.body, HeaderValue::from_static(PROBLEM_JSON))
+        }
+        RestShape::Proto | RestShape::Kind => {
+            (v0_3_status(error.kind()), v0_3_body(&error), media::JSON)
+        }
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = answer(status, body.to_string().into_bytes(), media_type);
+    fault::write_headers(&error, response.headers_mut());
+    response
+}
+
+/// Writes an item of a stream as the data of one event.
+pub(super) fn frame(shape: RestShape, item: &Result<Event>, out: &mut BytesMut) {
+    let data = item.as_ref().map_err(|error| write_error(shape, error)).and_then(|event| {
+        write_event(shape, event).map_err(|error| write_error(shape, &report(error)))
+    });
+    match data {
+        Ok(data) | Err(data) => out.extend_from_slice(&data),
+    }
+}
+
+fn write_event(shape: RestShape, event: &Event) -> Result<Vec<u8>> {
+    let last = is_last(shape.revision(), event);
+    let response = event.response();
+    match shape {
+        RestShape::Proto => proto_json::write_event(response.clone(), last),
+        RestShape::Draft => text(&V1Draft.write_event(response, last)),
+        RestShape::Kind => {
+            let name = match &response.payload {
+                Some(Payload::Task(_)) => "task",
+                Some(Payload::Message(_)) => "message",
+                Some(Payload::StatusUpdate(_)) => "statusUpdate",
+                Some(Payload::ArtifactUpdate(_)) => "artifactUpdate",
+                None => return Ok(b"{}".to_vec()),
+            };
+            text(&json!({name: V0_3.write_event(response, last)}))
+        }
+    }
+}
+
+fn write_error(shape: RestShape, error: &Error) -> Vec<u8> {
+    let body = match shape {
+        RestShape::Draft => v1_draft::problem(error).body,
+        RestShape::Proto | RestShape::Kind => v0_3_body(error),
+    };
+    body.to_string().into_bytes()
+}
+
+/// The status of an error in 0.3, which says no more than that it has to fit.
+fn v0_3_status(kind: ErrorKind) -> u16 {
+    let codes = kind.codes();
+    match codes.jsonrpc {
+        // What is the transport's to refuse has its status in JSON-RPC too.
+        _ if codes.jsonrpc_http != 200 => codes.jsonrpc_http,
+        -32001 => 404,
+        -32601 => 501,
+        -32603 | -32006 => 500,
+        _ => 400,
+    }
+}
+
+fn v0_3_body(error: &Error) -> Value {
+    let object = V0_3.write_error(error);
+    json!({"code": object.code, "message": object.message, "data": object.data})
+}
+
+/// The wrapper that the routes of 0.3 have around the objects of its text.
+fn wrapped(operation: Operation, sent: SendMessageResponse) -> Value {
+    let object = V0_3.write_response(operation, AnyResponse::Sent(sent));
+    match object["kind"].as_str() {
+        Some("message") => json!({"message": object}),
+        _ => json!({"task": object}),
+    }
+}
+
+fn write_proto(response: AnyResponse) -> Result<Vec<u8>> {
+    match response {
+        AnyResponse::Sent(response) => proto_json::write_send_response(response),
+        AnyResponse::Task(task) => proto_json::write_task(std::sync::Arc::unwrap_or_clone(task)),
+        AnyResponse::Tasks(page) => proto_json::write_tasks(page.tasks),
+        AnyResponse::Config(config) => proto_json::write_config(config),
+        AnyResponse::Configs(page) => proto_json::write_configs(page),
+        AnyResponse::Deleted => Ok(b"{}".to_vec()),
+        AnyResponse::Card(card) => text(&write_card(&card)),
+    }
+}
+
+/// Some clients read the card as the text of 0.3 has it, some as its proto does: the hybrid is
+/// both.
+fn write_card(card: &AgentCard) -> Value {
+    let hybrid = card::write_hybrid(card);
+    if hybrid.get("url").is_some() { hybrid } else { v0_3::write_card(card) }
+}
+
+fn text(value: &Value) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(Error::internal)
+}
+
+fn answer(status: StatusCode, body: Vec<u8>, media_type: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
