@@ -4,6 +4,7 @@
 
 mod card;
 mod generated;
+#[allow(dead_code, reason = "one function for each direction, whether or not it has a caller")]
 pub(crate) mod json;
 mod message;
 mod name;

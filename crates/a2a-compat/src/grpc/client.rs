@@ -1,0 +1,332 @@
+//! An agent that speaks an older revision over gRPC.
+
+use std::{fmt, future::Future, sync::Arc};
+
+use a2a_core::{
+    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result,
+    v1::{
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    },
+};
+use a2a_grpc::{AddressError, wire};
+use a2a_http::{
+    client::{ClientSettings, open_stream},
+    parameters,
+};
+use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply};
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::code;
+use crate::{
+    back::opening::opened,
+    proto::{self, CreateConfig, a2_a_service_client::A2AServiceClient},
+};
+
+/// The name of `A2A-Extensions` before 1.0.
+const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
+
+/// An agent that speaks 0.2, 0.3 or the draft of 1.0 over gRPC. Cheap to clone; clones share
+/// their connection.
+///
+/// What a revision does not have is refused here, with
+/// [`UnsupportedOperation`](ErrorKind::UnsupportedOperation). Tenants, and the metadata of a
+/// cancellation, do not travel.
+#[derive(Clone)]
+pub struct GrpcClient {
+    stub: Stub,
+    revision: ProtocolVersion,
+    settings: Arc<ClientSettings>,
+    target: Arc<str>,
+}
+
+type Stub = A2AServiceClient<wire::Channel>;
+
+impl GrpcClient {
+    /// Creates a client of the server at `address`, which speaks `revision`.
+    ///
+    /// The address is `host:port` or a URL, as for [`a2a_grpc::Client::connect`].
+    ///
+    /// # Errors
+    ///
+    /// If the address can't be one. Whether somebody is there shows at the first call.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn connect(
+        address: &str,
+        revision: ProtocolVersion,
+        settings: ClientSettings,
+    ) -> Result<Self, AddressError> {
+        let channel = wire::channel(address, &settings)?;
+        let stub = A2AServiceClient::new(channel);
+        Ok(Self { stub, revision, settings: Arc::new(settings), target: address.trim().into() })
+    }
+
+    async fn unary<Q, M, F>(
+        &self,
+        context: &CallContext,
+        message: Q,
+        method: impl FnOnce(Stub, Request<Q>) -> F,
+    ) -> Result<Reply<M>>
+    where
+        F: Future<Output = Result<Response<M>, Status>>,
+    {
+        let stub = self.stub.clone().max_decoding_message_size(self.settings.max_response_bytes);
+        let mut request = self.request(context, message);
+        if let Some(timeout) = self.settings.request_timeout {
+            request.set_timeout(timeout);
+        }
+        let response = method(stub, request).await;
+        let response = response.map_err(|status| code::decode(status, &self.target))?;
+        let activated = activated(response.metadata().as_ref());
+        Ok(Reply { response: response.into_inner(), activated })
+    }
+
+    async fn streaming<Q, F>(
+        &self,
+        context: &CallContext,
+        message: Q,
+        method: impl FnOnce(Stub, Request<Q>) -> F,
+    ) -> Result<Reply<EventStream>>
+    where
+        F: Future<Output = Result<Response<Streaming<proto::StreamResponse>>, Status>>,
+    {
+        let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
+        let response = method(stub, self.request(context, message)).await;
+        let response = response.map_err(|status| code::decode(status, &self.target))?;
+        let activated = activated(response.metadata().as_ref());
+        let target = Arc::clone(&self.target);
+        let events = response.into_inner().map(move |item| match item {
+            Ok(event) if event.payload.is_none() => {
+                Err(invalid("there is an event without content"))
+            }
+            Ok(event) => Ok(Event::new(None, event.into())),
+            Err(status) => Err(code::decode(status, &target)),
+        });
+        // Some servers send their metadata before they know whether they refuse.
+        let response = opened(open_stream(events).await?);
+        Ok(Reply { response, activated })
+    }
+
+    fn request<Q>(&self, context: &CallContext, message: Q) -> Request<Q> {
+        let mut request = Request::new(message);
+        let headers = request.metadata_mut().as_mut();
+        parameters::write(context, headers);
+        headers.insert(parameters::VERSION, HeaderValue::from_static(self.revision.as_str()));
+        if !self.is_draft()
+            && let Some(extensions) = headers.remove(parameters::EXTENSIONS)
+        {
+            headers.insert(X_EXTENSIONS, extensions);
+        }
+        request
+    }
+
+    fn is_draft(&self) -> bool {
+        self.revision >= ProtocolVersion::V1Draft
+    }
+}
+
+impl fmt::Debug for GrpcClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The settings have credentials.
+        f.debug_struct("GrpcClient")
+            .field("target", &self.target)
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
+    }
+}
+
+fn activated(headers: &HeaderMap) -> ExtensionSet {
+    let mut activated = parameters::read_activated(headers);
+    for line in headers.get_all(X_EXTENSIONS).iter().filter_map(|line| line.to_str().ok()) {
+        activated.extend_from_header(line);
+    }
+    activated
+}
+
+fn invalid(message: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidAgentResponse, message)
+}
+
+/// Says of an answer what is otherwise said of a request.
+fn unreadable(error: Error) -> Error {
+    let message = format!("the answer can't be read: {}", error.message());
+    Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
+}
+
+fn registration(
+    reply: Reply<proto::TaskPushNotificationConfig>,
+) -> Result<Reply<TaskPushNotificationConfig>> {
+    let response = reply.response.up().map_err(unreadable)?;
+    Ok(Reply { response, activated: reply.activated })
+}
+
+#[async_trait]
+impl Agent for GrpcClient {
+    async fn send_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        let message = proto::SendMessageRequest::from(call.request);
+        let reply = self
+            .unary(&call.context, message, |mut stub, request| async move {
+                stub.send_message(request).await
+            })
+            .await?;
+        if reply.response.payload.is_none() {
+            return Err(invalid("there is neither a task nor a message in the answer"));
+        }
+        Ok(reply.map(Into::into))
+    }
+
+    async fn send_streaming_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<EventStream>> {
+        let message = proto::SendMessageRequest::from(call.request);
+        self.streaming(&call.context, message, |mut stub, request| async move {
+            stub.send_streaming_message(request).await
+        })
+        .await
+    }
+
+    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
+        let message = proto::GetTaskRequest::from(call.request);
+        let reply = self
+            .unary(&call.context, message, |mut stub, request| async move {
+                stub.get_task(request).await
+            })
+            .await?;
+        Ok(reply.map(|task| Arc::new(task.into())))
+    }
+
+    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
+        if !self.is_draft() {
+            let message = format!("tasks can't be listed in version {}", self.revision);
+            return Err(Error::unsupported(message));
+        }
+        let message = proto::ListTasksRequest::from(call.request);
+        let reply = self
+            .unary(&call.context, message, |mut stub, request| async move {
+                stub.list_tasks(request).await
+            })
+            .await?;
+        Ok(reply.map(Into::into))
+    }
+
+    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
+        let message = proto::CancelTaskRequest::from(call.request);
+        let reply = self
+            .unary(&call.context, message, |mut stub, request| async move {
+                stub.cancel_task(request).await
+            })
+            .await?;
+        Ok(reply.map(|task| Arc::new(task.into())))
+    }
+
+    async fn subscribe_to_task(
+        &self,
+        call: Call<SubscribeToTaskRequest>,
+    ) -> Result<Reply<EventStream>> {
+        if self.is_draft() {
+            let message = proto::SubscribeToTaskRequest::from(call.request);
+            self.streaming(&call.context, message, |mut stub, request| async move {
+                stub.subscribe_to_task(request).await
+            })
+            .await
+        } else {
+            let message = proto::TaskSubscriptionRequest::from(call.request);
+            self.streaming(&call.context, message, |mut stub, request| async move {
+                stub.task_subscription(request).await
+            })
+            .await
+        }
+    }
+
+    async fn create_task_push_notification_config(
+        &self,
+        call: Call<TaskPushNotificationConfig>,
+    ) -> Result<Reply<TaskPushNotificationConfig>> {
+        let config = CreateConfig::down(call.request);
+        let reply = if self.is_draft() {
+            self.unary(&call.context, config.into(), |mut stub, request| async move {
+                stub.set_task_push_notification_config(request).await
+            })
+            .await?
+        } else {
+            self.unary(&call.context, config.into(), |mut stub, request| async move {
+                stub.create_task_push_notification_config(request).await
+            })
+            .await?
+        };
+        registration(reply)
+    }
+
+    async fn get_task_push_notification_config(
+        &self,
+        call: Call<GetTaskPushNotificationConfigRequest>,
+    ) -> Result<Reply<TaskPushNotificationConfig>> {
+        let name = proto::config_name(&call.request.task_id, &call.request.id);
+        let message = proto::GetTaskPushNotificationConfigRequest { name };
+        let reply = self
+            .unary(&call.context, message, |mut stub, request| async move {
+                stub.get_task_push_notification_config(request).await
+            })
+            .await?;
+        registration(reply)
+    }
+
+    async fn list_task_push_notification_configs(
+        &self,
+        call: Call<ListTaskPushNotificationConfigsRequest>,
+    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
+        let message = proto::ListTaskPushNotificationConfigRequest::from(call.request);
+        let reply = self
+            .unary(&call.context, message, |mut stub, request| async move {
+                stub.list_task_push_notification_config(request).await
+            })
+            .await?;
+        let response = reply.response.up().map_err(unreadable)?;
+        Ok(Reply { response, activated: reply.activated })
+    }
+
+    async fn delete_task_push_notification_config(
+        &self,
+        call: Call<DeleteTaskPushNotificationConfigRequest>,
+    ) -> Result<Reply<()>> {
+        let name = proto::config_name(&call.request.task_id, &call.request.id);
+        let message = proto::DeleteTaskPushNotificationConfigRequest { name };
+        self.unary(&call.context, message, |mut stub, request| async move {
+            stub.delete_task_push_notification_config(request).await
+        })
+        .await
+    }
+
+    async fn get_extended_agent_card(
+        &self,
+        call: Call<GetExtendedAgentCardRequest>,
+    ) -> Result<Reply<AgentCard>> {
+        let reply = if self.is_draft() {
+            let message = proto::GetExtendedAgentCardRequest {};
+            self.unary(&call.context, message, |mut stub, request| async move {
+                stub.get_extended_agent_card(request).await
+            })
+            .await?
+        } else {
+            let message = proto::GetAgentCardRequest {};
+            self.unary(&call.context, message, |mut stub, request| async move {
+                stub.get_agent_card(request).await
+            })
+            .await?
+        };
+        Ok(reply.map(proto::card_up))
+    }
+}

@@ -1,0 +1,369 @@
+//! The methods of the service, each one operation of the agent.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Error, ErrorKind, ProtocolVersion, Result,
+    v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
+};
+use a2a_grpc::wire;
+use a2a_http::{Drain, parameters};
+use a2a_operations::{Agent, CallContext, Reply};
+use http::request::Parts;
+use tokio::time::Instant;
+use tonic::{Request, Response, Status};
+use tracing::{Instrument as _, info_span};
+
+use super::{
+    code,
+    revision::{Family, decide},
+    stream::{self, Events},
+};
+use crate::{
+    AnyAnswer, AnyRequest, AnyResponse, FrontOptions,
+    front::common,
+    proto::{
+        self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
+        CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest,
+        GetAgentCardRequest, GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest,
+        GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationConfigRequest,
+        ListTaskPushNotificationConfigResponse, ListTaskPushNotificationRequest,
+        ListTaskPushNotificationResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
+        SendMessageResponse, SetTaskPushNotificationConfigRequest, SubscribeToTaskRequest, Task,
+        TaskPushNotificationConfig, TaskSubscriptionRequest, a2_a_service_server::A2AService,
+    },
+};
+
+/// Puts an agent behind the generated trait.
+pub(super) struct AgentService {
+    agent: Arc<dyn Agent>,
+    card: CurrentCard,
+    options: FrontOptions,
+}
+
+type Answer<M> = Result<Response<M>, Status>;
+
+/// What came beside a message.
+struct Beside {
+    context: CallContext,
+    deadline: Option<Instant>,
+    drain: Drain,
+}
+
+impl AgentService {
+    pub(super) fn new(agent: Arc<dyn Agent>, card: CurrentCard, options: FrontOptions) -> Self {
+        Self { agent, card, options }
+    }
+
+    /// Tells the revision of a call, and takes apart what it consists of.
+    fn open<Q>(&self, family: Family, request: Request<Q>) -> Result<(Parts, Q, ProtocolVersion)> {
+        let (metadata, extensions, message) = request.into_parts();
+        let (mut parts, ()) = http::Request::new(()).into_parts();
+        parts.headers = metadata.into_headers();
+        parts.extensions = extensions;
+        let version = parts.headers.get(parameters::VERSION).and_then(|value| value.to_str().ok());
+        let revision = decide(family, version, &self.options.revisions)?;
+        Ok((parts, message, revision))
+    }
+
+    async fn perform(
+        &self,
+        beside: &Beside,
+        request: Result<AnyRequest>,
+    ) -> Result<Reply<AnyAnswer>> {
+        let request = request?;
+        let revision = beside.context.version;
+        let operation = request.operation().name();
+        let span = info_span!("call", operation, binding = "grpc", revision = %revision);
+        let origins = &self.options.origins;
+        let performed = common::perform(&*self.agent, origins, beside.context.clone(), request)
+            .instrument(span);
+        wire::within(beside.deadline, performed).await
+    }
+
+    async fn unary<Q, M>(
+        &self,
+        family: Family,
+        request: Request<Q>,
+        read: impl FnOnce(Q) -> Result<AnyRequest>,
+        write: impl FnOnce(AnyResponse) -> Option<M>,
+    ) -> Answer<M> {
+        let (parts, message, revision) = match self.open(family, request) {
+            Ok(opened) => opened,
+            Err(error) => return Err(code::encode(error, ProtocolVersion::V1Draft)),
+        };
+        let answer = async {
+            let beside = Beside::read(&parts, revision)?;
+            let reply = self.perform(&beside, read(message)).await?;
+            let AnyAnswer::One(answer) = reply.response else { return Err(mismatch()) };
+            let mut response = Response::new(write(answer).ok_or_else(mismatch)?);
+            let headers = response.metadata_mut().as_mut();
+            common::write_activated(revision, &reply.activated, headers);
+            Ok(response)
+        };
+        answer.await.map_err(|error| code::encode(error, revision))
+    }
+
+    async fn streaming<Q>(
+        &self,
+        family: Family,
+        request: Request<Q>,
+        read: impl FnOnce(Q) -> AnyRequest,
+    ) -> Answer<Events> {
+        let (parts, message, revision) = match self.open(family, request) {
+            Ok(opened) => opened,
+            Err(error) => return Err(code::encode(error, ProtocolVersion::V1Draft)),
+        };
+        let answer = async {
+            let beside = Beside::read(&parts, revision)?;
+            let reply = self.perform(&beside, Ok(read(message))).await?;
+            let AnyAnswer::Events(events) = reply.response else { return Err(mismatch()) };
+            let events = stream::open(events, revision, beside.deadline, beside.drain).await?;
+            let mut response = Response::new(events);
+            let headers = response.metadata_mut().as_mut();
+            common::write_activated(revision, &reply.activated, headers);
+            Ok(response)
+        };
+        answer.await.map_err(|error| code::encode(error, revision))
+    }
+
+    async fn create(
+        &self,
+        family: Family,
+        request: Request<impl Into<CreateConfig>>,
+    ) -> Answer<TaskPushNotificationConfig> {
+        let read =
+            |request: CreateConfig| request.up().map(AnyRequest::CreateTaskPushNotificationConfig);
+        self.unary(family, request.map(Into::into), read, config).await
+    }
+}
+
+impl Beside {
+    fn read(parts: &Parts, revision: ProtocolVersion) -> Result<Self> {
+        let context = common::context(parts, revision)?;
+        let deadline = wire::deadline(&parts.headers)?;
+        Ok(Self { context, deadline, drain: Drain::of(&parts.extensions) })
+    }
+}
+
+fn mismatch() -> Error {
+    Error::internal("the answer is that of another operation")
+}
+
+fn sent(answer: AnyResponse) -> Option<SendMessageResponse> {
+    match answer {
+        AnyResponse::Sent(response) => Some(response.into()),
+        _ => None,
+    }
+}
+
+fn task(answer: AnyResponse) -> Option<Task> {
+    match answer {
+        AnyResponse::Task(task) => Some(Arc::unwrap_or_clone(task).into()),
+        _ => None,
+    }
+}
+
+fn config(answer: AnyResponse) -> Option<TaskPushNotificationConfig> {
+    match answer {
+        AnyResponse::Config(config) => Some(config.into()),
+        _ => None,
+    }
+}
+
+fn configs<M: From<a2a_core::v1::ListTaskPushNotificationConfigsResponse>>(
+    answer: AnyResponse,
+) -> Option<M> {
+    match answer {
+        AnyResponse::Configs(page) => Some(page.into()),
+        _ => None,
+    }
+}
+
+fn named_config(name: &str) -> Result<AnyRequest> {
+    let (task_id, id) = proto::ids_of_config(name)?;
+    let request =
+        a2a_core::v1::GetTaskPushNotificationConfigRequest { task_id, id, tenant: String::new() };
+    Ok(AnyRequest::GetTaskPushNotificationConfig(request))
+}
+
+#[tonic::async_trait]
+impl A2AService for AgentService {
+    type SendStreamingMessageStream = Events;
+    type TaskSubscriptionStream = Events;
+    type SubscribeToTaskStream = Events;
+
+    async fn send_message(
+        &self,
+        request: Request<SendMessageRequest>,
+    ) -> Answer<SendMessageResponse> {
+        let read = |request: SendMessageRequest| Ok(AnyRequest::SendMessage(request.into()));
+        self.unary(Family::Shared, request, read, sent).await
+    }
+
+    async fn send_streaming_message(&self, request: Request<SendMessageRequest>) -> Answer<Events> {
+        let read = |request: SendMessageRequest| AnyRequest::SendStreamingMessage(request.into());
+        self.streaming(Family::Shared, request, read).await
+    }
+
+    async fn get_task(&self, request: Request<GetTaskRequest>) -> Answer<Task> {
+        let read = |request: GetTaskRequest| Ok(AnyRequest::GetTask(request.into()));
+        self.unary(Family::Shared, request, read, task).await
+    }
+
+    async fn list_tasks(&self, request: Request<ListTasksRequest>) -> Answer<ListTasksResponse> {
+        let read = |request: ListTasksRequest| Ok(AnyRequest::ListTasks(request.into()));
+        let write = |answer| match answer {
+            AnyResponse::Tasks(page) => Some(page.into()),
+            _ => None,
+        };
+        self.unary(Family::Draft, request, read, write).await
+    }
+
+    async fn cancel_task(&self, request: Request<CancelTaskRequest>) -> Answer<Task> {
+        let read = |request: CancelTaskRequest| Ok(AnyRequest::CancelTask(request.into()));
+        self.unary(Family::Shared, request, read, task).await
+    }
+
+    async fn task_subscription(&self, request: Request<TaskSubscriptionRequest>) -> Answer<Events> {
+        let read = |request: TaskSubscriptionRequest| AnyRequest::SubscribeToTask(request.into());
+        self.streaming(Family::V0_3, request, read).await
+    }
+
+    async fn subscribe_to_task(&self, request: Request<SubscribeToTaskRequest>) -> Answer<Events> {
+        let read = |request: SubscribeToTaskRequest| AnyRequest::SubscribeToTask(request.into());
+        self.streaming(Family::Draft, request, read).await
+    }
+
+    async fn create_task_push_notification(
+        &self,
+        request: Request<CreateTaskPushNotificationRequest>,
+    ) -> Answer<TaskPushNotificationConfig> {
+        self.create(Family::V0_2, request).await
+    }
+
+    async fn create_task_push_notification_config(
+        &self,
+        request: Request<CreateTaskPushNotificationConfigRequest>,
+    ) -> Answer<TaskPushNotificationConfig> {
+        self.create(Family::V0_3, request).await
+    }
+
+    async fn set_task_push_notification_config(
+        &self,
+        request: Request<SetTaskPushNotificationConfigRequest>,
+    ) -> Answer<TaskPushNotificationConfig> {
+        self.create(Family::Draft, request).await
+    }
+
+    async fn get_task_push_notification(
+        &self,
+        request: Request<GetTaskPushNotificationRequest>,
+    ) -> Answer<TaskPushNotificationConfig> {
+        let read = |request: GetTaskPushNotificationRequest| named_config(&request.name);
+        self.unary(Family::V0_2, request, read, config).await
+    }
+
+    async fn get_task_push_notification_config(
+        &self,
+        request: Request<GetTaskPushNotificationConfigRequest>,
+    ) -> Answer<TaskPushNotificationConfig> {
+        let read = |request: GetTaskPushNotificationConfigRequest| named_config(&request.name);
+        self.unary(Family::Shared, request, read, config).await
+    }
+
+    async fn list_task_push_notification(
+        &self,
+        request: Request<ListTaskPushNotificationRequest>,
+    ) -> Answer<ListTaskPushNotificationResponse> {
+        let read = |request: ListTaskPushNotificationRequest| {
+            Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
+        };
+        self.unary(Family::V0_2, request, read, configs).await
+    }
+
+    async fn list_task_push_notification_config(
+        &self,
+        request: Request<ListTaskPushNotificationConfigRequest>,
+    ) -> Answer<ListTaskPushNotificationConfigResponse> {
+        let read = |request: ListTaskPushNotificationConfigRequest| {
+            Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
+        };
+        self.unary(Family::Shared, request, read, configs).await
+    }
+
+    async fn delete_task_push_notification_config(
+        &self,
+        request: Request<DeleteTaskPushNotificationConfigRequest>,
+    ) -> Answer<()> {
+        let read = |request: DeleteTaskPushNotificationConfigRequest| {
+            let (task_id, id) = proto::ids_of_config(&request.name)?;
+            let request = a2a_core::v1::DeleteTaskPushNotificationConfigRequest {
+                task_id,
+                id,
+                tenant: String::new(),
+            };
+            Ok(AnyRequest::DeleteTaskPushNotificationConfig(request))
+        };
+        let write = |answer| matches!(answer, AnyResponse::Deleted).then_some(());
+        self.unary(Family::Shared, request, read, write).await
+    }
+
+    async fn get_agent_card(&self, request: Request<GetAgentCardRequest>) -> Answer<AgentCard> {
+        let (parts, _, revision) = match self.open(Family::V0_3, request) {
+            Ok(opened) => opened,
+            Err(error) => return Err(code::encode(error, ProtocolVersion::V1Draft)),
+        };
+        let card = async {
+            let beside = Beside::read(&parts, revision)?;
+            let request = AnyRequest::GetExtendedAgentCard(GetCurrentCard::default());
+            match self.perform(&beside, Ok(request)).await {
+                Ok(Reply { response: AnyAnswer::One(AnyResponse::Card(card)), .. }) => {
+                    Ok(self.with_interfaces(card))
+                }
+                Ok(_) => Err(mismatch()),
+                Err(error) if has_public_card_instead(error.kind()) => Ok(self.card.clone()),
+                Err(error) => Err(error),
+            }
+        };
+        match card.await {
+            Ok(card) => Ok(Response::new(proto::card_down(card, revision))),
+            Err(error) => Err(code::encode(error, revision)),
+        }
+    }
+
+    async fn get_extended_agent_card(
+        &self,
+        request: Request<GetExtendedAgentCardRequest>,
+    ) -> Answer<AgentCard> {
+        let read = |_request| Ok(AnyRequest::GetExtendedAgentCard(GetCurrentCard::default()));
+        let write = |answer| match answer {
+            AnyResponse::Card(card) => {
+                Some(proto::card_down(self.with_interfaces(card), ProtocolVersion::V1Draft))
+            }
+            _ => None,
+        };
+        self.unary(Family::Draft, request, read, write).await
+    }
+}
+
+impl AgentService {
+    /// Gives an extended card that names no interface those of the public one.
+    fn with_interfaces(&self, mut card: CurrentCard) -> CurrentCard {
+        if card.supported_interfaces.is_empty() {
+            card.supported_interfaces.clone_from(&self.card.supported_interfaces);
+        }
+        card
+    }
+}
+
+/// Whether a caller that gets no extended card gets the public one: the method is for both.
+fn has_public_card_instead(refusal: ErrorKind) -> bool {
+    matches!(
+        refusal,
+        ErrorKind::ExtendedAgentCardNotConfigured
+            | ErrorKind::UnsupportedOperation
+            | ErrorKind::Unauthenticated
+            | ErrorKind::PermissionDenied
+    )
+}
