@@ -2,6 +2,9 @@
 
 use std::{future::Future, sync::Arc};
 
+use a2a_compat::{FrontOptions, back::JsonRpcClient, grpc::GrpcClient};
+use a2a_core::{AgentCard, ProtocolVersion};
+use a2a_http::client::{ClientSettings, HttpClient};
 use a2a_operations::Agent;
 use tokio::task::JoinHandle;
 
@@ -19,9 +22,13 @@ pub enum Binding {
     Grpc,
     /// No binding: a gateway between two, or before an agent of this process.
     Gateway,
+    /// JSON-RPC in an older revision.
+    JsonRpcOf(ProtocolVersion),
+    /// gRPC in an older revision.
+    GrpcOf(ProtocolVersion),
 }
 
-use Binding::{Gateway, Grpc, JsonRpc, Rest};
+use Binding::{Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest};
 
 impl Seat {
     pub const ENGINE: Self = Self(&[]);
@@ -39,6 +46,13 @@ impl Seat {
     pub const GATEWAY_GRPC_OVER_JSONRPC: Self = Self(&[JsonRpc, Gateway, Grpc]);
     pub const GATEWAY_REST_OVER_GRPC: Self = Self(&[Grpc, Gateway, Rest]);
     pub const TWO_GATEWAYS: Self = Self(&[Rest, Gateway, JsonRpc, Gateway, Grpc]);
+
+    pub const JSONRPC_V0_1: Self = Self(&[JsonRpcOf(ProtocolVersion::V0_1)]);
+    pub const JSONRPC_V0_3: Self = Self(&[JsonRpcOf(ProtocolVersion::V0_3)]);
+    pub const JSONRPC_DRAFT: Self = Self(&[JsonRpcOf(ProtocolVersion::V1Draft)]);
+
+    pub const GRPC_V0_3: Self = Self(&[GrpcOf(ProtocolVersion::V0_3)]);
+    pub const GRPC_DRAFT: Self = Self(&[GrpcOf(ProtocolVersion::V1Draft)]);
 
     /// The bindings between caller and engine, the one nearest to the engine first.
     pub fn bindings(self) -> &'static [Binding] {
@@ -84,6 +98,11 @@ impl Fixture {
             Rest => a2a_rest::router(agent),
             Grpc => a2a_grpc::router(agent),
             Gateway => unreachable!("it is no server"),
+            JsonRpcOf(_) => a2a_compat::front::jsonrpc(agent, FrontOptions::default()),
+            GrpcOf(_) => {
+                let card = AgentCard::new("Public", "is the public card");
+                a2a_compat::grpc::router(agent, card, FrontOptions::default())
+            }
         };
         self.servers.push(tokio::spawn(
             a2a_http::Server::new(router).serve(listener, std::future::pending()),
@@ -93,6 +112,14 @@ impl Fixture {
             Rest => Arc::new(a2a_rest::Client::new(&url).expect("a client")),
             Grpc => Arc::new(a2a_grpc::Client::connect(&url).expect("a client")),
             Gateway => unreachable!("it is no client"),
+            GrpcOf(revision) => {
+                let settings = ClientSettings::default();
+                Arc::new(GrpcClient::connect(&url, revision, settings).expect("a client"))
+            }
+            JsonRpcOf(revision) => {
+                let http = HttpClient::new(ClientSettings::default()).expect("a client");
+                Arc::new(JsonRpcClient::new(&url, revision, http).expect("a client"))
+            }
         };
     }
 }

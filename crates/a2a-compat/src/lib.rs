@@ -7,11 +7,22 @@
 mod any;
 #[cfg(test)]
 mod arbitrary;
+pub mod back;
+pub mod card;
 mod common;
+pub mod detect;
 mod dialect;
+pub mod front;
+pub mod grpc;
+mod origin;
+mod proto;
+mod revision;
 pub mod v0_1;
 pub mod v0_3;
 pub mod v1_draft;
 
 pub use any::{AnyAnswer, AnyRequest, AnyResponse, call};
 pub use dialect::{Dialect, ErrorObject};
+pub use front::FrontOptions;
+pub use origin::{Origin, Origins};
+pub use revision::{Revisions, UnknownRevision};

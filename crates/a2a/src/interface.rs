@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use a2a_core::{AgentCard, card};
+use a2a_core::{AgentCard, ProtocolVersion, card};
 use http::Uri;
 
 use crate::Server;
@@ -25,7 +25,26 @@ pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
     if server.grpc {
         filled = filled.with_interface(card::GRPC, grpc_address(server, address, None));
     }
+    if server.revisions.contains_kind() {
+        older(server, &mut filled);
+    }
     *card = filled;
+}
+
+/// Names the interfaces of 0.3 behind those of the current revision: one URL serves both.
+fn older(server: &Server, card: &mut AgentCard) {
+    let mut interfaces = card.supported_interfaces.clone();
+    for interface in &mut interfaces {
+        ProtocolVersion::V0_3.as_str().clone_into(&mut interface.protocol_version);
+        let is_bare = !interface.url.contains("://");
+        if interface.protocol_binding == card::GRPC && is_bare {
+            // Readers of 0.3 take the scheme for whether to encrypt.
+            let is_public = server.public_url.as_ref().is_some_and(|url| url.starts_with("https"));
+            let scheme = if is_public { "https" } else { "http" };
+            interface.url = format!("{scheme}://{}", interface.url);
+        }
+    }
+    card.supported_interfaces.extend(interfaces);
 }
 
 /// The URL under which clients reach the server.
@@ -73,11 +92,11 @@ mod tests {
 
     fn interfaces(server: &Server, address: &str) -> Vec<(String, String)> {
         let card = server.card_at(address.parse().unwrap());
-        let pair = |interface: a2a_core::v1::AgentInterface| {
-            assert_eq!(interface.protocol_version, "1.0");
-            (interface.protocol_binding, interface.url)
-        };
-        card.supported_interfaces.into_iter().map(pair).collect()
+        let of_current =
+            |interface: &a2a_core::v1::AgentInterface| interface.protocol_version == "1.0";
+        let pair =
+            |interface: a2a_core::v1::AgentInterface| (interface.protocol_binding, interface.url);
+        card.supported_interfaces.into_iter().filter(of_current).map(pair).collect()
     }
 
     fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -101,6 +120,18 @@ mod tests {
         ] {
             assert_eq!(interfaces(&server(), address), at(host), "{address}");
         }
+    }
+
+    #[test]
+    fn older_clients_find_the_same_places_behind_the_current_ones() {
+        let card = server().card_at("127.0.0.1:80".parse().unwrap());
+        let older = &card.supported_interfaces[3..];
+        let urls: Vec<_> = older.iter().map(|interface| interface.url.as_str()).collect();
+        assert_eq!(urls, ["http://127.0.0.1:80"; 3]);
+        assert!(older.iter().all(|interface| interface.protocol_version == "0.3"));
+        let latest = server().with_revisions(a2a_compat::Revisions::latest());
+        let card = latest.card_at("127.0.0.1:80".parse().unwrap());
+        assert_eq!(card.supported_interfaces.len(), 3);
     }
 
     #[test]

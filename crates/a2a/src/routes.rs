@@ -1,5 +1,6 @@
 //! All bindings as one router.
 
+use a2a_compat::{FrontOptions, Revisions};
 use a2a_core::Result;
 use a2a_http::{Drain, Options, card::CardDocument};
 use axum::{
@@ -14,13 +15,16 @@ use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
 use crate::Server;
 
+/// Where cards were before 0.3.
+const OLDER_CARD_PATH: &str = "/.well-known/agent.json";
+
 /// Everything that `server` serves.
 pub(crate) fn all(server: &Server) -> Result<Router> {
     let mut router = http(server);
     if server.grpc {
         router = router.merge(layered(server, grpc_bindings(server)));
     }
-    Ok(router.merge(CardDocument::new(&server.card)?.into_router()).merge(health()))
+    Ok(router.merge(card_document(server)?).merge(health()))
 }
 
 /// gRPC alone, for a port of its own.
@@ -42,7 +46,8 @@ fn http(server: &Server) -> Router {
         };
     }
     if server.jsonrpc {
-        let jsonrpc = a2a_jsonrpc::router_with(server.agent.clone(), options);
+        let options = older(server).with_binding(options);
+        let jsonrpc = a2a_compat::front::jsonrpc(server.agent.clone(), options);
         if let Some(path) = &server.rpc_path {
             bindings = bindings.nest_service(path, jsonrpc.clone());
         }
@@ -60,6 +65,21 @@ fn http(server: &Server) -> Router {
         }
     };
     layered(server, bindings).fallback(fallback).layer(cors())
+}
+
+fn older(server: &Server) -> FrontOptions {
+    FrontOptions::default().with_revisions(server.revisions.clone())
+}
+
+/// The card at its address, and at the one that it had before 0.3 where older readers may come.
+fn card_document(server: &Server) -> Result<Router> {
+    if server.revisions == Revisions::latest() {
+        return Ok(CardDocument::new(&server.card)?.into_router());
+    }
+    let hybrid = a2a_compat::card::write_hybrid(&server.card).to_string();
+    let document = CardDocument::from_json(hybrid);
+    let older = document.clone().into_router_at(OLDER_CARD_PATH);
+    Ok(document.into_router().merge(older))
 }
 
 fn grpc_bindings(server: &Server) -> Router {

@@ -2,6 +2,7 @@
 
 use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc};
 
+use a2a_compat::Revisions;
 use a2a_core::{AgentCard, Error, Validate as _};
 use a2a_http::{Drain, Limits, VersionPolicy, bind};
 use a2a_operations::{Agent, Engine};
@@ -63,6 +64,7 @@ pub struct Server {
     pub(crate) grpc_address: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) versions: VersionPolicy,
+    pub(crate) revisions: Revisions,
     pub(crate) layers: Vec<Layers>,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
@@ -87,6 +89,7 @@ impl Server {
             grpc_address: None,
             limits: Limits::default(),
             versions: VersionPolicy::default(),
+            revisions: Revisions::all(),
             layers: Vec::new(),
             grpc_listener: None,
             drain: Drain::new(),
@@ -157,6 +160,13 @@ impl Server {
     /// Sets what a request without `A2A-Version` stands for.
     pub fn with_version_policy(mut self, policy: VersionPolicy) -> Self {
         self.versions = policy;
+        self
+    }
+
+    /// Sets which revisions of the protocol are served, each answered in its own shapes.
+    /// Default: all.
+    pub fn with_revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
         self
     }
 

@@ -135,7 +135,7 @@ pub async fn an_agent_that_calls_no_webhooks_says_so(seat: Seat) {
     ] {
         assert_eq!(refused.kind(), ErrorKind::PushNotificationNotSupported);
     }
-    let listed = agent.list_tasks(Call::default()).await.unwrap().response;
+    let listed = fixture.engine.list_tasks(Call::default()).await.unwrap().response;
     assert_eq!(listed.total_size, 1, "the refused send made no task");
 }
 

@@ -80,7 +80,7 @@ pub async fn every_broken_rule_of_a_request_is_named_with_its_path(seat: Seat) {
     let empty_part = with(Message::new(Role::User, vec![Part::text("a"), Part::default()]));
     let refused = refusal_of(&fixture.agent, empty_part).await;
     assert_eq!(refused.violations()[0].field, "message.parts[1]");
-    let listed = fixture.agent.list_tasks(Call::default()).await.unwrap().response;
+    let listed = fixture.engine.list_tasks(Call::default()).await.unwrap().response;
     assert_eq!(listed.total_size, 0, "a refused message has no effect");
 }
 

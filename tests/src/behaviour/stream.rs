@@ -107,7 +107,7 @@ pub async fn a_caller_that_leaves_does_not_cancel_its_task(seat: Seat) {
     let agent = fixture.agent.clone();
     let waiting = tokio::spawn(async move { agent.send_message(send("gate")).await });
     let id = loop {
-        let listed = fixture.agent.list_tasks(Default::default()).await.unwrap().response;
+        let listed = fixture.engine.list_tasks(Default::default()).await.unwrap().response;
         if let Some(task) = listed.tasks.first() {
             break task.id.clone();
         }

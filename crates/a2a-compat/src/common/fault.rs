@@ -1,6 +1,6 @@
 //! Errors with plain members, as revisions before 1.0 have them.
 
-use a2a_core::Error;
+use a2a_core::{ERROR_DOMAIN, Error};
 use serde_json::{Map, Value, json};
 
 /// The members that describe an error: the metadata of its `ErrorInfo`, and the members of the
@@ -28,4 +28,48 @@ pub(crate) fn data(error: &Error) -> Value {
     let mut members = members(error);
     members.insert("reason".into(), error.kind().codes().reason.into());
     Value::Object(members)
+}
+
+/// Reads plain members into the typed details of 1.0; anything else stays as it is.
+pub(crate) fn details(data: Value) -> Value {
+    let Value::Object(mut members) = data else { return data };
+    if members.contains_key("@type") {
+        return Value::Object(members);
+    }
+    let violations = members.remove("errors").and_then(|errors| match errors {
+        Value::Array(errors) => Some(errors.iter().filter_map(violation).collect::<Vec<_>>()),
+        _ => None,
+    });
+    let reason = members.remove("reason");
+    let metadata = members.into_iter().map(|(key, value)| {
+        let text = match value {
+            Value::String(text) => text,
+            Value::Array(items) => {
+                let items = items.iter().map(|item| item.as_str().unwrap_or_default());
+                items.collect::<Vec<_>>().join(",")
+            }
+            other => other.to_string(),
+        };
+        (key, Value::String(text))
+    });
+    let info = json!({
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": reason.as_ref().and_then(Value::as_str).unwrap_or_default(),
+        "domain": ERROR_DOMAIN,
+        "metadata": metadata.collect::<Map<_, _>>(),
+    });
+    let mut details = vec![info];
+    if let Some(violations) = violations {
+        details.push(json!({
+            "@type": "type.googleapis.com/google.rpc.BadRequest",
+            "fieldViolations": violations,
+        }));
+    }
+    Value::Array(details)
+}
+
+fn violation(error: &Value) -> Option<Value> {
+    let field = error.get("field")?.as_str()?;
+    let description = error.get("message").and_then(Value::as_str).unwrap_or_default();
+    Some(json!({"field": field, "description": description}))
 }

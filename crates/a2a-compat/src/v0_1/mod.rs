@@ -10,6 +10,8 @@ mod event;
 mod id;
 mod params;
 mod part;
+#[cfg(test)]
+mod tests;
 mod types;
 mod unfold;
 mod webhook;

@@ -99,7 +99,9 @@ impl TaskSendParams {
             session_id: some(&message.context_id),
             message: Message::down(&message),
             push_notification: webhook.map(PushNotificationConfig::down),
-            history_length: configuration.and_then(|configuration| configuration.history_length),
+            history_length: configuration
+                .and_then(|configuration| configuration.history_length)
+                .filter(|length| *length != 0),
             metadata: request.metadata.clone(),
         }
     }

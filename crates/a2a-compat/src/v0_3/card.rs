@@ -83,18 +83,26 @@ struct Card {
     default_output_modes: Option<Vec<String>>,
     #[serde(deserialize_with = "or_default")]
     skills: Vec<Skill>,
-    #[serde(alias = "supportsExtendedAgentCard", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     supports_authenticated_extended_card: Option<bool>,
+    /// What late drafts call it.
+    #[serde(skip_serializing)]
+    supports_extended_agent_card: Option<bool>,
     /// Read for the sake of telling 0.3 from 0.2.
     #[serde(skip_serializing)]
     signatures: Option<Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Interface {
+    #[serde(deserialize_with = "or_default")]
     url: String,
-    #[serde(alias = "protocolBinding")]
+    #[serde(deserialize_with = "or_default")]
     transport: String,
+    /// What drafts call the transport.
+    #[serde(skip_serializing)]
+    protocol_binding: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -169,17 +177,17 @@ impl Card {
             "" => card::JSONRPC,
             named => named,
         };
-        let main = Interface { url: self.url.clone(), transport: preferred.to_owned() };
+        let additional = self.additional_interfaces.iter().map(|one| {
+            let binding = one.protocol_binding.as_ref().filter(|_| one.transport.is_empty());
+            (&*one.url, binding.map_or(&*one.transport, String::as_str))
+        });
         let mut interfaces: Vec<AgentInterface> = Vec::new();
-        for Interface { url, transport } in
-            std::iter::once(&main).chain(&self.additional_interfaces)
-        {
-            let is_known =
-                |one: &AgentInterface| one.url == *url && one.protocol_binding == *transport;
-            if !interfaces.iter().any(is_known) {
+        for (url, binding) in std::iter::once((&*self.url, preferred)).chain(additional) {
+            let is_known = |one: &AgentInterface| one.url == url && one.protocol_binding == binding;
+            if !url.is_empty() && !binding.is_empty() && !interfaces.iter().any(is_known) {
                 interfaces.push(AgentInterface {
-                    url: url.clone(),
-                    protocol_binding: transport.clone(),
+                    url: url.to_owned(),
+                    protocol_binding: binding.to_owned(),
                     tenant: String::new(),
                     protocol_version: revision.clone(),
                 });
@@ -225,7 +233,9 @@ impl From<Card> for AgentCard {
                 streaming: card.capabilities.streaming,
                 push_notifications: card.capabilities.push_notifications,
                 extensions: card.capabilities.extensions,
-                extended_agent_card: card.supports_authenticated_extended_card,
+                extended_agent_card: card
+                    .supports_authenticated_extended_card
+                    .or(card.supports_extended_agent_card),
             }),
             security_requirements: schemes.requirements(security),
             default_input_modes: card.default_input_modes.unwrap_or_else(text),
@@ -245,7 +255,11 @@ impl From<AgentCard> for Card {
         for interface in card.supported_interfaces {
             let version = interface.protocol_version.parse::<ProtocolVersion>().ok();
             let is_older = version.is_some_and(|version| version < ProtocolVersion::V1Draft);
-            let interface = Interface { url: interface.url, transport: interface.protocol_binding };
+            let interface = Interface {
+                url: interface.url,
+                transport: interface.protocol_binding,
+                protocol_binding: None,
+            };
             if is_older && !interfaces.contains(&interface) {
                 interfaces.push(interface);
                 newest = newest.max(version);
@@ -288,6 +302,7 @@ impl From<AgentCard> for Card {
             default_output_modes: Some(card.default_output_modes),
             skills: card.skills.into_iter().map(Skill::from).collect(),
             supports_authenticated_extended_card: capabilities.extended_agent_card,
+            supports_extended_agent_card: None,
             signatures: None,
         }
     }

@@ -40,13 +40,13 @@ pub(super) enum Part {
 pub(super) struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", alias = "mediaType")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     mime_type: Option<String>,
     // Examples of the documents say `data`; a picture that the draft draws of 0.3 has the others.
     #[serde(with = "base64", alias = "data", alias = "fileWithBytes")]
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<Bytes>,
-    #[serde(skip_serializing_if = "Option::is_none", alias = "url", alias = "fileWithUri")]
+    #[serde(skip_serializing_if = "Option::is_none", alias = "fileWithUri")]
     uri: Option<String>,
 }
 

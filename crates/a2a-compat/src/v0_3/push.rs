@@ -13,7 +13,6 @@ use crate::common::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskPushNotificationConfig {
-    #[serde(alias = "id")]
     pub(super) task_id: String,
     #[serde(alias = "config")]
     pub(super) push_notification_config: PushNotificationConfig,

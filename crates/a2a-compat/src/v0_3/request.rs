@@ -53,7 +53,6 @@ pub(super) struct TaskParams {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ConfigParams {
-    #[serde(alias = "taskId")]
     pub(super) id: String,
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub(super) push_notification_config_id: String,

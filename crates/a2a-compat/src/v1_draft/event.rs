@@ -17,7 +17,7 @@ use crate::common::{json::read_answer, member};
 /// An answer or an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::large_enum_variant, reason = "it is written or converted at once")]
+
 pub(super) enum Event {
     Task(Task),
     // The name in the proto, which some print.

@@ -92,7 +92,7 @@ impl ListTasksParams {
             status: TaskState(request.status()).name().map(str::to_owned),
             page_size: request.page_size,
             page_token: some(&request.page_token),
-            history_length: request.history_length,
+            history_length: request.history_length.filter(|length| *length != 0),
             last_updated_after: request.status_timestamp_after.map(Timestamp::as_millis),
             include_artifacts: request.include_artifacts,
         }

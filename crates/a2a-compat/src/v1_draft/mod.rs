@@ -13,6 +13,8 @@ mod problem;
 mod resource;
 mod rest;
 mod security;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use card::{read_card, write_card};

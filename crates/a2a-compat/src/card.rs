@@ -1,0 +1,84 @@
+//! Agent cards that readers of every revision understand, and reading those of any.
+
+use a2a_core::{AgentCard, Error, ErrorKind, Result, json};
+use serde_json::{Map, Value};
+
+use crate::{v0_1, v0_3, v1_draft};
+
+/// Members of a 0.3 card that 1.0 does not have: beside those of 1.0 they disturb nobody.
+const OLDER_MEMBERS: [&str; 6] = [
+    "url",
+    "preferredTransport",
+    "additionalInterfaces",
+    "protocolVersion",
+    "security",
+    "supportsAuthenticatedExtendedCard",
+];
+
+/// Writes a card for readers of 1.0 and of the revisions before it, in one document.
+///
+/// The interfaces that the card lists for older revisions become the root members by which
+/// older readers go. A card without any is written for readers of 1.0 alone.
+pub fn write_hybrid(card: &AgentCard) -> Value {
+    let mut hybrid = serde_json::to_value(card).unwrap_or_default();
+    let older = v0_3::write_card(card);
+    let has_older = older.get("url").and_then(Value::as_str).is_some_and(|url| !url.is_empty());
+    let Some(members) = hybrid.as_object_mut().filter(|_| has_older) else { return hybrid };
+    for name in OLDER_MEMBERS {
+        if let Some(value) = older.get(name) {
+            members.insert(name.to_owned(), value.clone());
+        }
+    }
+    if let (Some(Value::Object(schemes)), Some(Value::Object(older))) =
+        (members.get_mut("securitySchemes"), older.get("securitySchemes"))
+    {
+        merge_schemes(schemes, older);
+    }
+    hybrid
+}
+
+/// Puts the flat members of older security schemes beside the nested ones of 1.0.
+fn merge_schemes(schemes: &mut Map<String, Value>, older: &Map<String, Value>) {
+    for (name, older) in older {
+        match (schemes.get_mut(name), older) {
+            (Some(Value::Object(scheme)), Value::Object(older)) => {
+                for (member, value) in older {
+                    scheme.entry(member).or_insert_with(|| value.clone());
+                }
+            }
+            (Some(_), _) => {}
+            (None, _) => drop(schemes.insert(name.clone(), older.clone())),
+        }
+    }
+}
+
+/// Reads a card of any revision.
+///
+/// # Errors
+///
+/// [`ErrorKind::ParseError`] and [`ErrorKind::InvalidParams`] for what is no card.
+pub fn read(document: &[u8]) -> Result<AgentCard> {
+    let value: Value = json::from_slice(document)?;
+    if !value.is_object() {
+        return Err(Error::new(ErrorKind::ParseError, "the card is not a JSON object"));
+    }
+    let interfaces = value.get("supportedInterfaces").and_then(Value::as_array);
+    let has_versions = |interfaces: &Vec<Value>| {
+        interfaces.iter().any(|interface| {
+            interface.get("protocolVersion").or_else(|| interface.get("protocol_version")).is_some()
+        })
+    };
+    match interfaces {
+        Some(interfaces) if has_versions(interfaces) => json::from_slice(document),
+        Some(_) if value.get("protocolVersion").is_some() => v1_draft::read_card(&value),
+        Some(_) => json::from_slice(document),
+        None if value.pointer("/authentication/schemes").is_some()
+            && value.get("protocolVersion").is_none()
+            && value.get("preferredTransport").is_none() =>
+        {
+            v0_1::read_card(&value)
+        }
+        None if value.get("url").is_some() => v0_3::read_card(value),
+        None => json::from_slice(document),
+    }
+}

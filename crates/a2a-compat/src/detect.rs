@@ -1,0 +1,336 @@
+//! Which revision a request is in: the one place that decides it.
+//!
+//! Rows are tried in their order; the first that matches wins.
+
+mod rest;
+
+pub use rest::{RestDecision, RestRequest, RestShape, rest};
+
+use std::cell::OnceCell;
+
+use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion};
+use serde_json::Value;
+
+use crate::{
+    Revisions,
+    v1_draft::{has_draft_marker, has_v1_marker},
+};
+
+/// What is known of a request before its revision is.
+#[derive(Debug)]
+pub struct JsonRpcRequest<'a> {
+    /// The method of the envelope.
+    pub method: &'a str,
+    /// `A2A-Version`, of the header or the query; `None` where it is missing or empty.
+    pub version: Option<&'a str>,
+    /// The parameters.
+    pub params: &'a Params<'a>,
+    /// The revision in which the task that is named was made, where that is known.
+    pub origin: Option<ProtocolVersion>,
+}
+
+/// The parameters of a request, read only where they have to be looked into.
+#[derive(Debug)]
+pub struct Params<'a> {
+    text: &'a str,
+    value: OnceCell<Value>,
+}
+
+impl<'a> Params<'a> {
+    /// Takes the JSON text of the parameters; empty where there are none.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, value: OnceCell::new() }
+    }
+
+    /// The parameters as a value; none are an empty object.
+    pub fn value(&self) -> &Value {
+        let read = || match serde_json::from_str(self.text) {
+            Ok(Value::Null) | Err(_) => Value::Object(serde_json::Map::new()),
+            Ok(value) => value,
+        };
+        self.value.get_or_init(read)
+    }
+
+    /// Returns whether the text has a member or a value that the draft has and 1.0 has not.
+    /// Nearly every request of 1.0 has none of them, and is not read twice.
+    fn may_be_draft(&self) -> bool {
+        const TELLTALES: [&str; 9] = [
+            "\"user\"",
+            "\"agent\"",
+            "\"file\"",
+            "\"data\"",
+            "\"blocking\"",
+            "\"name\"",
+            "\"parent\"",
+            "\"pushNotificationConfig\"",
+            "\"lastUpdatedAfter\"",
+        ];
+        // States in kebab case stand under `status`, in a list request alone.
+        TELLTALES.iter().any(|telltale| self.text.contains(telltale))
+            || self.text.contains("\"status\"")
+    }
+
+    fn has_draft_marker(&self) -> bool {
+        self.may_be_draft() && has_draft_marker(self.value())
+    }
+
+    fn has_v1_marker(&self) -> bool {
+        has_v1_marker(self.value())
+    }
+}
+
+/// The revision of a request.
+#[derive(Debug)]
+pub enum Decision {
+    /// The current one: its binding answers, errors of the version included.
+    Current,
+    /// An older one.
+    Older(ProtocolVersion),
+    /// None that is served; the error goes out in the shapes of `shape`.
+    Refused {
+        /// Why.
+        error: Error,
+        /// The revision whose shapes the error has.
+        shape: ProtocolVersion,
+    },
+}
+
+/// Methods that only 0.1 has.
+const OF_V0_1: [&str; 4] = [
+    "tasks/send",
+    "tasks/sendSubscribe",
+    "tasks/pushNotification/set",
+    "tasks/pushNotification/get",
+];
+
+/// Methods that 0.1 shares with its successors.
+const SHARED: [&str; 3] = ["tasks/get", "tasks/cancel", "tasks/resubscribe"];
+
+/// Further methods of 0.2 and 0.3.
+const OF_V0_3: [&str; 8] = [
+    "message/send",
+    "message/stream",
+    "tasks/pushNotificationConfig/set",
+    "tasks/pushNotificationConfig/get",
+    "tasks/pushNotificationConfig/list",
+    "tasks/pushNotificationConfig/delete",
+    "agent/getAuthenticatedExtendedCard",
+    "agent/authenticatedExtendedCard",
+];
+
+/// Methods that only the draft of 1.0 has.
+const OF_DRAFT: [&str; 2] = ["SetTaskPushNotificationConfig", "ListTaskPushNotificationConfig"];
+
+/// Decides in which revision a JSON-RPC request is.
+pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
+    let JsonRpcRequest { method, version, params, origin } = *request;
+    let version = version.map(str::trim).filter(|version| !version.is_empty());
+    let parsed = version.map(str::parse::<ProtocolVersion>);
+    let is_current = matches!(parsed, Some(Ok(ProtocolVersion::V1_0)));
+    let draft = served.contains(ProtocolVersion::V1Draft);
+
+    let family = if OF_V0_1.contains(&method) {
+        Some(ProtocolVersion::V0_1)
+    } else if SHARED.contains(&method) && origin == Some(ProtocolVersion::V0_1) {
+        Some(ProtocolVersion::V0_1)
+    } else if SHARED.contains(&method) || OF_V0_3.contains(&method) {
+        Some(match parsed {
+            Some(Ok(ProtocolVersion::V0_2)) => ProtocolVersion::V0_2,
+            _ => ProtocolVersion::V0_3,
+        })
+    } else {
+        None
+    };
+    if let Some(revision) = family {
+        return slash_method(revision, method, version, is_current, served);
+    }
+    if OF_DRAFT.contains(&method) && draft {
+        return Decision::Older(ProtocolVersion::V1Draft);
+    }
+    if !Operation::ALL.iter().any(|operation| operation.name() == method) {
+        return match parsed {
+            None
+            | Some(Ok(ProtocolVersion::V0_1 | ProtocolVersion::V0_2 | ProtocolVersion::V0_3))
+                if served.contains_kind() =>
+            {
+                method_not_found(method, ProtocolVersion::V0_3)
+            }
+            _ => method_not_found(method, ProtocolVersion::V1_0),
+        };
+    }
+    let looks_like_draft = || draft && params.has_draft_marker() && !params.has_v1_marker();
+    match parsed {
+        Some(Ok(ProtocolVersion::V1_0)) if looks_like_draft() => {
+            Decision::Older(ProtocolVersion::V1Draft)
+        }
+        // The examples of the draft say 0.3.
+        Some(Ok(ProtocolVersion::V0_3)) if draft => Decision::Older(ProtocolVersion::V1Draft),
+        Some(_) => Decision::Current,
+        None if draft && params.has_draft_marker() => Decision::Older(ProtocolVersion::V1Draft),
+        None if params.has_v1_marker() || lenient => Decision::Current,
+        None if draft && (origin == Some(ProtocolVersion::V1Draft) || !names_a_task(params)) => {
+            Decision::Older(ProtocolVersion::V1Draft)
+        }
+        None => Decision::Current,
+    }
+}
+
+/// Decides about a method of 0.1, 0.2 or 0.3.
+fn slash_method(
+    revision: ProtocolVersion,
+    method: &str,
+    version: Option<&str>,
+    is_current: bool,
+    served: &Revisions,
+) -> Decision {
+    let is_served = match revision {
+        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => served.contains_kind(),
+        other => served.contains(other),
+    };
+    if !is_served {
+        return method_not_found(method, ProtocolVersion::V1_0);
+    }
+    if is_current {
+        let error = Error::new(
+            ErrorKind::VersionNotSupported,
+            format!("{method} is not a method of version 1.0; send its own version, or none"),
+        )
+        .with_metadata("supportedVersions", revision.as_str());
+        return Decision::Refused { error, shape: ProtocolVersion::V1_0 };
+    }
+    if let Some(version) = version
+        && version.parse::<ProtocolVersion>().is_err()
+    {
+        let error = ProtocolVersion::not_supported(version, &served.as_slice());
+        return Decision::Refused { error, shape: revision };
+    }
+    Decision::Older(revision)
+}
+
+fn method_not_found(method: &str, shape: ProtocolVersion) -> Decision {
+    let method: String = method.chars().take(64).collect();
+    let error = Error::new(ErrorKind::MethodNotFound, format!("method not found: {method}"));
+    Decision::Refused { error, shape }
+}
+
+fn names_a_task(params: &Params<'_>) -> bool {
+    let members = ["id", "name", "taskId", "task_id", "parent"];
+    members.iter().any(|name| params.value().get(name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use ProtocolVersion::{V0_1, V0_3, V1_0, V1Draft};
+
+    use super::*;
+
+    /// How a decision reads in a table.
+    fn told(decision: &Decision) -> String {
+        match decision {
+            Decision::Current => "current".into(),
+            Decision::Older(revision) => format!("{revision:?}"),
+            Decision::Refused { error, shape } => {
+                format!("{} as {shape:?}", error.kind().codes().jsonrpc)
+            }
+        }
+    }
+
+    fn decide(
+        method: &str,
+        version: Option<&str>,
+        params: &str,
+        origin: Option<ProtocolVersion>,
+        served: &str,
+        lenient: bool,
+    ) -> String {
+        let params = Params::new(params);
+        let request = JsonRpcRequest { method, version, params: &params, origin };
+        told(&jsonrpc(&request, &served.parse().unwrap(), lenient))
+    }
+
+    const V1_BODY: &str =
+        r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}"#;
+    const DRAFT_BODY: &str =
+        r#"{"message":{"messageId":"m","role":"user","parts":[{"text":"x"}]}}"#;
+
+    // covers: R-466, R-143, R-472
+    #[test]
+    fn every_row_of_the_table_for_json_rpc_decides_as_it_says() {
+        for (method, version, params, origin, expected) in [
+            // Rows 1 to 4: by method.
+            ("tasks/send", None, "{}", None, "V0_1"),
+            ("tasks/pushNotification/get", Some("0.1"), "{}", None, "V0_1"),
+            ("tasks/get", None, r#"{"id":"t"}"#, Some(V0_1), "V0_1"),
+            ("tasks/get", None, r#"{"id":"t"}"#, Some(V0_3), "V0_3"),
+            ("tasks/get", None, r#"{"id":"t"}"#, None, "V0_3"),
+            ("message/send", None, "{}", None, "V0_3"),
+            ("message/send", Some("0.3"), "{}", None, "V0_3"),
+            ("message/stream", Some("0.2.5"), "{}", None, "V0_2"),
+            ("agent/authenticatedExtendedCard", None, "", None, "V0_3"),
+            ("SetTaskPushNotificationConfig", None, "{}", None, "V1Draft"),
+            ("ListTaskPushNotificationConfig", Some("1.0"), "{}", None, "V1Draft"),
+            // Row 5: 1.0, unless the body is one of the draft.
+            ("SendMessage", Some("1.0"), V1_BODY, None, "current"),
+            ("SendMessage", Some("1.0.7"), V1_BODY, None, "current"),
+            ("SendMessage", Some("1.0"), DRAFT_BODY, None, "V1Draft"),
+            ("GetTask", Some("1.0"), r#"{"id":"t"}"#, Some(V1Draft), "current"),
+            // Row 6: other versions. The current binding refuses what is not known.
+            ("SendMessage", Some("0.3"), V1_BODY, None, "V1Draft"),
+            ("SendMessage", Some("9.9"), V1_BODY, None, "current"),
+            ("SendMessage", Some("0.2"), V1_BODY, None, "current"),
+            // Rows 7 to 9: no version.
+            ("SendMessage", None, DRAFT_BODY, None, "V1Draft"),
+            ("SendMessage", Some(" "), DRAFT_BODY, None, "V1Draft"),
+            ("SendMessage", None, V1_BODY, None, "current"),
+            ("GetTask", None, r#"{"id":"t"}"#, Some(V1Draft), "V1Draft"),
+            ("GetTask", None, r#"{"id":"t"}"#, None, "current"),
+            ("GetTask", None, r#"{"name":"tasks/t"}"#, None, "V1Draft"),
+            ("GetExtendedAgentCard", None, "", None, "V1Draft"),
+            // Row 10: no such method.
+            ("tasks/explode", None, "{}", None, "-32601 as V0_3"),
+            ("Explode", Some("1.0"), "{}", None, "-32601 as V1_0"),
+            // The version and the method are of different families.
+            ("message/send", Some("1.0"), "{}", None, "-32009 as V1_0"),
+            ("tasks/send", Some("1.0"), "{}", None, "-32009 as V1_0"),
+            ("message/send", Some("7"), "{}", None, "-32009 as V0_3"),
+        ] {
+            let told = decide(method, version, params, origin, "all", false);
+            assert_eq!(told, expected, "{method} {version:?} {params} {origin:?}");
+        }
+    }
+
+    // covers: R-469
+    #[test]
+    fn a_revision_that_is_switched_off_is_not_there() {
+        for (method, version, params, served, expected) in [
+            ("tasks/send", None, "{}", "1.0,0.3", "-32601 as V1_0"),
+            ("message/send", None, "{}", "1.0,0.1,draft", "-32601 as V1_0"),
+            ("message/send", None, "{}", "0.2", "V0_3"),
+            ("SetTaskPushNotificationConfig", None, "{}", "1.0,0.3", "-32601 as V0_3"),
+            ("SendMessage", None, DRAFT_BODY, "1.0,0.3", "current"),
+            ("SendMessage", Some("0.3"), V1_BODY, "1.0,0.3", "current"),
+            ("GetExtendedAgentCard", None, "", "1.0", "current"),
+        ] {
+            let told = decide(method, version, params, None, served, false);
+            assert_eq!(told, expected, "{method} {version:?} {served}");
+        }
+    }
+
+    #[test]
+    fn a_lenient_server_takes_a_request_without_version_for_a_current_one() {
+        for params in [V1_BODY, r#"{"id":"t"}"#] {
+            assert_eq!(decide("GetTask", None, params, None, "all", true), "current");
+        }
+        assert_eq!(decide("SendMessage", None, DRAFT_BODY, None, "all", true), "V1Draft");
+    }
+
+    #[test]
+    fn no_request_of_the_current_revision_is_read_to_decide() {
+        let params = Params::new(V1_BODY);
+        let version = Some(V1_0.as_str());
+        let request =
+            JsonRpcRequest { method: "SendMessage", version, params: &params, origin: None };
+        assert_eq!(told(&jsonrpc(&request, &Revisions::all(), false)), "current");
+        assert!(params.value.get().is_none(), "nothing was parsed");
+    }
+}

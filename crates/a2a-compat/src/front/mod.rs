@@ -1,0 +1,52 @@
+//! The older revisions on the wire: what stands before an agent.
+
+pub(crate) mod common;
+mod jsonrpc;
+pub(crate) mod stream;
+
+pub use jsonrpc::jsonrpc;
+
+use std::sync::Arc;
+
+use a2a_core::ProtocolVersion;
+use a2a_http::Options;
+
+use crate::{Dialect, Origins, Revisions, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
+
+/// How the older revisions are served.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct FrontOptions {
+    /// Which revisions are served. Default: all.
+    pub revisions: Revisions,
+    /// What the current binding is served with.
+    pub binding: Options,
+    /// What is remembered of tasks; shared between the fronts of one agent.
+    pub origins: Origins,
+}
+
+impl FrontOptions {
+    /// Sets which revisions are served.
+    #[must_use]
+    pub fn with_revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Sets what the current binding is served with.
+    #[must_use]
+    pub fn with_binding(mut self, binding: Options) -> Self {
+        self.binding = binding;
+        self
+    }
+}
+
+/// What a revision says in JSON; `None` for the current one.
+pub(crate) fn dialect(revision: ProtocolVersion) -> Option<Arc<dyn Dialect>> {
+    match revision {
+        ProtocolVersion::V0_1 => Some(Arc::new(V0_1)),
+        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => Some(Arc::new(V0_3)),
+        ProtocolVersion::V1Draft => Some(Arc::new(V1Draft)),
+        ProtocolVersion::V1_0 => None,
+    }
+}
