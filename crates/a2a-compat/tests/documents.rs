@@ -4,6 +4,13 @@
 //! A fixture has a request, and the answers to it or the events. What is written is what was
 //! read, without members that are null; where it is not, `written` says what is.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "scenery that can't be set up fails the test"
+)]
+
 use std::{fs, path::PathBuf};
 
 use a2a_compat::{Dialect, v0_1, v0_1::V0_1, v1_draft, v1_draft::V1Draft};

@@ -17,7 +17,6 @@ use crate::common::{json::read_answer, member};
 /// An answer or an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-
 pub(super) enum Event {
     Task(Task),
     // The name in the proto, which some print.

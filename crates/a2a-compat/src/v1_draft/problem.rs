@@ -1,6 +1,6 @@
 //! Errors of HTTP+JSON: problem documents (RFC 9457), under the draft's own status codes.
 
-use a2a_core::{Error, ErrorKind, Violation};
+use a2a_core::{Detail, Error, ErrorKind};
 use serde_json::{Map, Value};
 
 use crate::common::fault;
@@ -74,33 +74,10 @@ pub fn read_problem(status: u16, body: &Value) -> Option<Error> {
         ErrorKind::from_reason(&name.trim_end_matches('/').replace('-', "_").to_ascii_uppercase())
     });
     let kind = kind.unwrap_or_else(|| ErrorKind::from_http(status));
-    let violations: Vec<_> =
-        body.get("errors").and_then(Value::as_array).into_iter().flatten().collect();
-    let violations = violations.into_iter().map(|broken| {
-        let text = |name: &str| broken.get(name).and_then(Value::as_str).unwrap_or_default();
-        Violation::new(text("field"), text("message"))
-    });
-    let violations: Vec<_> = violations.collect();
-    let mut error = if violations.is_empty() {
-        Error::new(kind, message.to_owned())
-    } else {
-        let details = vec![a2a_core::Detail::BadRequest { field_violations: violations }];
-        Error::from_wire(kind, message.to_owned(), details)
-    };
-    for (name, value) in body {
-        if name == "errors" || MEMBERS.contains(&name.as_str()) {
-            continue;
-        }
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Array(list) if list.iter().all(Value::is_string) => {
-                list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
-            }
-            other => other.to_string(),
-        };
-        error = error.with_metadata(name, text);
-    }
-    Some(error)
+    let others = body.iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str()));
+    let others: Map<_, _> = others.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let details = Detail::read_all(fault::details(Value::Object(others)));
+    Some(Error::from_wire(kind, message.to_owned(), details))
 }
 
 /// Whether the protocol has a name for the error, and HTTP alone has none.

@@ -1,0 +1,241 @@
+//! What is lost on the way through the draft, and what is not.
+
+use a2a_core::{
+    Message, Operation, Part, Task,
+    v1::{
+        self, Artifact, ListTasksRequest, SendMessageRequest, SendMessageResponse, TaskStatus,
+        part::Content, send_message_response, stream_response::Payload,
+    },
+    well_known::Timestamp,
+};
+use proptest::prelude::{any, prop_assert_eq, proptest};
+
+use crate::{
+    AnyRequest, AnyResponse, Dialect as _, arbitrary,
+    v1_draft::{V1Draft, read_rest, write_rest},
+};
+
+/// What is left of a part: a media type and a name only where there is a file.
+fn part(mut part: Part) -> Part {
+    if !matches!(part.content, Some(Content::Raw(_) | Content::Url(_))) {
+        part.metadata = crate::common::part::with_lost_members(&part);
+        part.media_type.clear();
+        part.filename.clear();
+    }
+    part
+}
+
+fn message(mut message: Message) -> Message {
+    message.parts = message.parts.into_iter().map(part).collect();
+    message
+}
+
+fn status(status: TaskStatus) -> TaskStatus {
+    TaskStatus { message: status.message.map(message), ..status }
+}
+
+fn artifact(mut artifact: Artifact) -> Artifact {
+    artifact.parts = artifact.parts.into_iter().map(part).collect();
+    artifact
+}
+
+fn task(task: Task) -> Task {
+    Task {
+        status: task.status.map(status),
+        history: task.history.into_iter().map(message).collect(),
+        artifacts: task.artifacts.into_iter().map(artifact).collect(),
+        ..task
+    }
+}
+
+fn event(payload: Payload) -> Payload {
+    match payload {
+        Payload::Task(inner) => Payload::Task(task(inner)),
+        Payload::Message(inner) => Payload::Message(message(inner)),
+        Payload::StatusUpdate(update) => Payload::StatusUpdate(v1::TaskStatusUpdateEvent {
+            status: update.status.map(status),
+            ..update
+        }),
+        Payload::ArtifactUpdate(update) => Payload::ArtifactUpdate(v1::TaskArtifactUpdateEvent {
+            artifact: update.artifact.map(artifact),
+            ..update
+        }),
+    }
+}
+
+/// Passes a request through the methods, and through the routes.
+pub(super) fn through(request: &AnyRequest) -> AnyRequest {
+    let (method, params) = V1Draft.write_request(request.clone()).unwrap();
+    let read = V1Draft.read_request(method, params).unwrap();
+    assert_eq!(through_rest(request), read);
+    read
+}
+
+/// Does what a server does with a route: its variables are members beside those of the query.
+fn through_rest(request: &AnyRequest) -> AnyRequest {
+    let written = write_rest(request);
+    let mut members: Vec<_> =
+        written.query.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+    let mut segments = written.path.split(['/', ':']).skip(3);
+    if written.path.starts_with("/v1/tasks/") {
+        let id = segments.next().unwrap().to_owned();
+        match segments.next() {
+            Some("pushNotificationConfigs") => {
+                members.push(("taskId".into(), id));
+                let config_id = segments.next().map(str::to_owned);
+                members.extend(config_id.map(|id| ("configId".into(), id)));
+            }
+            _ => members.push(("id".into(), id)),
+        }
+    }
+    read_rest(request.operation(), written.body.unwrap_or_default(), members).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn an_event_keeps_all_that_the_draft_has(
+        sent in arbitrary::event(),
+        is_last in any::<bool>(),
+    ) {
+        let written = V1Draft.write_event(&sent, is_last);
+        let read = V1Draft.read_event(written.clone()).unwrap();
+        prop_assert_eq!(V1Draft.write_event(&read, is_last), written.clone());
+        prop_assert_eq!(&read.payload, &sent.payload.map(event));
+        // Some leave out the name of what it is.
+        let bare = written.as_object().unwrap().values().next().unwrap().clone();
+        prop_assert_eq!(V1Draft.read_event(bare).unwrap(), read);
+    }
+
+    #[test]
+    fn an_answer_keeps_all_that_the_draft_has(
+        sent in arbitrary::task(),
+        reply in arbitrary::message(),
+        page_size in 0..100_i32,
+    ) {
+        let write = |operation, response| {
+            let written = V1Draft.write_response(operation, response);
+            V1Draft.read_response(operation, written).unwrap()
+        };
+        let read = write(Operation::GetTask, AnyResponse::Task(sent.clone().into()));
+        prop_assert_eq!(read, AnyResponse::Task(task(sent.clone()).into()));
+        let list = |tasks: Vec<Task>| AnyResponse::Tasks(v1::ListTasksResponse {
+            tasks,
+            next_page_token: "next".into(),
+            page_size,
+            total_size: 7,
+        });
+        prop_assert_eq!(write(Operation::ListTasks, list(vec![sent.clone()])), list(vec![task(sent)]));
+        let sent = |message: Message| AnyResponse::Sent(SendMessageResponse {
+            payload: Some(send_message_response::Payload::Message(message)),
+        });
+        prop_assert_eq!(write(Operation::SendMessage, sent(reply.clone())), sent(message(reply)));
+    }
+
+    #[test]
+    fn a_send_keeps_all_that_the_draft_has(sent in arbitrary::send_request()) {
+        let expected = SendMessageRequest {
+            message: sent.message.clone().map(message),
+            // Nothing said is not the same in both.
+            configuration: Some(sent.configuration.clone().unwrap_or_default()),
+            ..sent.clone()
+        };
+        let read = through(&AnyRequest::SendMessage(sent.clone()));
+        prop_assert_eq!(read, AnyRequest::SendMessage(expected.clone()));
+        let read = through(&AnyRequest::SendStreamingMessage(sent));
+        prop_assert_eq!(read, AnyRequest::SendStreamingMessage(expected));
+    }
+
+    #[test]
+    fn a_push_config_keeps_all(sent in arbitrary::push_config()) {
+        let request = AnyRequest::CreateTaskPushNotificationConfig(sent.clone());
+        prop_assert_eq!(through(&request), request);
+        let answer = AnyResponse::Config(sent.clone());
+        let operation = Operation::GetTaskPushNotificationConfig;
+        let written = V1Draft.write_response(operation, answer.clone());
+        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), answer);
+        let answer = AnyResponse::Configs(v1::ListTaskPushNotificationConfigsResponse {
+            configs: vec![sent],
+            next_page_token: String::new(),
+        });
+        let operation = Operation::ListTaskPushNotificationConfigs;
+        let written = V1Draft.write_response(operation, answer.clone());
+        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), answer);
+    }
+
+    #[test]
+    fn a_request_for_tasks_keeps_all_but_what_is_finer_than_milliseconds(
+        context_id in arbitrary::maybe_id(),
+        state in arbitrary::state(),
+        millis in 0_i64..4_000_000_000_000,
+        length in 0..10_i32,
+        include_artifacts in proptest::option::of(any::<bool>()),
+    ) {
+        let request = AnyRequest::ListTasks(ListTasksRequest {
+            context_id,
+            status: state.into(),
+            page_size: Some(5),
+            page_token: "token".into(),
+            history_length: Some(length),
+            status_timestamp_after: Some(Timestamp::from_millis(millis)),
+            include_artifacts,
+            ..ListTasksRequest::default()
+        });
+        prop_assert_eq!(through(&request), request);
+    }
+
+    #[test]
+    fn a_request_for_one_task_or_config_keeps_its_ids(
+        task_id in arbitrary::id(),
+        id in arbitrary::id(),
+        length in proptest::option::of(0..10_i32),
+        metadata in arbitrary::metadata(),
+    ) {
+        for request in [
+            AnyRequest::GetTask(v1::GetTaskRequest {
+                id: task_id.clone(),
+                history_length: length,
+                ..Default::default()
+            }),
+            AnyRequest::CancelTask(v1::CancelTaskRequest {
+                id: task_id.clone(),
+                metadata,
+                ..Default::default()
+            }),
+            AnyRequest::SubscribeToTask(v1::SubscribeToTaskRequest {
+                id: task_id.clone(),
+                ..Default::default()
+            }),
+            AnyRequest::GetTaskPushNotificationConfig(v1::GetTaskPushNotificationConfigRequest {
+                task_id: task_id.clone(),
+                id: id.clone(),
+                ..Default::default()
+            }),
+            AnyRequest::DeleteTaskPushNotificationConfig(
+                v1::DeleteTaskPushNotificationConfigRequest {
+                    task_id: task_id.clone(),
+                    id,
+                    ..Default::default()
+                },
+            ),
+            AnyRequest::ListTaskPushNotificationConfigs(
+                v1::ListTaskPushNotificationConfigsRequest {
+                    task_id,
+                    page_size: 3,
+                    page_token: "token".into(),
+                    ..Default::default()
+                },
+            ),
+            AnyRequest::GetExtendedAgentCard(Default::default()),
+        ] {
+            prop_assert_eq!(through(&request), request);
+        }
+    }
+
+    #[test]
+    fn a_card_keeps_all_that_the_draft_has(sent in arbitrary::card("1.0")) {
+        let answer = AnyResponse::Card(sent);
+        let operation = Operation::GetExtendedAgentCard;
+        let written = V1Draft.write_response(operation, answer.clone());
+        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), answer);
+    }
+}
