@@ -225,6 +225,7 @@ fn status_event(state: TaskState, is_last: bool) -> Value {
     V0_1.write_event(&event(Payload::StatusUpdate(update)), is_last)
 }
 
+//
 #[test]
 fn each_state_has_its_name_and_its_end() {
     for (state, name, is_final_inside, is_final_at_the_end) in [
