@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
+use a2a_core::{Detail, Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_http::{Drain, VersionPolicy, body, fault, media, parameters, report, sse};
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
@@ -20,7 +20,7 @@ use super::{
     stream::is_last,
 };
 use crate::{
-    AnyAnswer, Dialect, ErrorObject,
+    AnyAnswer, Dialect,
     detect::{self, Decision, JsonRpcRequest, Params},
 };
 
@@ -201,20 +201,30 @@ fn result(id: &str, value: &Value) -> Response<Body> {
 /// Answers with an error, in the shapes of a revision or of the current one.
 fn refuse(dialect: Option<&dyn Dialect>, id: &str, error: Error) -> Response<Body> {
     let error = report(error);
-    let object = match dialect {
-        Some(dialect) => dialect.write_error(&error),
-        None => ErrorObject {
-            code: error.kind().codes().jsonrpc,
-            message: error.message().to_owned(),
-            data: serde_json::to_value(error.details()).unwrap_or_default(),
-        },
-    };
     let status = StatusCode::from_u16(error.kind().codes().jsonrpc_http);
     let mut body = BytesMut::with_capacity(512);
-    write(&mut body, id, "error", &object);
+    match dialect {
+        Some(dialect) => write(&mut body, id, "error", &dialect.write_error(&error)),
+        None => write(&mut body, id, "error", &CurrentError::of(&error)),
+    }
     let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.freeze());
     fault::write_headers(&error, response.headers_mut());
     response
+}
+
+/// An error object of the current revision, its members in the order of the binding's own.
+#[derive(Serialize)]
+struct CurrentError<'a> {
+    code: i32,
+    message: &'a str,
+    data: Vec<Detail>,
+}
+
+impl<'a> CurrentError<'a> {
+    fn of(error: &'a Error) -> Self {
+        let code = error.kind().codes().jsonrpc;
+        Self { code, message: error.message(), data: error.details() }
+    }
 }
 
 fn write(out: &mut BytesMut, id: &str, member: &str, value: &impl Serialize) {

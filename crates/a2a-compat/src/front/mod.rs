@@ -2,9 +2,11 @@
 
 pub(crate) mod common;
 mod jsonrpc;
+mod rest;
 pub(crate) mod stream;
 
 pub use jsonrpc::jsonrpc;
+pub use rest::rest;
 
 use std::sync::Arc;
 

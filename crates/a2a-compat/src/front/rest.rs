@@ -31,6 +31,10 @@ use route::Target;
 /// It is merged with `a2a_rest::router`, which has the routes of 1.0: a tenant called `v1` is
 /// reached only where the older revisions are switched off. It has no fallback.
 pub fn rest(agent: impl Agent, options: FrontOptions) -> Router {
+    let served = &options.revisions;
+    if !served.contains_kind() && !served.contains(ProtocolVersion::V1Draft) {
+        return Router::new();
+    }
     let agent: Arc<dyn Agent> = Arc::new(agent);
     let current = a2a_rest::router_with(Arc::clone(&agent), options.binding.clone());
     let front = Front { agent, current, options: Arc::new(options) };

@@ -1,8 +1,7 @@
 //! Writing answers, events and errors in the shape of the request.
 
-use a2a_core::Operation;
 use a2a_core::{
-    AgentCard, Error, ErrorKind, Result,
+    AgentCard, Error, ErrorKind, Operation, Result,
     v1::{SendMessageResponse, stream_response::Payload},
 };
 use a2a_http::{fault, media, report};
