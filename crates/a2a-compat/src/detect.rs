@@ -129,11 +129,11 @@ pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) 
     let is_current = matches!(parsed, Some(Ok(ProtocolVersion::V1_0)));
     let draft = served.contains(ProtocolVersion::V1Draft);
 
-    let family = if OF_V0_1.contains(&method) {
+    let is_shared = SHARED.contains(&method);
+    let of_v0_1 = is_shared && origin == Some(ProtocolVersion::V0_1);
+    let family = if OF_V0_1.contains(&method) || of_v0_1 {
         Some(ProtocolVersion::V0_1)
-    } else if SHARED.contains(&method) && origin == Some(ProtocolVersion::V0_1) {
-        Some(ProtocolVersion::V0_1)
-    } else if SHARED.contains(&method) || OF_V0_3.contains(&method) {
+    } else if is_shared || OF_V0_3.contains(&method) {
         Some(match parsed {
             Some(Ok(ProtocolVersion::V0_2)) => ProtocolVersion::V0_2,
             _ => ProtocolVersion::V0_3,

@@ -1,7 +1,7 @@
 //! All bindings as one router.
 
-use a2a_compat::{FrontOptions, Revisions};
-use a2a_core::Result;
+use a2a_compat::{FrontOptions, Origins, Revisions};
+use a2a_core::{ProtocolVersion, Result};
 use a2a_http::{Drain, Options, card::CardDocument};
 use axum::{
     Router,
@@ -20,34 +20,43 @@ const OLDER_CARD_PATH: &str = "/.well-known/agent.json";
 
 /// Everything that `server` serves.
 pub(crate) fn all(server: &Server) -> Result<Router> {
-    let mut router = http(server);
+    let origins = Origins::default();
+    let mut router = http(server, &origins);
     if server.grpc {
-        router = router.merge(layered(server, grpc_bindings(server)));
+        router = router.merge(layered(server, grpc_bindings(server, &origins)));
     }
     Ok(router.merge(card_document(server)?).merge(health()))
 }
 
 /// gRPC alone, for a port of its own.
 pub(crate) fn grpc(server: &Server) -> Router {
-    layered(server, grpc_bindings(server)).fallback(a2a_grpc::fallback)
+    layered(server, grpc_bindings(server, &Origins::default())).fallback(a2a_grpc::fallback)
 }
 
 /// The two bindings that pages in a browser can call, and the answer to unknown paths.
-fn http(server: &Server) -> Router {
-    let options =
-        Options::default().with_limits(server.limits.clone()).with_version_policy(server.versions);
+fn http(server: &Server, origins: &Origins) -> Router {
+    let options = options(server);
     let rest = server.rest.then(|| a2a_rest::router_with(server.agent.clone(), options.clone()));
     let mut bindings = Router::new();
     if let Some(rest) = rest.clone() {
+        let mut rest = rest.reset_fallback();
+        if server.revisions.contains_kind() || server.revisions.contains(ProtocolVersion::V1Draft) {
+            let agent = server.agent.clone();
+            rest = rest.merge(a2a_compat::front::rest(agent, older(server, origins)));
+        }
         // Routers that both have a fallback don't merge; its answer comes back below.
         bindings = match &server.rest_prefix {
-            None => bindings.merge(rest.reset_fallback()),
+            None => bindings.merge(rest),
             Some(prefix) => bindings.nest(prefix, rest),
         };
     }
     if server.jsonrpc {
-        let options = older(server).with_binding(options);
-        let jsonrpc = a2a_compat::front::jsonrpc(server.agent.clone(), options);
+        // Where there is one revision, nothing has to find out which one a request is in.
+        let jsonrpc = if server.revisions == Revisions::latest() {
+            a2a_jsonrpc::router_with(server.agent.clone(), options)
+        } else {
+            a2a_compat::front::jsonrpc(server.agent.clone(), older(server, origins))
+        };
         if let Some(path) = &server.rpc_path {
             bindings = bindings.nest_service(path, jsonrpc.clone());
         }
@@ -67,8 +76,17 @@ fn http(server: &Server) -> Router {
     layered(server, bindings).fallback(fallback).layer(cors())
 }
 
-fn older(server: &Server) -> FrontOptions {
-    FrontOptions::default().with_revisions(server.revisions.clone())
+/// What the bindings of the current revision are served with.
+fn options(server: &Server) -> Options {
+    Options::default().with_limits(server.limits.clone()).with_version_policy(server.versions)
+}
+
+/// What the fronts of the older revisions are served with.
+fn older(server: &Server, origins: &Origins) -> FrontOptions {
+    FrontOptions::default()
+        .with_revisions(server.revisions.clone())
+        .with_binding(options(server))
+        .with_origins(origins.clone())
 }
 
 /// The card at its address, and at the one that it had before 0.3 where older readers may come.
@@ -82,11 +100,16 @@ fn card_document(server: &Server) -> Result<Router> {
     Ok(document.into_router().merge(older))
 }
 
-fn grpc_bindings(server: &Server) -> Router {
+fn grpc_bindings(server: &Server, origins: &Origins) -> Router {
     let options = a2a_grpc::Options::default()
         .with_limits(server.limits.clone())
         .with_versions(server.versions);
-    a2a_grpc::router_with(server.agent.clone(), options)
+    let router = a2a_grpc::router_with(server.agent.clone(), options);
+    if !server.revisions.contains_kind() && !server.revisions.contains(ProtocolVersion::V1Draft) {
+        return router;
+    }
+    let agent = server.agent.clone();
+    router.merge(a2a_compat::grpc::router(agent, server.card.clone(), older(server, origins)))
 }
 
 fn layered(server: &Server, bindings: Router) -> Router {

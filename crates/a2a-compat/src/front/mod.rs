@@ -35,6 +35,13 @@ impl FrontOptions {
         self
     }
 
+    /// Shares what is remembered of tasks with other fronts of the same agent.
+    #[must_use]
+    pub fn with_origins(mut self, origins: Origins) -> Self {
+        self.origins = origins;
+        self
+    }
+
     /// Sets what the current binding is served with.
     #[must_use]
     pub fn with_binding(mut self, binding: Options) -> Self {
