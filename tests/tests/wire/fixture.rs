@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use a2a::Server;
+use a2a::{Revisions, Server};
 use a2a_http::{Drain, Limits, VersionPolicy};
 use a2a_tests::{
     Control, Options,
@@ -27,10 +27,19 @@ use super::{
     socket::{Connection, Head, text},
 };
 
-/// Plays a fixture, and lists everything that is not as it says.
+/// Plays a fixture, and lists everything that is not as it says. A server that speaks older
+/// revisions too answers to 1.0 all the same, but where `=== agent` says `latest-only`.
 pub(crate) async fn play(name: &str) {
     let fixture = Fixture::read(name);
-    let served = Served::start(&fixture.agent).await;
+    play_at(name, &fixture, Revisions::latest()).await;
+    if !fixture.agent.iter().any(|word| word == "latest-only") {
+        play_at(name, &fixture, Revisions::all()).await;
+    }
+}
+
+async fn play_at(name: &str, fixture: &Fixture, revisions: Revisions) {
+    let place = format!("tests/wire/{name}.http, revisions {revisions:?}");
+    let served = Served::start_with(&fixture.agent, revisions, Drain::new()).await;
     let mut connection = Connection::open(served.address).await;
     let mut bindings = Bindings::new();
     let mut faults = Vec::new();
@@ -43,10 +52,10 @@ pub(crate) async fn play(name: &str) {
             faults.push(format!("exchange {}: {fault}", index + 1));
         }
     }
-    assert!(faults.is_empty(), "tests/wire/{name}.http\n{}", faults.join("\n"));
+    assert!(faults.is_empty(), "{place}\n{}", faults.join("\n"));
     connection.send("GET /healthz HTTP/1.1", b"").await;
     let (answer, _) = connection.receive(false).await;
-    assert_eq!(answer.status, "HTTP/1.1 200 OK", "tests/wire/{name}.http: the connection lives");
+    assert_eq!(answer.status, "HTTP/1.1 200 OK", "{place}: the connection lives");
 }
 
 /// The names of all fixtures.
@@ -149,13 +158,17 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts an agent that is set up by the words of a fixture.
+    /// Starts an agent that is set up by the words of a fixture. It speaks 1.0 alone.
     pub(crate) async fn start(words: &[impl AsRef<str>]) -> Self {
-        Self::start_with(words, Drain::new()).await
+        Self::start_with(words, Revisions::latest(), Drain::new()).await
     }
 
-    /// Starts it with a signal to end.
-    pub(crate) async fn start_with(words: &[impl AsRef<str>], drain: Drain) -> Self {
+    /// Starts it with older revisions too, and a signal to end.
+    pub(crate) async fn start_with(
+        words: &[impl AsRef<str>],
+        revisions: Revisions,
+        drain: Drain,
+    ) -> Self {
         let mut options = Options::default();
         let mut limits = Limits::default();
         let mut policy = VersionPolicy::default();
@@ -164,7 +177,7 @@ impl Served {
         for line in words {
             let (word, value) = line.as_ref().split_once(' ').unwrap_or((line.as_ref(), ""));
             match word {
-                "" => {}
+                "" | "latest-only" => {}
                 "no-streaming" => options.streaming = false,
                 "no-push" => options.push = false,
                 "no-extended-card" => options.extended_card = ExtendedCard::Absent,
@@ -191,6 +204,7 @@ impl Served {
             .with_limits(limits)
             .with_version_policy(policy)
             .with_drain(drain)
+            .with_revisions(revisions)
             .with_rpc_path(rpc_path)
             .with_rest_prefix(rest_prefix)
             .with_public_url("http://agent.example");

@@ -1,6 +1,7 @@
 //! What takes more than one connection, or time: streams while they run, and bytes that no text
 //! file holds.
 
+use a2a::Revisions;
 use a2a_http::Drain;
 use serde_json::Value;
 
@@ -204,7 +205,7 @@ async fn a_stream_that_the_server_ends_says_so_in_its_last_event() {
     ];
     for (form, body) in FORMS.into_iter().zip(bodies) {
         let drain = Drain::new();
-        let served = Served::start_with(&[""; 0], drain.clone()).await;
+        let served = Served::start_with(&[""; 0], Revisions::all(), drain.clone()).await;
         let mut reader = form.stream(&served, "hang").await;
         reader.event().await.expect("an event");
         drain.start();

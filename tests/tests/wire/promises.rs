@@ -5,9 +5,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use a2a::Server;
+use a2a::{Revisions, Server};
 use a2a_core::{AgentCard, Message, Task, card};
-use a2a_operations::{Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater};
+use a2a_operations::{
+    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater, agent_fn_with,
+};
 use a2a_tests::{Control, Options, agent::engine, call};
 use serde_json::{Value, json};
 
@@ -68,7 +70,8 @@ async fn what_the_card_promises_works_and_nothing_else_does() {
 //
 #[tokio::test]
 async fn every_interface_of_the_card_answers_in_its_binding() {
-    let server = Server::of(engine(&Options::default(), &Control::default()));
+    let server = Server::of(engine(&Options::default(), &Control::default()))
+        .with_revisions(Revisions::latest());
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(server.serve(listener, std::future::pending()));
@@ -173,5 +176,44 @@ async fn an_agent_sees_the_tasks_that_a_message_names_and_those_of_its_context()
     let said = third.status.and_then(|status| status.message).expect("a message").text();
     assert_eq!(said, format!("{};{}", first.id, second.id));
     assert_eq!(third.context_id, second.context_id);
+    server.abort();
+}
+
+//
+#[tokio::test]
+async fn agents_of_one_host_have_a_path_and_a_card_each() {
+    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let mut router = axum::Router::new();
+    for name in ["left", "right"] {
+        let said = Arc::new(format!("I am {name}"));
+        let answer = agent_fn_with(said, |said: Arc<String>, _: String| async move {
+            Message::agent(said.as_str())
+        });
+        let server = Server::of(Engine::new(AgentCard::new(name, "One of two"), answer))
+            .without_grpc()
+            .with_public_url(format!("http://{address}/{name}"));
+        let agent = server.into_router(address).expect("a router");
+        router = router.nest(&format!("/{name}"), agent);
+    }
+    let server = a2a_http::Server::new(router).serve(listener, std::future::pending());
+    let server = tokio::spawn(server);
+    let mut connection = Connection::open(address).await;
+    for name in ["left", "right"] {
+        let path = format!("GET /{name}/.well-known/agent-card.json HTTP/1.1");
+        connection.send(&path, b"").await;
+        let (_, body) = connection.receive(false).await;
+        let card: AgentCard = serde_json::from_slice(&body).expect("a card");
+        assert_eq!(card.name, name);
+        for interface in card.supported_interfaces {
+            let url = &interface.url;
+            let agent: Arc<dyn Agent> = match interface.protocol_binding.as_str() {
+                card::JSONRPC => Arc::new(a2a_jsonrpc::Client::new(url).expect("a client")),
+                _ => Arc::new(a2a_rest::Client::new(url).expect("a client")),
+            };
+            let said = call::message_of(&agent, call::send("who are you?")).await.text();
+            assert_eq!(said, format!("I am {name}"), "{url}");
+        }
+    }
     server.abort();
 }

@@ -39,9 +39,9 @@ fixtures! {
     #[test]
     fn webhooks_are_created_read_listed_and_deleted: "rest/push";
 
-    //
+    //
     #[test]
-    fn the_extended_card_is_at_its_path: "rest/extended-card";
+    fn the_extended_card_is_at_its_path_and_only_its_reader_may_keep_it: "rest/extended-card";
 
     //
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Connection {
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) status: String,
-    /// Names in lower case.
+    /// Names in lower case, each once.
     pub(crate) headers: Vec<(String, String)>,
 }
 
@@ -81,14 +81,19 @@ impl Connection {
     pub(crate) async fn receive_head(&mut self) -> Head {
         loop {
             let text = self.line().await;
-            let mut headers = Vec::new();
+            let mut headers: Vec<(String, String)> = Vec::new();
             loop {
                 let line = self.line().await;
                 if line.is_empty() {
                     break;
                 }
                 let (name, value) = line.split_once(':').expect("a header");
-                headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+                let (name, value) = (name.to_ascii_lowercase(), value.trim().to_owned());
+                match headers.iter_mut().find(|(known, _)| *known == name) {
+                    // Several lines of one name are one list (RFC 9110 §5.3).
+                    Some((_, list)) => *list = format!("{list}, {value}"),
+                    None => headers.push((name, value)),
+                }
             }
             if !text.starts_with("HTTP/1.1 100") {
                 return Head { status: text, headers };

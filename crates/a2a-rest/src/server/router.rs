@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{Error, Result, card};
+use a2a_core::{Error, Operation, Result, card};
 use a2a_http::{
     Drain, Options, body,
     dispatch::{Answer, dispatch},
@@ -10,7 +10,11 @@ use a2a_http::{
 };
 use a2a_operations::Agent;
 use axum::{Router, body::Body, extract::State, routing::any};
-use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
+use http::{
+    HeaderValue, Request, Response,
+    header::{ALLOW, CACHE_CONTROL, VARY},
+    request::Parts,
+};
 
 use super::{
     answer,
@@ -109,6 +113,12 @@ impl Binding {
             }
         };
         parameters::write_activated(&reply.activated, response.headers_mut());
+        if operation == Operation::GetExtendedAgentCard {
+            // The card is for this caller: nobody between may keep it (spec §13.3).
+            let headers = response.headers_mut();
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=300"));
+            headers.insert(VARY, HeaderValue::from_static("authorization"));
+        }
         Ok(response)
     }
 }
