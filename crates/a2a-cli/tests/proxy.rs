@@ -35,18 +35,18 @@ fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
     let behind = agent.json(&["card", "get"]);
     assert!(behind["securitySchemes"].is_object());
     let proxy = Server::start(&["--proxy", &agent.url(), "--transport", "grpc"]);
-    let mut expected = behind.clone();
-    let members = expected.as_object_mut().unwrap();
-    members.remove("securitySchemes");
-    members.remove("securityRequirements");
-    members.remove("supportedInterfaces");
-    let mut front = proxy.json(&["card", "get"]);
-    let interfaces = front.as_object_mut().unwrap().remove("supportedInterfaces").unwrap();
-    assert_eq!(front, expected);
-    let served = json!([{
-        "url": proxy.address, "protocolBinding": "GRPC", "protocolVersion": "1.0"
-    }]);
-    assert_eq!(interfaces, served);
+    let front = proxy.json(&["card", "get"]);
+    for member in ["name", "description", "version", "capabilities", "skills", "defaultInputModes"]
+    {
+        assert_eq!(front[member], behind[member], "{member}");
+    }
+    assert!(front["securitySchemes"].is_null() && front["securityRequirements"].is_null());
+    let interfaces = front["supportedInterfaces"].as_array().unwrap();
+    let address = proxy.address.as_str();
+    assert!(interfaces.iter().all(|interface| interface["protocolBinding"] == "GRPC"));
+    assert!(
+        interfaces.iter().all(|interface| interface["url"].as_str().unwrap().contains(address))
+    );
 
     let named = Server::start(&["--proxy", &agent.url(), "--name", "Front", "--no-streaming"]);
     let card = named.json(&["card", "get"]);
@@ -76,6 +76,30 @@ fn the_proxy_has_credentials_of_its_own_and_its_callers_are_not_blamed_for_them(
     let run = without.run(&["send", "hello", "--bearer", "itk-valid-token"]);
     assert_eq!(run.code, 1, "it is not the credential of the caller that was refused: {run:?}");
     assert!(run.stderr.contains("refused the gateway's credentials"), "{run:?}");
+}
+
+#[test]
+fn callers_authenticate_at_the_agent_where_that_is_wanted() {
+    let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
+    let schemes = agent.json(&["card", "get"])["securitySchemes"].clone();
+    for back in ["jsonrpc", "rest", "grpc"] {
+        let upstream = ["--proxy", &agent.address, "--upstream-transport", back];
+        let proxy = Server::start(&[&upstream[..], &["--forward-auth"]].concat());
+        assert_eq!(proxy.json(&["card", "get"])["securitySchemes"], schemes);
+        for (front, token, code) in [
+            ("jsonrpc", Some("itk-valid-token"), 0),
+            ("grpc", Some("itk-valid-token"), 0),
+            ("rest", Some("itk-valid-token"), 0),
+            ("jsonrpc", Some("wrong"), 4),
+            ("grpc", Some("itk-insufficient-token"), 4),
+            ("rest", None, 4),
+        ] {
+            let mut arguments = vec!["send", "stream 1", "--stream", "--transport", front];
+            arguments.extend(token.iter().flat_map(|token| ["--bearer", token]));
+            let run = proxy.run(&arguments);
+            assert_eq!(run.code, code, "{front} over {back} with {token:?}: {run:?}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -144,6 +168,8 @@ fn what_makes_no_sense_together_is_refused() {
         (&[proxy[0], proxy[1], "--upstream-version", "new"], 2),
         (&[proxy[0], proxy[1], "--required-extension", "urn:x"], 2),
         (&[proxy[0], proxy[1], "--record", "/"], 2),
+        (&[proxy[0], proxy[1], "--forward-auth", "--bearer", "t"], 2),
+        (&["--forward-auth"], 2),
         (&["--proxy"], 2),
         (&["--proxy", "/no/such/card.json"], 3),
     ] {

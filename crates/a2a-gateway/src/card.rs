@@ -2,16 +2,15 @@
 
 use a2a_core::AgentCard;
 
-/// Returns the card of a gateway in front of the agent of `upstream`.
-///
-/// What the agent is and can do is kept, extensions included: everything passes. Interfaces are
-/// left out, for the server in front to fill in its own. So are signatures, which are over the
-/// card as it was, and security: it says how to authenticate at the agent, which only the gateway
-/// does. Requirements of skills go with it.
-pub fn front_card(upstream: &AgentCard) -> AgentCard {
+/// Returns the card of a gateway in front of the agent of `upstream`; with its security where
+/// callers authenticate at that agent.
+pub(crate) fn front_card(upstream: &AgentCard, keeps_security: bool) -> AgentCard {
     let mut card = upstream.clone();
     card.supported_interfaces.clear();
     card.signatures.clear();
+    if keeps_security {
+        return card;
+    }
     card.security_schemes.clear();
     card.security_requirements.clear();
     for skill in &mut card.skills {
@@ -41,6 +40,10 @@ mod tests {
         upstream.security_schemes.insert("key".into(), SecurityScheme::default());
         upstream.security_requirements.push(SecurityRequirement::default());
         upstream.skills[0].security_requirements.push(SecurityRequirement::default());
-        assert_eq!(front_card(&upstream), kept);
+        assert_eq!(front_card(&upstream, false), kept);
+        let front = front_card(&upstream, true);
+        assert_eq!(front.security_schemes, upstream.security_schemes);
+        assert_eq!(front.skills, upstream.skills);
+        assert!(front.signatures.is_empty() && front.supported_interfaces.is_empty());
     }
 }

@@ -31,7 +31,7 @@ const NOT_FORWARDED: [&str; 3] = ["authorization", "cookie", "proxy-authorizatio
 ///   has come through too many gateways, is refused with `UnsupportedOperation`.
 /// - An error that is about the gateway becomes the gateway's: refused credentials and a refused
 ///   version are `Internal` for callers, and addresses are not told.
-/// - The extended card is rewritten like the public one: see [`front_card`].
+/// - The extended card is rewritten like the public one: see [`front_card`](Self::front_card).
 ///
 /// Dropping a call or a stream drops that of the agent behind, which cancels nothing. A stream
 /// that is cut there is cut here; its reader comes back with the position of its last event, and
@@ -42,6 +42,7 @@ pub struct Forward<A> {
     id: Arc<str>,
     max_hops: usize,
     tenants: Option<Arc<Tenants>>,
+    callers_credentials: bool,
 }
 
 type Tenants = dyn Fn(&Caller, &str) -> Result<String> + Send + Sync;
@@ -49,7 +50,8 @@ type Tenants = dyn Fn(&Caller, &str) -> Result<String> + Send + Sync;
 impl<A: Agent> Forward<A> {
     /// Creates a gateway in front of `agent`.
     pub fn new(agent: A) -> Self {
-        Self { agent, id: fresh_id().into(), max_hops: MAX_HOPS, tenants: None }
+        let id = fresh_id().into();
+        Self { agent, id, max_hops: MAX_HOPS, tenants: None, callers_credentials: false }
     }
 
     /// Sets through how many gateways a call may go, up to and with this one. Default: 8.
@@ -70,6 +72,25 @@ impl<A: Agent> Forward<A> {
         self
     }
 
+    /// Lets callers authenticate at the agent behind: passes on the credential that a layer in
+    /// front kept in the [`Caller`], and a refusal of it. Without this none is passed on.
+    #[must_use]
+    pub fn with_callers_credentials(mut self) -> Self {
+        self.callers_credentials = true;
+        self
+    }
+
+    /// Returns the card of this gateway, in front of the agent whose card is `upstream`.
+    ///
+    /// What the agent is and can do is kept, extensions included: everything passes. Interfaces
+    /// are left out, for the server in front to fill in its own. So are signatures, which are
+    /// over the card as it was, and security, of skills too: it says how to authenticate at the
+    /// agent, which only the gateway does. [With the callers'
+    /// credentials](Self::with_callers_credentials) it is kept.
+    pub fn front_card(&self, upstream: &AgentCard) -> AgentCard {
+        front_card(upstream, self.callers_credentials)
+    }
+
     async fn through<'a, R: Request, T: Returned>(
         &'a self,
         _: Operation,
@@ -82,14 +103,20 @@ impl<A: Agent> Forward<A> {
             call.request.set_tenant(behind);
         }
         self.pass(&mut call.context)?;
-        let reply = go(&self.agent, call).await.map_err(origin::translated)?;
-        let tenant = self.tenants.is_some().then_some(in_front);
-        Ok(reply.map(|response| response.returned(tenant.as_deref())))
+        let reply = go(&self.agent, call)
+            .await
+            .map_err(|error| origin::translated(error, self.callers_credentials))?;
+        let front = Front {
+            tenant: self.tenants.as_ref().map(|_| &*in_front),
+            callers_credentials: self.callers_credentials,
+        };
+        Ok(reply.map(|response| response.returned(front)))
     }
 
     /// Makes the context of a caller that of the gateway.
     fn pass(&self, context: &mut CallContext) -> Result<()> {
-        context.caller = Caller::ANONYMOUS;
+        let caller = std::mem::take(&mut context.caller);
+        context.credential = caller.credential().filter(|_| self.callers_credentials).cloned();
         for name in NOT_FORWARDED {
             context.parameters.remove(name);
         }
@@ -104,22 +131,30 @@ impl<A> fmt::Debug for Forward<A> {
         f.debug_struct("Forward")
             .field("id", &self.id)
             .field("max_hops", &self.max_hops)
+            .field("callers_credentials", &self.callers_credentials)
             .finish_non_exhaustive()
     }
 }
 
+/// What an answer has to be in front.
+#[derive(Clone, Copy)]
+struct Front<'a> {
+    /// The tenant that the caller named, where it is another one behind.
+    tenant: Option<&'a str>,
+    callers_credentials: bool,
+}
+
 /// An answer on its way back to the caller.
 trait Returned: Sized {
-    /// Returns the answer as it is in front, where the caller named `tenant`; `None` where
-    /// tenants stay what they are.
-    fn returned(self, tenant: Option<&str>) -> Self;
+    /// Returns the answer as it is in front.
+    fn returned(self, front: Front<'_>) -> Self;
 }
 
 macro_rules! unchanged {
     ($($response:ty),*) => {
         $(
             impl Returned for $response {
-                fn returned(self, _: Option<&str>) -> Self {
+                fn returned(self, _: Front<'_>) -> Self {
                     self
                 }
             }
@@ -130,14 +165,15 @@ macro_rules! unchanged {
 unchanged!(SendMessageResponse, Arc<Task>, ListTasksResponse, ());
 
 impl Returned for EventStream {
-    fn returned(self, _: Option<&str>) -> Self {
-        Self::new(self.map(|item| item.map_err(origin::translated)))
+    fn returned(self, front: Front<'_>) -> Self {
+        let callers = front.callers_credentials;
+        Self::new(self.map(move |item| item.map_err(|error| origin::translated(error, callers))))
     }
 }
 
 impl Returned for TaskPushNotificationConfig {
-    fn returned(mut self, tenant: Option<&str>) -> Self {
-        if let Some(tenant) = tenant {
+    fn returned(mut self, front: Front<'_>) -> Self {
+        if let Some(tenant) = front.tenant {
             tenant.clone_into(&mut self.tenant);
         }
         self
@@ -145,15 +181,15 @@ impl Returned for TaskPushNotificationConfig {
 }
 
 impl Returned for ListTaskPushNotificationConfigsResponse {
-    fn returned(mut self, tenant: Option<&str>) -> Self {
-        self.configs = self.configs.into_iter().map(|config| config.returned(tenant)).collect();
+    fn returned(mut self, front: Front<'_>) -> Self {
+        self.configs = self.configs.into_iter().map(|config| config.returned(front)).collect();
         self
     }
 }
 
 impl Returned for AgentCard {
-    fn returned(self, _: Option<&str>) -> Self {
-        front_card(&self)
+    fn returned(self, front: Front<'_>) -> Self {
+        front_card(&self, front.callers_credentials)
     }
 }
 
@@ -162,7 +198,7 @@ mod tests {
     use std::sync::Mutex;
 
     use a2a_core::{Error, ErrorKind, Message, v1::SendMessageRequest};
-    use a2a_operations::{Engine, agent_fn};
+    use a2a_operations::{Credential, Engine, agent_fn};
 
     use super::*;
 
@@ -199,7 +235,8 @@ mod tests {
         let message = Some(Message::user("hello"));
         let mut call = Call::new(SendMessageRequest { message, ..Default::default() });
         call.request.tenant = "front".into();
-        call.context.caller = Caller::authenticated("me");
+        call.context.caller =
+            Caller::authenticated("me").with_credential(Credential::new("Bearer mine"));
         call
     }
 
@@ -216,10 +253,29 @@ mod tests {
         let heard = spy.heard.lock().unwrap();
         let (context, tenant) = &heard[0];
         assert_eq!((&context.caller, tenant.as_str()), (&Caller::ANONYMOUS, "front"));
+        assert_eq!(context.credential, None);
         assert_eq!(context.idempotency_key.as_deref(), Some("key"));
         assert!(context.extensions.contains("urn:x"));
         let names: Vec<_> = context.parameters.keys().map(String::as_str).collect();
         assert_eq!(names, ["a2a-budget", "traceparent", "x-a2a-via"]);
+    }
+
+    #[tokio::test]
+    async fn a_credential_of_the_caller_goes_through_where_it_is_wanted() {
+        let spy = spy();
+        let forward = Forward::new(spy.clone()).with_callers_credentials();
+        forward.send_message(call()).await.unwrap();
+        let mut anonymous = call();
+        anonymous.context.caller = Caller::ANONYMOUS;
+        anonymous.context.credential = Some(Credential::new("Bearer of nobody"));
+        forward.send_message(anonymous).await.unwrap();
+        let heard = spy.heard.lock().unwrap();
+        let credentials: Vec<_> = heard
+            .iter()
+            .map(|(context, _)| context.credential.as_ref().map(Credential::expose))
+            .collect();
+        assert_eq!(credentials, [Some("Bearer mine"), None]);
+        assert!(heard.iter().all(|(context, _)| context.caller == Caller::ANONYMOUS));
     }
 
     #[tokio::test]
@@ -244,12 +300,13 @@ mod tests {
     #[test]
     fn a_webhook_comes_back_under_the_tenant_that_the_caller_knows() {
         let behind = TaskPushNotificationConfig { tenant: "behind".into(), ..Default::default() };
-        assert_eq!(behind.clone().returned(None).tenant, "behind");
+        let front = |tenant| Front { tenant, callers_credentials: false };
+        assert_eq!(behind.clone().returned(front(None)).tenant, "behind");
         let list = ListTaskPushNotificationConfigsResponse {
             configs: vec![behind],
             ..ListTaskPushNotificationConfigsResponse::default()
         };
-        assert_eq!(list.returned(Some("front")).configs[0].tenant, "front");
+        assert_eq!(list.returned(front(Some("front"))).configs[0].tenant, "front");
     }
 
     #[tokio::test]

@@ -2,16 +2,16 @@
 //!
 //! For whoever puts a server in front of an agent: to speak a binding or a revision that it does
 //! not, to add credentials that callers don't have, or to see what is said. [`Forward`] passes
-//! everything on, [`front_card`] says of the front what is true of it, and [`Record`] keeps the
-//! traffic.
+//! everything on and says of the front what is true of it, and [`Record`] keeps the traffic.
 //!
 //! ```no_run
-//! use a2a_gateway::{Forward, front_card};
+//! use a2a_gateway::Forward;
 //!
 //! # fn example(upstream_card: a2a_core::AgentCard) -> Result<axum::Router, a2a_core::Error> {
 //! let upstream = a2a_jsonrpc::Client::new("https://agent.example")?;
 //! let gateway = Forward::new(upstream);
-//! let card = front_card(&upstream_card).with_interface(a2a_core::card::GRPC, "localhost:8080");
+//! let card = gateway.front_card(&upstream_card);
+//! let card = card.with_interface(a2a_core::card::GRPC, "localhost:8080");
 //! Ok(a2a_grpc::router(gateway).merge(a2a_http::card::router(card)?))
 //! # }
 //! ```
@@ -21,7 +21,8 @@
 //! The agent behind a gateway sees one caller: the gateway, with the credentials of the client
 //! that it was made with. So it can't keep the tasks of one caller from another. Where that
 //! matters, authenticate callers in front and give each a tenant of its own, with
-//! [`Forward::with_tenants`].
+//! [`Forward::with_tenants`], or let them authenticate at the agent themselves, with
+//! [`Forward::with_callers_credentials`].
 //!
 //! # Webhooks
 //!
@@ -36,6 +37,5 @@ mod record;
 mod redact;
 mod wrap;
 
-pub use card::front_card;
 pub use forward::Forward;
 pub use record::{Entry, Record, Step};

@@ -6,10 +6,11 @@ use a2a_http::client::TransportError;
 /// Returns an error of the agent behind as callers are to see it.
 ///
 /// What is between the gateway and that agent is not the callers' affair: its credentials, its
-/// version, its address. Everything else is passed on as it is. The original stays as the source,
-/// for the log.
-pub(crate) fn translated(error: Error) -> Error {
+/// version, its address. Everything else is passed on as it is, also a refusal of credentials
+/// that are `callers`. The original stays as the source, for the log.
+pub(crate) fn translated(error: Error, callers: bool) -> Error {
     let (kind, message) = match error.kind() {
+        ErrorKind::Unauthenticated | ErrorKind::PermissionDenied if callers => return error,
         ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => {
             (ErrorKind::Internal, "the upstream agent refused the gateway's credentials")
         }
@@ -76,7 +77,7 @@ mod tests {
         ] {
             let error =
                 Error::new(kind, "no").with_challenge("Bearer").with_metadata("errorId", "7");
-            let error = translated(error);
+            let error = translated(error, false);
             assert_eq!((error.kind(), error.challenge()), (seen, None), "{kind:?}");
             assert_eq!(error.source().unwrap().to_string(), "no");
             assert_eq!(error.metadata()["errorId"], "7");
@@ -92,7 +93,7 @@ mod tests {
             (true, true, ErrorKind::DeadlineExceeded),
         ] {
             let error = TransportError::new(sent, timed_out, "refused");
-            let error = translated(error.into_error("http://inside:1"));
+            let error = translated(error.into_error("http://inside:1"), true);
             assert_eq!(error.kind(), kind);
             assert!(
                 error.metadata().is_empty() && !error.message().contains("inside"),
@@ -104,17 +105,11 @@ mod tests {
     #[test]
     fn what_the_agent_itself_says_is_passed_on() {
         for kind in ErrorKind::ALL {
-            let own = matches!(
-                kind,
-                ErrorKind::Unauthenticated
-                    | ErrorKind::PermissionDenied
-                    | ErrorKind::VersionNotSupported
-            );
-            if own {
+            if kind == ErrorKind::VersionNotSupported {
                 continue;
             }
             let error = Error::new(kind, "reason").with_retry_after(Duration::from_secs(3));
-            let error = translated(error.with_metadata("taskId", "t"));
+            let error = translated(error.with_metadata("taskId", "t"), true);
             assert_eq!((error.kind(), error.message()), (kind, "reason"));
             assert_eq!(error.metadata()["taskId"], "t");
             assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));

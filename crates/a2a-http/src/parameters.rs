@@ -3,8 +3,8 @@
 //! gRPC metadata keys are the same names, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_operations::{CallContext, Caller, EventId};
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use a2a_operations::{CallContext, Caller, Credential, EventId};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 /// `A2A-Version`: the revision that a request is in.
 pub const VERSION: HeaderName = HeaderName::from_static("a2a-version");
@@ -111,6 +111,12 @@ pub fn write(context: &CallContext, headers: &mut HeaderMap) {
     {
         headers.insert(IDEMPOTENCY_KEY, key);
     }
+    if let Some(credential) = &context.credential
+        && let Ok(mut value) = HeaderValue::try_from(credential.expose())
+    {
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
 }
 
 /// Writes the extensions that were used for an answer; nothing if there were none.
@@ -135,6 +141,11 @@ pub fn read_activated(headers: &HeaderMap) -> ExtensionSet {
 /// extensions, or an anonymous one.
 pub fn caller(extensions: &Extensions) -> Caller {
     extensions.get().cloned().unwrap_or_default()
+}
+
+/// Returns what a request authenticates with, for a layer that keeps it in the [`Caller`].
+pub fn credential(headers: &HeaderMap) -> Option<Credential> {
+    text(headers, &AUTHORIZATION).map(Credential::new)
 }
 
 fn read_version(
@@ -259,7 +270,8 @@ mod tests {
         context.parameters.insert("a2a-broken".into(), "line\nbreak".into());
         context.last_event_id = EventId::new(12);
         context.idempotency_key = Some("key 1".into());
-        context.caller = Caller::authenticated("me");
+        context.caller = Caller::authenticated("me").with_credential(Credential::new("front"));
+        context.credential = Some(Credential::new("Bearer back"));
 
         let mut headers = HeaderMap::new();
         write(&context, &mut headers);
@@ -270,6 +282,9 @@ mod tests {
         assert_eq!(read.last_event_id, context.last_event_id);
         assert_eq!(read.idempotency_key, context.idempotency_key);
         assert_eq!(read.caller, Caller::ANONYMOUS);
+        assert!(read.credential.is_none(), "a credential is not a parameter");
+        assert_eq!(credential(&headers), Some(Credential::new("Bearer back")));
+        assert!(!format!("{context:?} {headers:?}").contains("back"), "it is a secret");
         let kept: Vec<_> = read.parameters.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         let passed = [("a2a-budget", "7"), ("traceparent", "00-1-2-01"), ("x-a2a-via", "gateway")];
         assert_eq!(kept, passed);

@@ -1,6 +1,6 @@
 //! What surrounds a request and an answer, on every binding alike.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use a2a_core::{ExtensionSet, ProtocolVersion};
 
@@ -61,6 +61,9 @@ pub struct CallContext {
     pub parameters: BTreeMap<String, String>,
     /// Who calls. Never written to a wire, never forwarded.
     pub caller: Caller,
+    /// What the call authenticates with at the agent that is called (`Authorization`), in place
+    /// of what its client always sends. Clients write it; no server reads anything into it.
+    pub credential: Option<Credential>,
     /// The last event that a reader of a cut stream has seen (`Last-Event-ID`).
     pub last_event_id: Option<EventId>,
     /// Names one send, so that a retry joins the task that the first try made
@@ -72,20 +75,56 @@ pub struct CallContext {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
     subject: Option<Arc<str>>,
+    credential: Option<Credential>,
 }
 
 impl Caller {
     /// A caller that has not authenticated.
-    pub const ANONYMOUS: Self = Self { subject: None };
+    pub const ANONYMOUS: Self = Self { subject: None, credential: None };
 
     /// Creates a caller that authenticated as `subject`.
     pub fn authenticated(subject: impl Into<Arc<str>>) -> Self {
-        Self { subject: Some(subject.into()) }
+        Self { subject: Some(subject.into()), credential: None }
     }
 
     /// The name under which the caller authenticated.
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
+    }
+
+    /// Keeps what the caller authenticated with, for a gateway that passes it on. It makes the
+    /// caller no other.
+    #[must_use]
+    pub fn with_credential(mut self, credential: Credential) -> Self {
+        self.credential = Some(credential);
+        self
+    }
+
+    /// What the caller authenticated with, where a layer in front kept it.
+    pub fn credential(&self) -> Option<&Credential> {
+        self.credential.as_ref()
+    }
+}
+
+/// The value of an `Authorization` header. It is a secret: nothing prints it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credential(Arc<str>);
+
+impl Credential {
+    /// Creates a credential of a whole value, for example `Bearer secret`.
+    pub fn new(value: impl Into<Arc<str>>) -> Self {
+        Self(value.into())
+    }
+
+    /// The secret itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential(..)")
     }
 }
 

@@ -18,7 +18,7 @@ pub mod testing;
 mod updater;
 
 pub use agent::Agent;
-pub use call::{Call, CallContext, Caller, Reply, Scope};
+pub use call::{Call, CallContext, Caller, Credential, Reply, Scope};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{Engine, EngineConfig};
 pub use event::{Event, EventId, Settled};

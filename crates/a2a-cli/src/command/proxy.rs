@@ -26,6 +26,9 @@ pub(crate) struct Proxy {
     /// Protocol version to speak with the agent behind
     #[arg(long, requires = "reference", value_name = "VERSION")]
     pub(crate) upstream_version: Option<ProtocolVersion>,
+    /// Pass the Authorization of callers on, in place of credentials of the proxy's own
+    #[arg(long, requires = "reference")]
+    pub(crate) forward_auth: bool,
     /// Write all traffic to this file, one JSON document a line, without secrets
     #[arg(long, requires = "reference", value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

@@ -16,7 +16,7 @@ use super::{
     front::Front,
     options::Options,
     pages,
-    proxy::Upstream,
+    proxy::{self, Upstream},
 };
 use crate::{
     command::{Io, Serve},
@@ -76,10 +76,10 @@ pub(super) fn compose(
     // With the interfaces in the card, each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
         let bearer = options.bearer.clone();
-        let cuts = front.cuts;
+        let (cuts, forwards) = (front.cuts, serve.proxy.forward_auth);
         with_places(with_bindings(Server::new(front.clone(), card.clone()), bindings), serve)
             .with_limits(limits(options))
-            .with_layers(move |router| layered(router, cuts, bearer.clone()))
+            .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()))
             .into_router(address)
             .map_err(|error| Failure::usage(super::chain(&error)))
     };
@@ -105,9 +105,12 @@ pub(super) fn limits(options: &Options) -> Limits {
 }
 
 /// Puts around the bindings what knows of HTTP.
-fn layered(mut router: Router, cuts: bool, bearer: Option<Bearer>) -> Router {
+fn layered(mut router: Router, cuts: bool, forwards: bool, bearer: Option<Bearer>) -> Router {
     if cuts {
         router = router.layer(middleware::from_fn(cut::layer));
+    }
+    if forwards {
+        router = router.layer(middleware::from_fn(proxy::keep_credential));
     }
     match bearer {
         Some(bearer) => router.layer(middleware::from_fn_with_state(bearer, bearer::identify)),

@@ -3,8 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use a2a_core::AgentCard;
-use a2a_gateway::{Forward, Record, front_card};
+use a2a_gateway::{Forward, Record};
+use a2a_http::parameters;
 use a2a_operations::Agent;
+use axum::{extract::Request, middleware::Next, response::Response};
 
 use super::{options::Options, record::Lines};
 use crate::{
@@ -43,6 +45,14 @@ impl Upstream {
             return Err(Failure::usage("--required-extension is not for --proxy")
                 .with_hint("the agent behind says which extensions it requires"));
         }
+        if serve.proxy.forward_auth && (settings.bearer.is_some() || settings.basic.is_some()) {
+            return Err(Failure::usage("--forward-auth excludes --bearer and --basic").with_hint(
+                "a call has one Authorization: that of its caller or that of the proxy",
+            ));
+        }
+        if serve.proxy.forward_auth && options.bearer.is_some() {
+            return Err(Failure::usage("--forward-auth excludes tokens of this server"));
+        }
         let settings = upstream_settings(reference, &serve.proxy, settings);
         // What is switched off is neither declared in front nor asked for behind.
         let limited = |card: AgentCard| {
@@ -54,7 +64,12 @@ impl Upstream {
                 .with_extended_card(extended)
         };
         let target = Target::connect_limited(&settings, output, limited).await?;
-        let forward = Forward::new(target.shared());
+        let mut forward = Forward::new(target.shared());
+        if serve.proxy.forward_auth {
+            forward = forward.with_callers_credentials();
+        }
+        let place = target.place();
+        let mut card = forward.front_card(&target.effective_card());
         let agent: Arc<dyn Agent> = match &serve.proxy.record {
             Some(path) => {
                 let lines = Lines::append_to(path)?;
@@ -62,8 +77,6 @@ impl Upstream {
             }
             None => Arc::new(forward),
         };
-        let place = target.place();
-        let mut card = front_card(&target.effective_card());
         if card.name.is_empty() {
             // Of an address nothing else is known.
             "Proxy".clone_into(&mut card.name);
@@ -85,6 +98,15 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     // A task takes as long as it takes: how long to wait is up to the callers.
     upstream.timeout = None;
     upstream
+}
+
+/// Keeps the credential of a request for [`Forward`].
+pub(super) async fn keep_credential(mut request: Request, next: Next) -> Response {
+    if let Some(credential) = parameters::credential(request.headers()) {
+        let caller = parameters::caller(request.extensions()).with_credential(credential);
+        request.extensions_mut().insert(caller);
+    }
+    next.run(request).await
 }
 
 impl fmt::Debug for Upstream {
