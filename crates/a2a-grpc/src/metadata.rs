@@ -8,12 +8,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 const EVENT_POSITION: HeaderName = HeaderName::from_static("event-position");
 
 /// Says where in the log of its task a stream begins.
-pub(crate) fn write_position(position: EventId, headers: &mut HeaderMap) {
+pub fn write_position(position: EventId, headers: &mut HeaderMap) {
     headers.insert(EVENT_POSITION, HeaderValue::from(position.get()));
 }
 
 /// Reads where in the log of its task a stream begins, if the server says so.
-pub(crate) fn read_position(headers: &HeaderMap) -> Option<EventId> {
+pub fn read_position(headers: &HeaderMap) -> Option<EventId> {
     headers.get(EVENT_POSITION)?.to_str().ok()?.parse().ok()
 }
 

@@ -20,7 +20,11 @@ use crate::{
     status,
 };
 
-pub use crate::{client::Channel, server::Guard};
+pub use crate::{
+    client::Channel,
+    metadata::{read_position, write_position},
+    server::Guard,
+};
 
 /// Encodes an error under a code of another revision. What is hidden goes to the log.
 pub fn encode(error: Error, code: Code) -> Status {

@@ -17,7 +17,7 @@ use a2a_http::{
     client::{ClientSettings, open_stream},
     parameters,
 };
-use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply};
+use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -102,17 +102,29 @@ impl GrpcClient {
         let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
         let response = method(stub, self.request(context, message)).await;
         let response = response.map_err(|status| code::decode(status, &self.target))?;
-        let activated = activated(response.metadata().as_ref());
+        let headers = response.metadata().as_ref();
+        let activated = activated(headers);
+        // A server of ours says where in the log of the task it begins.
+        let mut position = wire::read_position(headers);
         let target = Arc::clone(&self.target);
         let events = response.into_inner().map(move |item| match item {
             Ok(event) if event.payload.is_none() => {
                 Err(invalid("there is an event without content"))
             }
-            Ok(event) => Ok(Event::new(None, event.into())),
+            Ok(event) => {
+                let id = position;
+                position = position.map(EventId::next);
+                Ok(Event::new(id, event.into()))
+            }
             Err(status) => Err(code::decode(status, &target)),
         });
-        // Some servers send their metadata before they know whether they refuse.
-        let response = opened(open_stream(events).await?);
+        let response = if context.last_event_id.is_some() {
+            // The events after a position may be long in coming, and begin with no task.
+            EventStream::new(events)
+        } else {
+            // Some servers send their metadata before they know whether they refuse.
+            opened(open_stream(events).await?)
+        };
         Ok(Reply { response, activated })
     }
 

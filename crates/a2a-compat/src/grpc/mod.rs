@@ -7,6 +7,8 @@ mod revision;
 mod router;
 mod service;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub use crate::proto::DESCRIPTOR;
 pub use client::GrpcClient;

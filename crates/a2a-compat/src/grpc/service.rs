@@ -118,10 +118,15 @@ impl AgentService {
             let beside = Beside::read(&parts, revision)?;
             let reply = self.perform(&beside, Ok(read(message))).await?;
             let AnyAnswer::Events(events) = reply.response else { return Err(mismatch()) };
-            let events = stream::open(events, revision, beside.deadline, beside.drain).await?;
-            let mut response = Response::new(events);
+            let Beside { context, deadline, drain } = beside;
+            let resumed = context.last_event_id;
+            let opened = stream::open(events, revision, resumed, deadline, drain).await?;
+            let mut response = Response::new(opened.events);
             let headers = response.metadata_mut().as_mut();
             common::write_activated(revision, &reply.activated, headers);
+            if let Some(position) = opened.position {
+                wire::write_position(position, headers);
+            }
             Ok(response)
         };
         answer.await.map_err(|error| code::encode(error, revision))

@@ -5,10 +5,10 @@ use std::{future::Future, pin::Pin};
 use a2a_core::{Error, ProtocolVersion, Result};
 use a2a_grpc::wire;
 use a2a_http::Drain;
-use a2a_operations::{Event, EventStream};
+use a2a_operations::{Event, EventId, EventStream};
 use futures_core::Stream;
 use futures_util::{
-    StreamExt as _,
+    FutureExt as _, StreamExt as _,
     future::{Either, select},
     stream,
 };
@@ -24,10 +24,18 @@ use crate::{
 /// What the service answers a streaming call with.
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<StreamResponse, Status>> + Send>>;
 
+/// A stream that was opened, and the position of its first event, if it has one.
+pub(super) struct Opened {
+    pub(super) events: Events,
+    pub(super) position: Option<EventId>,
+}
+
 /// A stream, and what ends it before its time.
 struct Source {
     events: EventStream,
     interruption: Pin<Box<dyn Future<Output = Error> + Send>>,
+    /// The position that the client gives to the next event.
+    expected: Option<EventId>,
 }
 
 impl Source {
@@ -37,31 +45,54 @@ impl Source {
             Either::Right((error, _)) => Some(Err(error)),
         }
     }
+
+    /// Checks that the client counts to the position that the event has. The event that ends a
+    /// stream for clients of older revisions has none.
+    fn advance(&mut self, event: Event) -> Result<Event> {
+        if let (Some(expected), Some(position)) = (self.expected, event.id()) {
+            if position != expected {
+                return Err(Error::unavailable("the stream skips events: subscribe again"));
+            }
+            self.expected = Some(expected.next());
+        }
+        Ok(event)
+    }
 }
 
 /// Waits for the first event, so that a stream that fails before it is refused with a plain
-/// status.
+/// status. A reader that resumes is answered at once: where it goes on is known.
 pub(super) async fn open(
     events: EventStream,
     revision: ProtocolVersion,
+    resumed_after: Option<EventId>,
     deadline: Option<Instant>,
     drain: Drain,
-) -> Result<Events> {
+) -> Result<Opened> {
     let interruption = Box::pin(wire::interruption(deadline, drain));
-    let mut source = Source { events, interruption };
-    let first = source.next().await.transpose()?;
+    let mut source = Source { events, interruption, expected: None };
+    let first = match resumed_after {
+        Some(_) => source.next().now_or_never().flatten(),
+        None => source.next().await,
+    };
+    let first = first.transpose()?;
+    let position = match &first {
+        Some(event) => event.id(),
+        None => resumed_after.map(EventId::next),
+    };
+    source.expected = position;
+    let first = first.map(|event| source.advance(event));
     let rest = stream::unfold(Some(source), |source| async {
         let mut source = source?;
-        let item = source.next().await?;
+        let item = source.next().await?.and_then(|event| source.advance(event));
         let goes_on = item.is_ok();
         Some((item, goes_on.then_some(source)))
     });
-    let events = stream::iter(first.map(Ok)).chain(rest);
-    Ok(Box::pin(events.map(move |item| match item {
+    let events = stream::iter(first).chain(rest).map(move |item| match item {
         Ok(event) => {
             let last = is_last(revision, &event);
             Ok(event_down(event.into_response(), last))
         }
         Err(error) => Err(code::encode(error, revision)),
-    })))
+    });
+    Ok(Opened { events: Box::pin(events), position })
 }

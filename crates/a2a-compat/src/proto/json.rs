@@ -117,7 +117,7 @@ pub(crate) fn read_create_config(
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
     struct Peek {
-        config: Option<Box<Peek>>,
+        config: Option<Box<Self>>,
         #[serde(alias = "push_notification_config")]
         push_notification_config: Option<PushNotificationConfig>,
         #[serde(alias = "config_id")]
@@ -175,12 +175,11 @@ pub(crate) fn write_config(config: v1::TaskPushNotificationConfig) -> Result<Vec
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse> {
-    let page = match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'[') => ListTaskPushNotificationConfigResponse {
-            configs: read_answer(body)?,
-            ..ListTaskPushNotificationConfigResponse::default()
-        },
-        _ => read_answer::<ListTaskPushNotificationConfigResponse>(body)?,
+    let page = if is_array(body) {
+        let configs = json::from_slice(body).map_err(unreadable)?;
+        ListTaskPushNotificationConfigResponse { configs, ..Default::default() }
+    } else {
+        read_answer::<ListTaskPushNotificationConfigResponse>(body)?
     };
     page.up().map_err(unreadable)
 }
@@ -191,11 +190,20 @@ pub(crate) fn write_configs(page: ListTaskPushNotificationConfigsResponse) -> Re
 }
 
 fn read_request<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    json::from_slice(body)
+    let read = json::from_slice(body)?;
+    // What serde derives also takes a list, for the members in their order.
+    if is_array(body) {
+        return Err(Error::invalid_params("", "must be an object"));
+    }
+    Ok(read)
 }
 
 fn read_answer<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    json::from_slice(body).map_err(unreadable)
+    read_request(body).map_err(unreadable)
+}
+
+fn is_array(body: &[u8]) -> bool {
+    body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
 }
 
 fn unreadable(error: Error) -> Error {

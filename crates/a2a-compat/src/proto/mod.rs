@@ -8,11 +8,15 @@ mod generated;
 pub(crate) mod json;
 mod message;
 mod name;
+#[cfg(test)]
+mod properties;
 mod push;
 mod request;
 mod scheme;
 pub(crate) mod spelling;
 mod task;
+#[cfg(test)]
+mod tests;
 mod union;
 
 pub(crate) use card::{down as card_down, up as card_up};

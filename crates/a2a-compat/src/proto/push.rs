@@ -145,22 +145,22 @@ macro_rules! list {
                 Self { configs, next_page_token: page.next_page_token }
             }
         }
-
-        impl $response {
-            /// # Errors
-            ///
-            /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a name that is none.
-            pub(crate) fn up(self) -> Result<ListTaskPushNotificationConfigsResponse> {
-                let configs = self.configs.into_iter().map(TaskPushNotificationConfig::up);
-                Ok(ListTaskPushNotificationConfigsResponse {
-                    configs: configs.collect::<Result<_>>()?,
-                    next_page_token: self.next_page_token,
-                })
-            }
-        }
     )*};
 }
 list!(
     ListTaskPushNotificationRequest -> ListTaskPushNotificationResponse,
     ListTaskPushNotificationConfigRequest -> ListTaskPushNotificationConfigResponse
 );
+
+impl ListTaskPushNotificationConfigResponse {
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a name that is none.
+    pub(crate) fn up(self) -> Result<ListTaskPushNotificationConfigsResponse> {
+        let configs = self.configs.into_iter().map(TaskPushNotificationConfig::up);
+        Ok(ListTaskPushNotificationConfigsResponse {
+            configs: configs.collect::<Result<_>>()?,
+            next_page_token: self.next_page_token,
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! The service on a real socket, called by its own names. What the operations do is tested by
+//! the behaviour suite.
+
+use a2a_core::{
+    Error, ErrorKind, Message, ProtocolVersion, Role, TaskState,
+    v1::{AgentCard, GetExtendedAgentCardRequest as GetCurrentCard, ListTasksRequest as ListTasks},
+};
+use a2a_http::client::ClientSettings;
+use a2a_operations::{
+    Agent as _, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater,
+};
+use futures_util::StreamExt as _;
+use tokio::task::JoinHandle;
+use tonic::{Code, IntoRequest as _, Request, transport::Channel};
+
+use super::{GrpcClient, router};
+use crate::{
+    FrontOptions,
+    proto::{
+        self, CancelTaskRequest, CreateTaskPushNotificationRequest, GetAgentCardRequest,
+        GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationRequest,
+        PushNotificationConfig, SendMessageConfiguration, SendMessageRequest,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskSubscriptionRequest,
+        a2_a_service_client::A2AServiceClient, send_message_response, stream_response,
+    },
+};
+
+type Stub = A2AServiceClient<Channel>;
+
+/// Does what it is told: completes, asks, or works for ever.
+struct Obedient;
+
+impl AgentExecutor for Obedient {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        updates.start().await?;
+        match context.text().as_str() {
+            "ask" => updates.require_input("which?").await?,
+            "authorize" => {
+                updates.require_auth("who?").await?;
+                std::future::pending::<()>().await;
+            }
+            "work" => context.cancelled().await,
+            _ => updates.complete("done").await?,
+        }
+        Ok(())
+    }
+}
+
+struct Served {
+    url: String,
+    stub: Stub,
+    server: JoinHandle<()>,
+}
+
+impl Served {
+    async fn new(options: FrontOptions) -> Self {
+        let card = AgentCard::new("Public", "is for all")
+            .with_interface("GRPC", "http://g")
+            .with_interface("JSONRPC", "http://j");
+        let engine = Engine::builder(card.clone(), Obedient).build();
+        let router = router(engine, card, options);
+        let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = a2a_http::Server::new(router).serve(listener, std::future::pending());
+        let server = tokio::spawn(server);
+        let channel = Channel::from_shared(url.clone()).unwrap().connect_lazy();
+        Self { url, stub: A2AServiceClient::new(channel), server }
+    }
+
+    fn client(&self, revision: ProtocolVersion) -> GrpcClient {
+        GrpcClient::connect(&self.url, revision, ClientSettings::default()).unwrap()
+    }
+
+    async fn task(&mut self, text: &str) -> Task {
+        let response = self.stub.send_message(message(text, text != "work")).await.unwrap();
+        match response.into_inner().payload {
+            Some(send_message_response::Payload::Task(task)) => task,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+fn message(text: &str, blocking: bool) -> SendMessageRequest {
+    let message = proto::Message {
+        message_id: "m".into(),
+        role: Role::User.into(),
+        ..Message::user(text).into()
+    };
+    SendMessageRequest {
+        request: Some(message),
+        configuration: Some(SendMessageConfiguration { blocking, ..Default::default() }),
+        metadata: None,
+    }
+}
+
+fn in_version<T>(version: &'static str, message: T) -> Request<T> {
+    let mut request = message.into_request();
+    request.metadata_mut().insert("a2a-version", version.parse().unwrap());
+    request
+}
+
+fn state(task: &Task) -> TaskState {
+    task.status.as_ref().map(|status| status.state()).unwrap_or_default()
+}
+
+/// The states of the events of a stream, with `final` of those that have it.
+async fn states(stream: tonic::Streaming<proto::StreamResponse>) -> Vec<(TaskState, Option<bool>)> {
+    let events: Vec<_> = stream.map(Result::unwrap).collect().await;
+    let states = events.into_iter().map(|event| match event.payload {
+        Some(stream_response::Payload::Task(task)) => (state(&task), None),
+        Some(stream_response::Payload::StatusUpdate(update)) => {
+            let state = update.status.map(|status| status.state()).unwrap_or_default();
+            (state, Some(update.r#final))
+        }
+        other => panic!("{other:?}"),
+    });
+    states.collect()
+}
+
+#[tokio::test]
+async fn a_send_waits_only_when_it_is_to() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let done = served.task("hi").await;
+    assert_eq!(state(&done), TaskState::Completed);
+    let mut unset = message("work", false);
+    unset.configuration = None;
+    let response = served.stub.send_message(unset).await.unwrap().into_inner();
+    let Some(send_message_response::Payload::Task(task)) = response.payload else {
+        panic!("{response:?}")
+    };
+    assert!(!state(&task).is_terminal());
+}
+
+#[tokio::test]
+async fn a_stream_ends_where_its_revision_ends_it() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    for (text, last) in [
+        ("hi", TaskState::Completed),
+        ("ask", TaskState::InputRequired),
+        // 0.3 does not wait for an authorization.
+        ("authorize", TaskState::AuthRequired),
+    ] {
+        let stream = served.stub.send_streaming_message(message(text, true)).await.unwrap();
+        let states = states(stream.into_inner()).await;
+        assert_eq!(states.last(), Some(&(last, Some(true))), "{text}: {states:?}");
+        let earlier = &states[..states.len() - 1];
+        assert!(earlier.iter().all(|(_, is_last)| *is_last != Some(true)), "{text}: {states:?}");
+    }
+    let request = in_version("1.0", message("authorize", true));
+    let mut stream = served.stub.send_streaming_message(request).await.unwrap().into_inner();
+    let waits = loop {
+        match stream.message().await.unwrap().unwrap().payload {
+            Some(stream_response::Payload::StatusUpdate(update))
+                if update
+                    .status
+                    .as_ref()
+                    .is_some_and(|status| status.state() == TaskState::AuthRequired) =>
+            {
+                break update;
+            }
+            _ => {}
+        }
+    };
+    assert!(!waits.r#final, "the draft keeps its stream open");
+}
+
+#[tokio::test]
+async fn an_ended_task_is_shown_before_the_draft_and_refused_in_it() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("hi").await;
+    let name = proto::task_name(&task.id);
+    let request = TaskSubscriptionRequest { name: name.clone() };
+    let stream = served.stub.task_subscription(request).await.unwrap().into_inner();
+    let completed = TaskState::Completed;
+    assert_eq!(states(stream).await, [(completed, None), (completed, Some(true))]);
+    let refused = served.stub.subscribe_to_task(SubscribeToTaskRequest { name }).await;
+    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
+}
+
+#[tokio::test]
+async fn an_error_has_the_code_of_its_revision_and_its_details_in_all() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("hi").await;
+    let request = || CancelTaskRequest { name: proto::task_name(&task.id) };
+    for (version, code) in [("0.3", Code::Unimplemented), ("1.0", Code::FailedPrecondition)] {
+        let status = served.stub.cancel_task(in_version(version, request())).await.unwrap_err();
+        assert_eq!(status.code(), code, "{version}");
+        assert!(!status.details().is_empty(), "{version}");
+        let error = super::code::decode(status, "peer");
+        assert_eq!(error.kind(), ErrorKind::TaskNotCancelable, "{version}");
+    }
+    let status = served.stub.cancel_task(in_version("9.9", request())).await.unwrap_err();
+    assert_eq!(super::code::decode(status, "peer").kind(), ErrorKind::VersionNotSupported);
+    let bare = GetTaskRequest { name: "unknown".into(), history_length: None };
+    let status = served.stub.get_task(bare).await.unwrap_err();
+    assert_eq!(status.code(), Code::NotFound);
+    let empty = served.stub.send_message(SendMessageRequest::default()).await.unwrap_err();
+    assert_eq!(empty.code(), Code::InvalidArgument);
+}
+
+#[tokio::test]
+async fn a_task_is_found_by_its_name_and_by_its_bare_id() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("hi").await;
+    for name in [proto::task_name(&task.id), task.id.clone()] {
+        let request = GetTaskRequest { name, history_length: None };
+        let found = served.stub.get_task(request).await.unwrap().into_inner();
+        assert_eq!(found.id, task.id);
+    }
+}
+
+#[tokio::test]
+async fn the_card_is_the_public_one_where_there_is_no_other() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let card = served.stub.get_agent_card(GetAgentCardRequest {}).await.unwrap().into_inner();
+    assert_eq!(card.name, "Public");
+    assert_eq!((&*card.url, &*card.preferred_transport), ("http://g", "GRPC"));
+    assert_eq!(card.additional_interfaces[0].url, "http://j");
+    assert_eq!(card.protocol_version, "0.3.0");
+    let client = served.client(ProtocolVersion::V0_3);
+    let call = Call::new(GetCurrentCard::default());
+    let card = client.get_extended_agent_card(call).await.unwrap().response;
+    let interfaces: Vec<_> = card
+        .supported_interfaces
+        .iter()
+        .map(|interface| (&*interface.protocol_binding, &*interface.protocol_version))
+        .collect();
+    assert_eq!(interfaces, [("GRPC", "0.3"), ("JSONRPC", "0.3")]);
+    let client = served.client(ProtocolVersion::V1Draft);
+    let call = Call::new(GetCurrentCard::default());
+    let error = client.get_extended_agent_card(call).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+}
+
+#[tokio::test]
+async fn webhooks_have_the_names_of_before_0_2_5_too() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("work").await;
+    let webhook =
+        PushNotificationConfig { url: "https://example.com".into(), ..Default::default() };
+    let create = CreateTaskPushNotificationRequest {
+        parent: proto::task_name(&task.id),
+        config_id: "c".into(),
+        config: Some(TaskPushNotificationConfig {
+            name: String::new(),
+            push_notification_config: Some(webhook),
+        }),
+    };
+    // The agent calls no webhooks, and says so under each name.
+    let name = proto::config_name(&task.id, "c");
+    let refusals = [
+        served.stub.create_task_push_notification(create).await.map(drop),
+        served
+            .stub
+            .get_task_push_notification(GetTaskPushNotificationRequest { name })
+            .await
+            .map(drop),
+        served
+            .stub
+            .list_task_push_notification(ListTaskPushNotificationRequest {
+                parent: proto::task_name(&task.id),
+                ..Default::default()
+            })
+            .await
+            .map(drop),
+    ];
+    for refusal in refusals {
+        let error = super::code::decode(refusal.unwrap_err(), "peer");
+        assert_eq!(error.kind(), ErrorKind::PushNotificationNotSupported);
+    }
+}
+
+#[tokio::test]
+async fn tasks_are_listed_in_the_draft_and_not_before() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("hi").await;
+    let draft = served.client(ProtocolVersion::V1Draft);
+    let page = draft.list_tasks(Call::new(ListTasks::default())).await.unwrap().response;
+    assert_eq!(page.tasks[0].id, task.id);
+    for revision in [ProtocolVersion::V0_2, ProtocolVersion::V0_3] {
+        let client = served.client(revision);
+        let error: Error = client.list_tasks(Call::new(ListTasks::default())).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{revision}");
+    }
+}
+
+#[tokio::test]
+async fn a_revision_that_is_switched_off_has_no_methods() {
+    let served = "1.0,draft".parse().unwrap();
+    let mut served = Served::new(FrontOptions::default().with_revisions(served)).await;
+    let card = served.stub.get_agent_card(GetAgentCardRequest {}).await.unwrap_err();
+    assert_eq!(card.code(), Code::Unimplemented);
+    assert_eq!(state(&served.task("hi").await), TaskState::Completed);
+}

@@ -1,0 +1,213 @@
+//! What a conversion loses is known, and nothing else is lost, on the wire of protobuf and in
+//! JSON.
+
+use a2a_core::{
+    Part, ProtocolVersion,
+    v1::{self, part::Content, stream_response::Payload},
+};
+use proptest::prelude::{any, prop_assert_eq, proptest};
+use prost::Message as _;
+
+use super::{
+    AgentCard, CreateConfig, CreateTaskPushNotificationConfigRequest, GetTaskRequest,
+    ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_down, card_up, event_down,
+    json,
+};
+use crate::{arbitrary, common::part::with_lost_members};
+
+/// A part after what these revisions can't say of text and data has moved to the metadata.
+fn part(part: &mut Part) {
+    if let Some(Content::Text(_) | Content::Data(_)) = part.content {
+        part.metadata = with_lost_members(part);
+        part.media_type.clear();
+        part.filename.clear();
+    }
+}
+
+fn message(message: &mut v1::Message) {
+    message.parts.iter_mut().for_each(part);
+}
+
+fn artifact(artifact: &mut v1::Artifact) {
+    artifact.parts.iter_mut().for_each(part);
+}
+
+fn status(status: &mut v1::TaskStatus) {
+    status.message.iter_mut().for_each(message);
+}
+
+fn task(task: &mut v1::Task) {
+    task.status.iter_mut().for_each(status);
+    task.artifacts.iter_mut().for_each(artifact);
+    task.history.iter_mut().for_each(message);
+}
+
+fn event(event: &mut v1::StreamResponse) {
+    match &mut event.payload {
+        Some(Payload::Task(one)) => task(one),
+        Some(Payload::Message(one)) => message(one),
+        Some(Payload::StatusUpdate(update)) => update.status.iter_mut().for_each(status),
+        Some(Payload::ArtifactUpdate(update)) => update.artifact.iter_mut().for_each(artifact),
+        None => {}
+    }
+}
+
+/// What JSON loses beyond that: 0.3 has no references to tasks there.
+fn without_references(message: &mut v1::Message) {
+    message.reference_task_ids.clear();
+}
+
+fn task_without_references(task: &mut v1::Task) {
+    task.history.iter_mut().for_each(without_references);
+    let messages = task.status.iter_mut().flat_map(|status| &mut status.message);
+    messages.for_each(without_references);
+}
+
+fn event_without_references(event: &mut v1::StreamResponse) {
+    match &mut event.payload {
+        Some(Payload::Task(task)) => task_without_references(task),
+        Some(Payload::Message(message)) => without_references(message),
+        Some(Payload::StatusUpdate(update)) => {
+            let messages = update.status.iter_mut().flat_map(|status| &mut status.message);
+            messages.for_each(without_references);
+        }
+        Some(Payload::ArtifactUpdate(_)) | None => {}
+    }
+}
+
+proptest! {
+    //
+    #[test]
+    fn an_event_comes_back_but_for_the_names_of_text(
+        mut sent in arbitrary::event(), is_last in any::<bool>()
+    ) {
+        let written = event_down(sent.clone(), is_last);
+        let read = StreamResponse::decode(written.encode_to_vec().as_slice()).unwrap();
+        let read = v1::StreamResponse::from(read);
+        event(&mut sent);
+        prop_assert_eq!(&read, &sent);
+        prop_assert_eq!(event_down(read, is_last), written);
+
+        let read = json::read_event(&json::write_event(sent.clone(), is_last).unwrap()).unwrap();
+        event_without_references(&mut sent);
+        prop_assert_eq!(read, sent);
+    }
+
+    #[test]
+    fn a_task_comes_back_but_for_the_names_of_text(mut sent in arbitrary::task()) {
+        let written = Task::from(sent.clone());
+        let read = Task::decode(written.encode_to_vec().as_slice()).unwrap();
+        let read = v1::Task::from(read);
+        task(&mut sent);
+        prop_assert_eq!(&read, &sent);
+        prop_assert_eq!(Task::from(read), written);
+
+        let read = json::read_task(&json::write_task(sent.clone()).unwrap()).unwrap();
+        task_without_references(&mut sent);
+        prop_assert_eq!(&read, &sent);
+
+        let payload = Some(v1::send_message_response::Payload::Task(sent));
+        let sent = v1::SendMessageResponse { payload };
+        let written = json::write_send_response(sent.clone()).unwrap();
+        prop_assert_eq!(json::read_send_response(&written).unwrap(), sent);
+    }
+
+    //
+    #[test]
+    fn a_request_comes_back_with_what_it_left_unsaid(mut sent in arbitrary::send_request()) {
+        let written = SendMessageRequest::from(sent.clone());
+        let read = SendMessageRequest::decode(written.encode_to_vec().as_slice()).unwrap();
+        let read = v1::SendMessageRequest::from(read);
+        sent.message.iter_mut().for_each(message);
+        sent.configuration.get_or_insert_default();
+        prop_assert_eq!(&read, &sent);
+        prop_assert_eq!(SendMessageRequest::from(read), written);
+
+        let written = json::write_send_request(sent.clone()).unwrap();
+        sent.message.iter_mut().for_each(without_references);
+        prop_assert_eq!(json::read_send_request(&written).unwrap(), sent);
+    }
+
+    #[test]
+    fn a_webhook_comes_back_whole(mut sent in arbitrary::push_config()) {
+        let written: CreateTaskPushNotificationConfigRequest =
+            CreateConfig::down(sent.clone()).into();
+        let read = CreateConfig::from(written.clone()).up().unwrap();
+        // Servers of 0.3 insist on an id.
+        if sent.id.is_empty() {
+            sent.id.clone_from(&read.id);
+        }
+        prop_assert_eq!(&read, &sent);
+        prop_assert_eq!(
+            CreateTaskPushNotificationConfigRequest::from(CreateConfig::down(read)), written
+        );
+
+        let written = json::write_create_config(sent.clone()).unwrap();
+        prop_assert_eq!(&json::read_create_config(&written, &sent.task_id).unwrap(), &sent);
+        let written = json::write_config(sent.clone()).unwrap();
+        prop_assert_eq!(&json::read_config(&written).unwrap(), &sent);
+        let page = v1::ListTaskPushNotificationConfigsResponse {
+            configs: vec![sent],
+            next_page_token: String::new(),
+        };
+        let written = json::write_configs(page.clone()).unwrap();
+        prop_assert_eq!(json::read_configs(&written).unwrap(), page);
+    }
+
+    #[test]
+    fn a_card_comes_back_whole(older in arbitrary::card("0.3"), draft in arbitrary::card("1.0")) {
+        for (mut sent, revision) in
+            [(older, ProtocolVersion::V0_3), (draft, ProtocolVersion::V1Draft)]
+        {
+            let written = card_down(sent.clone(), revision);
+            let read = AgentCard::decode(written.encode_to_vec().as_slice()).unwrap();
+            let read = card_up(read);
+            // A flag that is not set means no.
+            let capabilities = sent.capabilities.get_or_insert_default();
+            for flag in [
+                &mut capabilities.streaming,
+                &mut capabilities.push_notifications,
+                &mut capabilities.extended_agent_card,
+            ] {
+                flag.get_or_insert_default();
+            }
+            prop_assert_eq!(&read, &sent);
+            prop_assert_eq!(card_down(read, revision), written);
+        }
+    }
+
+    #[test]
+    fn the_requests_for_tasks_come_back_whole(
+        id in arbitrary::id(),
+        context_id in arbitrary::maybe_id(),
+        number in proptest::option::of(0..100_i32),
+        millis in 1..4_000_000_000_000_i64,
+    ) {
+        let sent = v1::GetTaskRequest { id, history_length: number, ..Default::default() };
+        prop_assert_eq!(&v1::GetTaskRequest::from(GetTaskRequest::from(sent.clone())), &sent);
+        let sent = v1::ListTasksRequest {
+            context_id,
+            page_size: number,
+            status_timestamp_after: Some(a2a_core::well_known::Timestamp::from_millis(millis)),
+            ..Default::default()
+        };
+        prop_assert_eq!(v1::ListTasksRequest::from(ListTasksRequest::from(sent.clone())), sent);
+    }
+
+    #[test]
+    fn no_json_panics_a_reader(
+        value in arbitrary::value(), key in "[a-z]{2,8}|task|status|message|config"
+    ) {
+        let value = serde_json::Value::from(value);
+        for value in [value.clone(), serde_json::json!({ key: value })] {
+            let text = serde_json::to_vec(&value).unwrap();
+            let _ = json::read_send_request(&text);
+            let _ = json::read_send_response(&text);
+            let _ = json::read_event(&text);
+            let _ = json::read_task(&text);
+            let _ = json::read_create_config(&text, "t");
+            let _ = json::read_config(&text);
+            let _ = json::read_configs(&text);
+        }
+    }
+}

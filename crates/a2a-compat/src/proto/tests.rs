@@ -1,0 +1,277 @@
+//! Rows of the tables of these revisions, and what the types that 1.0 left alone rest on.
+
+use a2a_core::{
+    ErrorKind, Message, Part, TaskState,
+    v1::{self, part::Content, send_message_response, stream_response::Payload},
+    well_known::Struct,
+};
+use prost_reflect::{DescriptorPool, MessageDescriptor};
+use serde_json::{Value, json};
+
+use super::{DESCRIPTOR, Part as LegacyPart, json as view};
+
+fn printed(written: a2a_core::Result<Vec<u8>>) -> Value {
+    serde_json::from_slice(&written.unwrap()).unwrap()
+}
+
+fn shape(message: &MessageDescriptor) -> Vec<String> {
+    let mut fields: Vec<_> = message
+        .fields()
+        .map(|field| {
+            let kind = match field.kind() {
+                prost_reflect::Kind::Message(message) if message.is_map_entry() => {
+                    shape(&message).join(",")
+                }
+                prost_reflect::Kind::Message(message) => format!("message {}", message.name()),
+                other => format!("{other:?}"),
+            };
+            format!("{} {} {:?} {kind}", field.number(), field.name(), field.cardinality())
+        })
+        .collect();
+    fields.sort();
+    fields
+}
+
+#[test]
+fn what_is_taken_for_unchanged_is_the_same_in_both_packages() {
+    let older = DescriptorPool::decode(DESCRIPTOR).unwrap();
+    let current = DescriptorPool::decode(a2a_core::DESCRIPTOR).unwrap();
+    for (name, name_now) in [
+        ("APIKeySecurityScheme", "APIKeySecurityScheme"),
+        ("AgentCardSignature", "AgentCardSignature"),
+        ("AgentExtension", "AgentExtension"),
+        ("AgentProvider", "AgentProvider"),
+        ("ClientCredentialsOAuthFlow", "ClientCredentialsOAuthFlow"),
+        ("HTTPAuthSecurityScheme", "HTTPAuthSecurityScheme"),
+        ("ImplicitOAuthFlow", "ImplicitOAuthFlow"),
+        ("MutualTlsSecurityScheme", "MutualTlsSecurityScheme"),
+        ("OpenIdConnectSecurityScheme", "OpenIdConnectSecurityScheme"),
+        ("PasswordOAuthFlow", "PasswordOAuthFlow"),
+        ("Security", "SecurityRequirement"),
+        ("StringList", "StringList"),
+    ] {
+        let older = older.get_message_by_name(&format!("a2a.v1.{name}")).expect(name);
+        let current = current.get_message_by_name(&format!("lf.a2a.v1.{name_now}")).expect(name);
+        assert_eq!(shape(&older), shape(&current), "{name}");
+    }
+    for name in ["TaskState", "Role"] {
+        let values = |pool: &DescriptorPool, package: &str| -> Vec<_> {
+            let item = pool.get_enum_by_name(&format!("{package}.{name}")).expect(name);
+            let spelled = |name: &str| name.replace("CANCELLED", "CANCELED");
+            item.values().map(|value| (value.number(), spelled(value.name()))).collect()
+        };
+        assert_eq!(values(&older, "a2a.v1"), values(&current, "lf.a2a.v1"), "{name}");
+    }
+}
+
+#[test]
+fn parts_are_nested_and_only_files_have_names() {
+    for (part, expected) in [
+        (Part::text("x"), json!({"text": "x"})),
+        (
+            Part::raw(&b"\xfb\xff"[..]).with_media_type("a/b").with_filename("f"),
+            json!({"file": {"fileWithBytes": "+/8=", "mimeType": "a/b", "name": "f"}}),
+        ),
+        (Part::url("https://x"), json!({"file": {"fileWithUri": "https://x"}})),
+        (
+            Part::data(json!({"a": 1})).with_metadata(Struct::from([("k", 1)])),
+            json!({"data": {"data": {"a": 1}}, "metadata": {"k": 1}}),
+        ),
+        (
+            Part::data(json!([1])),
+            json!({"data": {"data": {"value": [1]}}, "metadata": {"data_part_compat": true}}),
+        ),
+    ] {
+        let written = serde_json::to_value(LegacyPart::from(part.clone())).unwrap();
+        assert_eq!(written, expected);
+        let read: LegacyPart = serde_json::from_value(written).unwrap();
+        assert_eq!(Part::from(read), part);
+    }
+}
+
+#[test]
+fn a_part_of_two_kinds_is_refused_and_one_of_none_has_no_content() {
+    let two = json!({"text": "x", "data": {"data": {}}});
+    assert!(serde_json::from_value::<LegacyPart>(two).is_err());
+    for none in [json!({}), json!({"file": {}}), json!({"text": null})] {
+        let part: LegacyPart = serde_json::from_value(none).unwrap();
+        assert_eq!(Part::from(part).content, None);
+    }
+    let url_safe = json!({"file": {"file_with_bytes": "-_8", "mime_type": "a/b"}});
+    let part = Part::from(serde_json::from_value::<LegacyPart>(url_safe).unwrap());
+    assert_eq!(part.content, Some(Content::Raw(b"\xfb\xff"[..].into())));
+    assert_eq!(part.media_type, "a/b");
+}
+
+// covers: R-476
+#[test]
+fn a_request_is_read_in_every_spelling() {
+    let part = || json!({"text": "hi"});
+    for body in [
+        json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": [part()]}}),
+        json!({"request": {"message_id": "m", "role": "ROLE_USER", "content": [part()]}}),
+        json!({"request": {"messageId": "m", "role": 1, "parts": [part()], "metadata": null}}),
+        json!({"message": {"messageId": "m", "role": "user", "content": [part()],
+            "contextId": null, "unknown": 1}, "configuration": null}),
+    ] {
+        let read = view::read_send_request(body.to_string().as_bytes()).unwrap();
+        let expected = Message {
+            message_id: "m".into(),
+            role: a2a_core::Role::User.into(),
+            parts: vec![Part::text("hi")],
+            ..Message::default()
+        };
+        assert_eq!(read.message, Some(expected), "{body}");
+    }
+    for (body, kind) in [
+        ("{", ErrorKind::ParseError),
+        ("[]", ErrorKind::InvalidParams),
+        (r#"{"message": 1}"#, ErrorKind::InvalidParams),
+        (r#"{"message": {"content": [{"text": 1}]}}"#, ErrorKind::InvalidParams),
+    ] {
+        let error = view::read_send_request(body.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), kind, "{body}");
+    }
+}
+
+#[test]
+fn a_wait_is_what_is_meant_where_nothing_is_said() {
+    for (configuration, at_once) in [
+        (json!(null), false),
+        (json!({}), false),
+        (json!({"blocking": true}), false),
+        (json!({"blocking": false}), true),
+    ] {
+        let body = json!({"configuration": configuration}).to_string();
+        let read = view::read_send_request(body.as_bytes()).unwrap();
+        let read = read.configuration.unwrap_or_default();
+        assert_eq!(read.return_immediately, at_once, "{configuration}");
+    }
+    // The wire of protobuf can't tell no from nothing, and means no.
+    let read = v1::SendMessageRequest::from(super::SendMessageRequest::default());
+    assert!(read.configuration.unwrap_or_default().return_immediately);
+}
+
+#[test]
+fn a_request_is_written_for_readers_that_know_no_other_members() {
+    let request = v1::SendMessageRequest {
+        message: Some(Message {
+            message_id: "m".into(),
+            reference_task_ids: vec!["t0".into()],
+            ..Message::user("hi")
+        }),
+        configuration: Some(v1::SendMessageConfiguration {
+            task_push_notification_config: Some(v1::TaskPushNotificationConfig {
+                id: "c".into(),
+                url: "https://x".into(),
+                authentication: Some(v1::AuthenticationInfo {
+                    scheme: "Bearer".into(),
+                    credentials: "s".into(),
+                }),
+                ..Default::default()
+            }),
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let expected = json!({
+        "message": {"messageId": "m", "role": "ROLE_USER", "content": [{"text": "hi"}]},
+        "configuration": {
+            "blocking": true,
+            "pushNotification": {
+                "id": "c",
+                "url": "https://x",
+                "authentication": {"schemes": ["Bearer"], "credentials": "s"},
+            },
+        },
+    });
+    assert_eq!(printed(view::write_send_request(request)), expected);
+}
+
+#[test]
+fn a_canceled_task_has_two_letters_l() {
+    let task = v1::Task {
+        id: "t".into(),
+        context_id: "c".into(),
+        status: Some(v1::TaskStatus {
+            state: TaskState::Canceled.into(),
+            message: Some(Message { message_id: "m".into(), ..Message::agent("bye") }),
+            timestamp: Some("2026-01-02T03:04:05Z".parse().unwrap()),
+        }),
+        ..Default::default()
+    };
+    let expected = json!({
+        "id": "t",
+        "contextId": "c",
+        "status": {
+            "state": "TASK_STATE_CANCELLED",
+            "message": {"messageId": "m", "role": "ROLE_AGENT", "content": [{"text": "bye"}]},
+            "timestamp": "2026-01-02T03:04:05Z",
+        },
+    });
+    let written = printed(view::write_task(task.clone()));
+    let timestamp = written["status"]["timestamp"].as_str().unwrap();
+    assert!(timestamp.starts_with("2026-01-02T03:04:05"), "{timestamp}");
+    assert_eq!(written["status"]["state"], expected["status"]["state"]);
+    assert_eq!(written["status"]["message"], expected["status"]["message"]);
+    for state in ["TASK_STATE_CANCELLED", "TASK_STATE_CANCELED", "canceled", "cancelled"] {
+        let mut spelled = expected.clone();
+        spelled["status"]["state"] = state.into();
+        let read = view::read_task(spelled.to_string().as_bytes()).unwrap();
+        assert_eq!(read, task, "{state}");
+    }
+}
+
+#[test]
+fn an_event_says_whether_it_is_the_last() {
+    let update = v1::TaskStatusUpdateEvent { task_id: "t".into(), ..Default::default() };
+    let event = v1::StreamResponse { payload: Some(Payload::StatusUpdate(update)) };
+    for is_last in [true, false] {
+        let written = printed(view::write_event(event.clone(), is_last));
+        assert_eq!(written, json!({"statusUpdate": {"taskId": "t", "final": is_last}}));
+    }
+    for name in ["message", "msg"] {
+        let event = json!({name: {"messageId": "m", "role": "ROLE_AGENT"}}).to_string();
+        let read = view::read_event(event.as_bytes()).unwrap();
+        assert!(matches!(read.payload, Some(Payload::Message(_))), "{name}");
+        let read = view::read_send_response(event.as_bytes()).unwrap();
+        assert!(matches!(read.payload, Some(send_message_response::Payload::Message(_))), "{name}");
+    }
+    for nothing in ["{}", r#"{"kind": "task"}"#, "[]", "x"] {
+        let error = view::read_event(nothing.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{nothing}");
+    }
+}
+
+#[test]
+fn a_webhook_is_read_in_every_form_that_its_table_names() {
+    let webhook = json!({"id": "c", "url": "https://x"});
+    for body in [
+        json!({"parent": "tasks/t", "configId": "c", "config": {
+            "name": "tasks/t/pushNotificationConfigs/c", "pushNotificationConfig": webhook}}),
+        json!({"config_id": "c", "config": {"push_notification_config": {"url": "https://x"}}}),
+        json!({"config": {"pushNotificationConfig": webhook}}),
+        json!({"config": webhook}),
+        json!({"pushNotificationConfig": webhook}),
+        webhook.clone(),
+    ] {
+        let read = view::read_create_config(body.to_string().as_bytes(), "t").unwrap();
+        let read = (read.task_id, read.id, read.url);
+        assert_eq!(read, ("t".to_owned(), "c".to_owned(), "https://x".to_owned()), "{body}");
+    }
+    let error = view::read_create_config(b"{}", "t").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidParams);
+}
+
+#[test]
+fn registrations_are_read_from_a_page_and_from_a_bare_list() {
+    let config = json!({
+        "name": "tasks/t/pushNotificationConfigs/c",
+        "pushNotificationConfig": {"url": "https://x"},
+    });
+    for body in [json!({"configs": [config]}), json!([config])] {
+        let page = view::read_configs(body.to_string().as_bytes()).unwrap();
+        assert_eq!(page.configs[0].id, "c", "{body}");
+        assert_eq!(page.configs[0].task_id, "t", "{body}");
+    }
+}
