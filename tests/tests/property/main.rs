@@ -12,6 +12,7 @@
 
 mod arbitrary;
 mod rules;
+mod servers;
 
 use std::fmt::Debug;
 
