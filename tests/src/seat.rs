@@ -2,7 +2,11 @@
 
 use std::{future::Future, sync::Arc};
 
-use a2a_compat::{FrontOptions, back::JsonRpcClient, grpc::GrpcClient};
+use a2a_compat::{
+    FrontOptions,
+    back::{JsonRpcClient, RestClient},
+    grpc::GrpcClient,
+};
 use a2a_core::{AgentCard, ProtocolVersion};
 use a2a_http::client::{ClientSettings, HttpClient};
 use a2a_operations::Agent;
@@ -24,11 +28,13 @@ pub enum Binding {
     Gateway,
     /// JSON-RPC in an older revision.
     JsonRpcOf(ProtocolVersion),
+    /// HTTP+JSON in an older revision.
+    RestOf(ProtocolVersion),
     /// gRPC in an older revision.
     GrpcOf(ProtocolVersion),
 }
 
-use Binding::{Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest};
+use Binding::{Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest, RestOf};
 
 impl Seat {
     pub const ENGINE: Self = Self(&[]);
@@ -53,6 +59,17 @@ impl Seat {
 
     pub const GRPC_V0_3: Self = Self(&[GrpcOf(ProtocolVersion::V0_3)]);
     pub const GRPC_DRAFT: Self = Self(&[GrpcOf(ProtocolVersion::V1Draft)]);
+
+    pub const REST_V0_3: Self = Self(&[RestOf(ProtocolVersion::V0_3)]);
+    pub const REST_DRAFT: Self = Self(&[RestOf(ProtocolVersion::V1Draft)]);
+
+    pub const JSONRPC_V0_3_OVER_GRPC: Self =
+        Self(&[Grpc, Gateway, JsonRpcOf(ProtocolVersion::V0_3)]);
+    pub const GRPC_OVER_REST_V0_3: Self = Self(&[RestOf(ProtocolVersion::V0_3), Gateway, Grpc]);
+    pub const GRPC_OVER_JSONRPC_V0_3: Self =
+        Self(&[JsonRpcOf(ProtocolVersion::V0_3), Gateway, Grpc]);
+    pub const JSONRPC_V0_1_OVER_JSONRPC: Self =
+        Self(&[JsonRpc, Gateway, JsonRpcOf(ProtocolVersion::V0_1)]);
 
     /// The bindings between caller and engine, the one nearest to the engine first.
     pub fn bindings(self) -> &'static [Binding] {
@@ -99,6 +116,7 @@ impl Fixture {
             Grpc => a2a_grpc::router(agent),
             Gateway => unreachable!("it is no server"),
             JsonRpcOf(_) => a2a_compat::front::jsonrpc(agent, FrontOptions::default()),
+            RestOf(_) => a2a_compat::front::rest(agent, FrontOptions::default()),
             GrpcOf(_) => {
                 let card = AgentCard::new("Public", "is the public card");
                 a2a_compat::grpc::router(agent, card, FrontOptions::default())
@@ -115,6 +133,10 @@ impl Fixture {
             GrpcOf(revision) => {
                 let settings = ClientSettings::default();
                 Arc::new(GrpcClient::connect(&url, revision, settings).expect("a client"))
+            }
+            RestOf(revision) => {
+                let http = HttpClient::new(ClientSettings::default()).expect("a client");
+                Arc::new(RestClient::new(&url, revision, http).expect("a client"))
             }
             JsonRpcOf(revision) => {
                 let http = HttpClient::new(ClientSettings::default()).expect("a client");
