@@ -6,12 +6,14 @@ use std::{
 };
 
 use a2a::{Revisions, Server};
-use a2a_core::{AgentCard, Message, Task, card};
+use a2a_core::{AgentCard, Message, Task, card, well_known::Struct};
 use a2a_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater, agent_fn_with,
+    Agent, AgentError, AgentExecutor, Call, CancelContext, Engine, RequestContext, TaskUpdater,
+    agent_fn_with,
 };
 use a2a_tests::{Control, Options, agent::engine, call};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::{
     fixture::Served,
@@ -214,6 +216,46 @@ async fn agents_of_one_host_have_a_path_and_a_card_each() {
             let said = call::message_of(&agent, call::send("who are you?")).await.text();
             assert_eq!(said, format!("I am {name}"), "{url}");
         }
+    }
+    server.abort();
+}
+
+/// Works until it is canceled, and hands over with what.
+struct Patient(mpsc::UnboundedSender<Option<Struct>>);
+
+impl AgentExecutor for Patient {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        updates.start().await?;
+        context.cancelled().await;
+        Ok(())
+    }
+
+    async fn cancel(&self, context: CancelContext) {
+        let _ = self.0.send(context.metadata().cloned());
+    }
+}
+
+#[tokio::test]
+async fn the_metadata_of_a_cancel_reaches_the_executor() {
+    let (sender, mut told) = mpsc::unbounded_channel();
+    let engine = Engine::new(AgentCard::new("Patient", "Works on"), Patient(sender));
+    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    for agent in [
+        Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client")) as Arc<dyn Agent>,
+        Arc::new(a2a_rest::Client::new(&url).expect("a client")),
+        Arc::new(a2a_grpc::Client::connect(&url).expect("a client")),
+    ] {
+        let task = call::task_of(&agent, call::at_once(call::send("work"))).await;
+        let mut cancel = call::cancel(&task.id);
+        cancel.request.metadata = Some([("why", "enough")].into());
+        agent.cancel_task(cancel).await.expect("canceled");
+        assert_eq!(told.recv().await.expect("a cancel"), Some([("why", "enough")].into()));
     }
     server.abort();
 }
