@@ -80,7 +80,10 @@ pub(super) fn read_error(
         // The Python SDK of 0.3 leaves it at that.
         kind_of(operation, status).map(|kind| Error::new(kind, message.to_owned()))
     } else {
-        v1_draft::read_problem(status.as_u16(), &document)
+        // In a stream it is the document alone that tells the status.
+        let told = document["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let told = told.filter(|_| status.is_success()).unwrap_or(status.as_u16());
+        v1_draft::read_problem(told, &document)
     };
     match error {
         Some(error) => fault::read_headers(error, headers),

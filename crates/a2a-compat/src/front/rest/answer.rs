@@ -132,10 +132,15 @@ fn write_proto(response: AnyResponse) -> Result<Vec<u8>> {
 }
 
 /// Some clients read the card as the text of 0.3 has it, some as its proto does: the hybrid is
-/// both.
+/// both. A card without an interface of 0.3 still has the members that they insist on.
 fn write_card(card: &AgentCard) -> Value {
-    let hybrid = card::write_hybrid(card);
-    if hybrid.get("url").is_some() { hybrid } else { v0_3::write_card(card) }
+    let mut hybrid = card::write_hybrid(card);
+    if let (Value::Object(members), Value::Object(older)) = (&mut hybrid, v0_3::write_card(card)) {
+        for (name, value) in older {
+            members.entry(name).or_insert(value);
+        }
+    }
+    hybrid
 }
 
 fn text(value: &Value) -> Result<Vec<u8>> {
