@@ -1,6 +1,6 @@
 //! Agent cards that readers of every revision understand, and reading those of any.
 
-use a2a_core::{AgentCard, Error, ErrorKind, Result, json};
+use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result, json};
 use serde_json::{Map, Value};
 
 use crate::{v0_1, v0_3, v1_draft};
@@ -56,12 +56,24 @@ fn merge_schemes(schemes: &mut Map<String, Value>, older: &Map<String, Value>) {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::ParseError`] and [`ErrorKind::InvalidParams`] for what is no card.
+/// [`ErrorKind::ParseError`] and [`ErrorKind::InvalidParams`] for what is no card, also
+/// [`ErrorKind::InvalidAgentResponse`] where it is in the form of an older revision.
 pub fn read(document: &[u8]) -> Result<AgentCard> {
+    read_form(document).map(|(card, _)| card)
+}
+
+/// Reads a card of any revision, and tells in the form of which one it is written. A card for
+/// readers of every revision is in that of 1.0.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn read_form(document: &[u8]) -> Result<(AgentCard, ProtocolVersion)> {
     let value: Value = json::from_slice(document)?;
     if !value.is_object() {
         return Err(Error::new(ErrorKind::ParseError, "the card is not a JSON object"));
     }
+    let current = || json::from_slice(document).map(|card| (card, ProtocolVersion::V1_0));
     let interfaces = value.get("supportedInterfaces").and_then(Value::as_array);
     let has_versions = |interfaces: &Vec<Value>| {
         interfaces.iter().any(|interface| {
@@ -69,16 +81,23 @@ pub fn read(document: &[u8]) -> Result<AgentCard> {
         })
     };
     match interfaces {
-        Some(interfaces) if has_versions(interfaces) => json::from_slice(document),
-        Some(_) if value.get("protocolVersion").is_some() => v1_draft::read_card(&value),
-        Some(_) => json::from_slice(document),
+        Some(interfaces) if has_versions(interfaces) => current(),
+        Some(_) if value.get("protocolVersion").is_some() => {
+            Ok((v1_draft::read_card(&value)?, ProtocolVersion::V1Draft))
+        }
+        Some(_) => current(),
         None if value.pointer("/authentication/schemes").is_some()
             && value.get("protocolVersion").is_none()
             && value.get("preferredTransport").is_none() =>
         {
-            v0_1::read_card(&value)
+            Ok((v0_1::read_card(&value)?, ProtocolVersion::V0_1))
         }
-        None if value.get("url").is_some() => v0_3::read_card(value),
-        None => json::from_slice(document),
+        None if value.get("url").is_some() => {
+            let card = v0_3::read_card(value)?;
+            let mut versions = card.supported_interfaces.iter();
+            let version = versions.find_map(|one| one.protocol_version.parse().ok());
+            Ok((card, version.unwrap_or(ProtocolVersion::V0_3)))
+        }
+        None => current(),
     }
 }

@@ -20,6 +20,7 @@ mod revision;
 pub mod v0_1;
 pub mod v0_3;
 pub mod v1_draft;
+pub mod webhook;
 
 pub use any::{AnyAnswer, AnyRequest, AnyResponse, call};
 pub use dialect::{Dialect, ErrorObject};
