@@ -3,17 +3,21 @@
 
 use a2a_core::{
     Error, ErrorKind, Message, ProtocolVersion, Role, TaskState,
-    v1::{AgentCard, GetExtendedAgentCardRequest as GetCurrentCard, ListTasksRequest as ListTasks},
+    v1::{
+        self, AgentCard, GetExtendedAgentCardRequest as GetCurrentCard,
+        ListTasksRequest as ListTasks,
+    },
 };
 use a2a_http::client::ClientSettings;
 use a2a_operations::{
     Agent as _, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater,
 };
 use futures_util::StreamExt as _;
+use prost_reflect::DescriptorPool;
 use tokio::task::JoinHandle;
 use tonic::{Code, IntoRequest as _, Request, transport::Channel};
 
-use super::{GrpcClient, router};
+use super::{DESCRIPTOR, GrpcClient, router};
 use crate::{
     FrontOptions,
     proto::{
@@ -62,7 +66,7 @@ impl Served {
             .with_interface("GRPC", "http://g")
             .with_interface("JSONRPC", "http://j");
         let engine = Engine::builder(card.clone(), Obedient).build();
-        let router = router(engine, card, options);
+        let router = router(engine.clone(), card, options).merge(a2a_grpc::router(engine));
         let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = a2a_http::Server::new(router).serve(listener, std::future::pending());
@@ -294,6 +298,7 @@ async fn tasks_are_listed_in_the_draft_and_not_before() {
     }
 }
 
+//
 #[tokio::test]
 async fn a_revision_that_is_switched_off_has_no_methods() {
     let served = "1.0,draft".parse().unwrap();
@@ -301,4 +306,40 @@ async fn a_revision_that_is_switched_off_has_no_methods() {
     let card = served.stub.get_agent_card(GetAgentCardRequest {}).await.unwrap_err();
     assert_eq!(card.code(), Code::Unimplemented);
     assert_eq!(state(&served.task("hi").await), TaskState::Completed);
+}
+
+//
+#[tokio::test]
+async fn every_method_of_every_revision_is_served() {
+    let served = Served::new(FrontOptions::default()).await;
+    let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
+    let service = pool.get_service_by_name("a2a.v1.A2AService").unwrap();
+    let channel = Channel::from_shared(served.url.clone()).unwrap().connect_lazy();
+    for method in service.methods() {
+        let path = format!("/{}/{}", service.full_name(), method.name());
+        let mut client = tonic::client::Grpc::new(channel.clone());
+        client.ready().await.unwrap();
+        let codec = tonic_prost::ProstCodec::<(), ()>::default();
+        let answer = client.unary(Request::new(()), path.parse().unwrap(), codec).await;
+        // An empty message is a request that most methods refuse, in the words of the protocol.
+        if let Err(status) = answer {
+            let error = super::code::decode(status, "peer");
+            assert_ne!(error.kind(), ErrorKind::MethodNotFound, "{path}: {error:?}");
+        }
+    }
+    assert_eq!(service.methods().len(), 17);
+}
+
+//
+#[tokio::test]
+async fn the_current_revision_is_served_beside_them_on_one_port() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("hi").await;
+    let current = a2a_grpc::Client::connect(&served.url).unwrap();
+    let older = served.client(ProtocolVersion::V0_3);
+    let request = v1::GetTaskRequest { id: task.id.clone(), ..Default::default() };
+    let by_current = current.get_task(Call::new(request.clone())).await.unwrap().response;
+    let by_older = older.get_task(Call::new(request)).await.unwrap().response;
+    assert_eq!(by_current, by_older);
+    assert_eq!(by_current.id, task.id);
 }
