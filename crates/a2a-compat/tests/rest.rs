@@ -47,7 +47,7 @@ fn engine() -> Engine {
         .build()
 }
 
-// covers: R-303, R-291
+// covers: R-144, R-291, R-303
 #[tokio::test]
 async fn a_message_is_answered_in_the_shape_it_has() {
     let fake = Fake::new();
@@ -115,6 +115,7 @@ fn with_configuration(body: &str, configuration: &str) -> String {
     format!("{},\"configuration\":{configuration}}}", body.strip_suffix('}').unwrap())
 }
 
+// covers: R-462
 #[tokio::test]
 async fn every_route_leads_to_its_operation() {
     use Operation::{
@@ -393,6 +394,7 @@ async fn limits_and_callers_are_the_same_in_every_shape() {
     }
 }
 
+// covers: R-456
 #[tokio::test]
 async fn a_task_answers_in_the_revision_in_which_it_was_made() {
     let mut connection = connect(both(engine(), "all")).await;
@@ -413,6 +415,20 @@ async fn a_task_answers_in_the_revision_in_which_it_was_made() {
         // The same task in 1.0.
         let got = connection.ask(&format!("GET /tasks/{id}"), &[V1_0], "").await;
         assert_eq!(read(&got)["status"]["state"], "TASK_STATE_COMPLETED", "{body}");
+
+        // It has ended, and does not go on.
+        let more =
+            body.replace(r#""messageId":"m""#, &format!(r#""messageId":"n","taskId":"{id}""#));
+        let got = connection.ask("POST /v1/message:send", &[JSON], &more).await;
+        assert_eq!(got.status, 400, "{got:?}");
+        let refused = read(&got);
+        match state {
+            "completed" => {
+                let uri = "https://a2a-protocol.org/errors/unsupported-operation";
+                assert_eq!(refused["type"], uri, "{got:?}");
+            }
+            _ => assert_eq!(refused["code"], -32004, "{got:?}"),
+        }
 
         // Who comes late sees in 0.3 how it ended, and is refused in the draft.
         let got = connection.ask(&format!("GET /v1/tasks/{id}:subscribe"), &[], "").await;
@@ -467,7 +483,7 @@ async fn a_card_is_readable_for_both_kinds_of_reader() {
     }
 }
 
-// covers: R-469
+// covers: R-012, R-469
 #[tokio::test]
 async fn a_revision_that_is_switched_off_is_refused_as_in_1_0() {
     for (revisions, request, body, status) in [

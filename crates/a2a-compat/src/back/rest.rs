@@ -69,7 +69,8 @@ impl RestClient {
         let request = self.request(operation, context, &outgoing, outgoing.method.clone())?;
         let (head, body) = self.http.send(request).await?.into_parts();
         if !head.status.is_success() {
-            return Err(answer::read_error(operation, head.status, &head.headers, &body));
+            let error = answer::read_error(operation, head.status, &head.headers, &body);
+            return Err(missing(error));
         }
         let response = answer::read(self.shape, operation, &body)?;
         Ok(Reply { response, activated: activated(&head.headers) })
@@ -95,7 +96,7 @@ impl RestClient {
                     ErrorKind::MethodNotAllowed | ErrorKind::MethodNotFound
                 ) =>
             {
-                self.open(operation, context, &outgoing, second).await
+                self.open(operation, context, &outgoing, second).await.map_err(missing)
             }
             answer => answer,
         }
@@ -176,5 +177,16 @@ impl RestClient {
             }
         }
         Ok(request)
+    }
+}
+
+/// Says that an agent has not got an operation where it has the path alone: what one of 0.3 may
+/// leave out is more than what it has to have.
+fn missing(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::MethodNotAllowed => {
+            Error::unsupported(error.message().to_owned()).with_source(error)
+        }
+        _ => error,
     }
 }
