@@ -104,10 +104,11 @@ fn grpc_bindings(server: &Server, origins: &Origins) -> Router {
     let options = a2a_grpc::Options::default()
         .with_limits(server.limits.clone())
         .with_versions(server.versions);
-    let router = a2a_grpc::router_with(server.agent.clone(), options);
     if !server.revisions.contains_kind() && !server.revisions.contains(ProtocolVersion::V1Draft) {
-        return router;
+        return a2a_grpc::router_with(server.agent.clone(), options);
     }
+    let options = options.with_descriptor(a2a_compat::grpc::DESCRIPTOR);
+    let router = a2a_grpc::router_with(server.agent.clone(), options);
     let agent = server.agent.clone();
     router.merge(a2a_compat::grpc::router(agent, server.card.clone(), older(server, origins)))
 }

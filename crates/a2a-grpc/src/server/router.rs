@@ -32,6 +32,9 @@ pub struct Options {
     pub reflection: bool,
     /// Whether the service answers `grpc.health.v1`. Default: yes.
     pub health: bool,
+    /// Encoded descriptors of the services that are mounted beside this one, for reflection.
+    /// Default: none.
+    pub descriptors: Vec<&'static [u8]>,
 }
 
 impl Default for Options {
@@ -42,6 +45,7 @@ impl Default for Options {
             max_answer_bytes: usize::MAX,
             reflection: true,
             health: true,
+            descriptors: Vec::new(),
         }
     }
 }
@@ -72,6 +76,13 @@ impl Options {
     #[must_use]
     pub fn with_reflection(mut self, reflection: bool) -> Self {
         self.reflection = reflection;
+        self
+    }
+
+    /// Adds the encoded descriptor of a service that is mounted beside this one.
+    #[must_use]
+    pub fn with_descriptor(mut self, descriptor: &'static [u8]) -> Self {
+        self.descriptors.push(descriptor);
         self
     }
 
@@ -108,7 +119,7 @@ fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
         routes = routes.add_service(health);
     }
     if options.reflection {
-        routes = match reflected(routes.clone(), options.health) {
+        routes = match reflected(routes.clone(), options) {
             Ok(reflected) => reflected,
             Err(error) => {
                 tracing::error!("the service is not reflected: {error}");
@@ -120,10 +131,13 @@ fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
     routes.into_axum_router().reset_fallback()
 }
 
-fn reflected(routes: Routes, health: bool) -> Result<Routes, ReflectionError> {
+fn reflected(routes: Routes, options: &Options) -> Result<Routes, ReflectionError> {
     let builder = || {
-        let builder = Builder::configure().register_encoded_file_descriptor_set(DESCRIPTOR);
-        if health {
+        let mut builder = Builder::configure().register_encoded_file_descriptor_set(DESCRIPTOR);
+        for descriptor in &options.descriptors {
+            builder = builder.register_encoded_file_descriptor_set(descriptor);
+        }
+        if options.health {
             builder.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         } else {
             builder
