@@ -34,7 +34,8 @@ pub struct RestClient {
 }
 
 impl RestClient {
-    /// Creates a client of the agent at `url`, which speaks `revision`: 0.3, or the draft of 1.0.
+    /// Creates a client of the agent at `url`, which speaks `revision`: 0.2, 0.3, or the draft
+    /// of 1.0.
     ///
     /// The routes are below `{url}/v1`, whatever the URL ends in, as the official SDKs have it.
     ///
@@ -45,9 +46,10 @@ impl RestClient {
     /// binding, and for the current one, whose client is `a2a_rest::Client`.
     pub fn new(url: &str, revision: ProtocolVersion, http: HttpClient) -> Result<Self> {
         let shape = match revision {
-            ProtocolVersion::V0_3 => RestShape::Proto,
+            // The proto of 0.2 has the routes of 0.3.
+            ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => RestShape::Proto,
             ProtocolVersion::V1Draft => RestShape::Draft,
-            ProtocolVersion::V0_1 | ProtocolVersion::V0_2 | ProtocolVersion::V1_0 => {
+            ProtocolVersion::V0_1 | ProtocolVersion::V1_0 => {
                 let message = format!("there is no older HTTP+JSON of version {revision}");
                 return Err(Error::new(ErrorKind::VersionNotSupported, message));
             }
