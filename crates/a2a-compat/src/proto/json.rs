@@ -18,28 +18,20 @@ use super::{
 
 /// Reads the body of `message:send` and `message:stream`.
 ///
-/// Other than on the wire of gRPC, `blocking` may be left out here, and then means yes.
+/// A configuration without `blocking` says no, as on the wire of gRPC: the SDKs leave out what is
+/// false. Without any configuration an answer is waited for, which gRPC has no way to say.
 ///
 /// # Errors
 ///
 /// [`ParseError`](ErrorKind::ParseError) and [`InvalidParams`](ErrorKind::InvalidParams).
 pub(crate) fn read_send_request(body: &[u8]) -> Result<v1::SendMessageRequest> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Peek {
-        configuration: Option<PeekConfiguration>,
+    let request = read_request::<SendMessageRequest>(body)?;
+    let is_configured = request.configuration.is_some();
+    let mut request: v1::SendMessageRequest = request.into();
+    if !is_configured && let Some(configuration) = &mut request.configuration {
+        configuration.return_immediately = false;
     }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct PeekConfiguration {
-        blocking: Option<bool>,
-    }
-    let request: v1::SendMessageRequest = read_request::<SendMessageRequest>(body)?.into();
-    let peek: Peek = json::from_slice(body)?;
-    let blocking = peek.configuration.and_then(|configuration| configuration.blocking);
-    let mut configuration = request.configuration.unwrap_or_default();
-    configuration.return_immediately = blocking == Some(false);
-    Ok(v1::SendMessageRequest { configuration: Some(configuration), ..request })
+    Ok(request)
 }
 
 /// Writes the body of `message:send` and `message:stream`.

@@ -5,7 +5,7 @@ use a2a_core::{
     v1::{self, part::Content, send_message_response, stream_response::Payload},
     well_known::Struct,
 };
-use prost_reflect::{DescriptorPool, MessageDescriptor};
+use prost_reflect::{DescriptorPool, FieldDescriptor, MessageDescriptor};
 use serde_json::{Value, json};
 
 use super::{DESCRIPTOR, Part as LegacyPart, json as view};
@@ -135,10 +135,10 @@ fn a_request_is_read_in_every_spelling() {
 }
 
 #[test]
-fn a_wait_is_what_is_meant_where_nothing_is_said() {
+fn a_wait_is_what_is_meant_without_a_configuration() {
     for (configuration, at_once) in [
         (json!(null), false),
-        (json!({}), false),
+        (json!({}), true),
         (json!({"blocking": true}), false),
         (json!({"blocking": false}), true),
     ] {
@@ -274,4 +274,56 @@ fn registrations_are_read_from_a_page_and_from_a_bare_list() {
         assert_eq!(page.configs[0].id, "c", "{body}");
         assert_eq!(page.configs[0].task_id, "t", "{body}");
     }
+}
+
+/// The package as text: one line for each method, field and value.
+fn outline(pool: &DescriptorPool) -> String {
+    let of_package = |name: &str| name.starts_with("a2a.v1.");
+    let mut lines = Vec::new();
+    for method in pool.services().flat_map(|service| service.methods().collect::<Vec<_>>()) {
+        let streams = if method.is_server_streaming() { "stream " } else { "" };
+        let (input, output) = (method.input(), method.output());
+        lines.push(format!("rpc {} {} {streams}{}", method.name(), input.name(), output.name()));
+    }
+    for item in pool.all_enums().filter(|item| of_package(item.full_name())) {
+        for value in item.values() {
+            lines.push(format!("{} {} {}", item.name(), value.number(), value.name()));
+        }
+    }
+    for message in pool.all_messages().filter(|message| of_package(message.full_name())) {
+        if !message.is_map_entry() {
+            let name = message.name();
+            lines.extend(message.fields().map(|field| format!("{name} {}", outline_of(&field))));
+        }
+    }
+    lines.sort();
+    lines.join("\n") + "\n"
+}
+
+fn outline_of(field: &FieldDescriptor) -> String {
+    let kind = match field.kind() {
+        prost_reflect::Kind::Message(message) if message.is_map_entry() => {
+            let kinds = message.fields().map(|field| match field.kind() {
+                prost_reflect::Kind::Message(message) => message.name().to_owned(),
+                other => format!("{other:?}"),
+            });
+            format!("map<{}>", kinds.collect::<Vec<_>>().join(","))
+        }
+        prost_reflect::Kind::Message(message) => message.name().to_owned(),
+        prost_reflect::Kind::Enum(item) => item.name().to_owned(),
+        other => format!("{other:?}"),
+    };
+    let repeated = if field.is_list() { " repeated" } else { "" };
+    let oneof = field.containing_oneof().filter(|oneof| !oneof.is_synthetic());
+    let oneof = oneof.map(|oneof| format!(" of {}", oneof.name())).unwrap_or_default();
+    format!("{:02} {} {} {kind}{repeated}{oneof}", field.number(), field.name(), field.json_name())
+}
+
+/// The file was compared with the descriptors in the SDKs of 0.2.16 and 0.3.26: whatever they
+/// have is the same in it, but for the name that 0.2 gives to `request` in JSON. The rest is the
+/// draft's.
+#[test]
+fn the_descriptor_is_that_of_the_older_releases() {
+    let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
+    assert_eq!(outline(&pool), include_str!("../../tests/fixtures/a2a.v1.txt"));
 }
