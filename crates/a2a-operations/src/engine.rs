@@ -190,7 +190,7 @@ impl Inner {
         if let Some(entry) = self.entries.find(scope, task_id) {
             return Ok(Some(Handle::new(Arc::clone(self), entry)));
         }
-        let stored = self.store.get(scope, task_id).await.map_err(Error::internal)?;
+        let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
         Ok(stored.map(|stored| {
             let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
             Handle::new(Arc::clone(self), entry)
@@ -204,7 +204,7 @@ impl Inner {
             let state = handle.lock();
             return Ok(state.appeared.then(|| Arc::clone(&state.task)));
         }
-        let stored = self.store.get(scope, task_id).await.map_err(Error::internal)?;
+        let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
         Ok(stored.map(|stored| stored.task))
     }
 }

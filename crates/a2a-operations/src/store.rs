@@ -5,6 +5,7 @@ mod memory;
 use std::{fmt, sync::Arc};
 
 use a2a_core::{
+    Error, ErrorKind,
     v1::{Task, TaskState},
     well_known::Timestamp,
 };
@@ -196,4 +197,15 @@ pub enum StoreError {
     /// The store does not answer, or answers with a fault.
     #[error("the store failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full => {
+                Self::new(ErrorKind::ResourceExhausted, "the agent keeps no more tasks")
+            }
+            StoreError::Conflict { .. } | StoreError::Failed(_) => Self::internal(error),
+        }
+    }
 }

@@ -85,7 +85,7 @@ impl Agent for Engine {
             after: page::key(&request.page_token)?,
             limit: size,
         };
-        let found = self.inner.store.list(&scope, &query).await.map_err(Error::internal)?;
+        let found = self.inner.store.list(&scope, &query).await.map_err(Error::from)?;
         let next_page_token = match found.tasks.last() {
             Some(last) if found.has_more => page::token(&PageKey::of(last)),
             _ => String::new(),
@@ -145,7 +145,7 @@ impl Agent for Engine {
         }
         let webhook = Webhook { config: config.clone(), revision: call.context.version };
         let stored = self.inner.store.put_config(&scope, webhook).await;
-        stored.map_err(Error::internal)?;
+        stored.map_err(Error::from)?;
         if let Some(entry) = self.inner.entries.find(&scope, &config.task_id) {
             let handle = Handle::new(Arc::clone(&self.inner), entry);
             let next = handle.lock().log.last() + 1;
@@ -215,7 +215,7 @@ impl Agent for Engine {
         let scope = Scope::new(&request.tenant, &call.context.caller);
         self.inner.visible(&scope, &request.task_id).await?;
         let deleted = self.inner.store.delete_config(&scope, &request.task_id, &request.id).await;
-        deleted.map_err(Error::internal)?;
+        deleted.map_err(Error::from)?;
         Ok(Reply { response: (), activated })
     }
 
@@ -223,6 +223,7 @@ impl Agent for Engine {
         &self,
         call: Call<GetExtendedAgentCardRequest>,
     ) -> Result<Reply<AgentCard>> {
+        let activated = self.inner.check(&call.context, &call.request)?;
         if !self.inner.card.has_extended_card() {
             return Err(Error::unsupported("this agent has no extended card"));
         }
@@ -232,8 +233,7 @@ impl Agent for Engine {
                 "the extended card of this agent is not configured",
             )
         })?;
-        let _ = call;
-        Ok(Reply::new(response))
+        Ok(Reply { response, activated })
     }
 }
 
@@ -244,7 +244,7 @@ impl Inner {
     }
 
     pub(super) async fn webhooks(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
-        self.store.configs(scope, task_id).await.map_err(Error::internal)
+        self.store.configs(scope, task_id).await.map_err(Error::from)
     }
 
     async fn cancel(
@@ -337,7 +337,7 @@ impl Inner {
             return Ok(Reader::new(handle, Until::Terminal, after.get() + 1).into_stream());
         }
         // What lies before the log of the entry is in the store, unless it was trimmed.
-        let replay = self.store.replay(scope, id, after).await.map_err(Error::internal)?;
+        let replay = self.store.replay(scope, id, after).await.map_err(Error::from)?;
         match replay {
             Some(Replay::Events(events)) => {
                 let next =

@@ -70,7 +70,7 @@ impl Inner {
         };
         if let (Err(_), Some(key)) = (&accepted, &key) {
             // Nothing was done under this key, so a better request may use it.
-            self.store.release(&scope, key).await.map_err(Error::internal)?;
+            self.store.release(&scope, key).await.map_err(Error::from)?;
         }
         accepted
     }
@@ -90,7 +90,7 @@ impl Inner {
         task_id: &str,
     ) -> Result<Option<Handle>> {
         let claim = self.store.claim(scope, key, fingerprint, task_id).await;
-        let known = match claim.map_err(Error::internal)? {
+        let known = match claim.map_err(Error::from)? {
             Claim::New => return Ok(None),
             Claim::Known { fingerprint: known, .. } if known != fingerprint => {
                 return Err(Error::invalid_params(
@@ -104,8 +104,8 @@ impl Inner {
             return Ok(Some(handle));
         }
         // The first try left no task: a message answered it. Answer this one the same way.
-        self.store.release(scope, key).await.map_err(Error::internal)?;
-        self.store.claim(scope, key, fingerprint, task_id).await.map_err(Error::internal)?;
+        self.store.release(scope, key).await.map_err(Error::from)?;
+        self.store.claim(scope, key, fingerprint, task_id).await.map_err(Error::from)?;
         Ok(None)
     }
 
@@ -265,7 +265,7 @@ impl Inner {
             config.id = fresh_id();
         }
         let webhook = Webhook { config, revision };
-        self.store.put_config(scope, webhook).await.map_err(Error::internal)
+        self.store.put_config(scope, webhook).await.map_err(Error::from)
     }
 }
 

@@ -47,7 +47,7 @@ impl Handle {
     pub(crate) async fn tasks(&self, ids: &[String]) -> Result<Vec<Arc<Task>>> {
         let mut tasks = Vec::new();
         for id in ids {
-            let stored = self.inner.store.get(&self.scope, id).await.map_err(Error::internal)?;
+            let stored = self.inner.store.get(&self.scope, id).await.map_err(Error::from)?;
             tasks.extend(stored.map(|stored| stored.task));
         }
         Ok(tasks)
@@ -59,7 +59,7 @@ impl Handle {
             limit: 101,
             ..TaskQuery::default()
         };
-        let page = self.inner.store.list(&self.scope, &query).await.map_err(Error::internal)?;
+        let page = self.inner.store.list(&self.scope, &query).await.map_err(Error::from)?;
         let others = page.tasks.into_iter().filter(|task| *task.id != *self.task_id);
         Ok(others.take(100).collect())
     }
