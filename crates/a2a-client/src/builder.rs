@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use a2a_compat::{back, grpc::GrpcClient};
 use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
 use a2a_http::client::{ClientSettings, HttpClient};
 use a2a_operations::{Agent, CallContext};
@@ -76,9 +77,19 @@ impl ClientBuilder {
         self
     }
 
-    /// Speaks only this revision; connecting fails where the card does not have it.
+    /// Speaks only this revision; connecting fails where the card does not have it. Without
+    /// this, it is the newest that the card has.
+    ///
+    /// 0.1, 0.2 and the draft are also spoken to the addresses that they share with what the
+    /// card lists: see [`Preference::select`].
     pub fn version(mut self, version: ProtocolVersion) -> Self {
         self.preference.version = Some(version);
+        self
+    }
+
+    /// Speaks no revision before this one; connecting fails where the card has nothing newer.
+    pub fn at_least(mut self, version: ProtocolVersion) -> Self {
+        self.preference.oldest = Some(version);
         self
     }
 
@@ -234,6 +245,22 @@ impl ClientBuilder {
         http: &HttpClient,
     ) -> a2a_core::Result<Arc<dyn Agent>> {
         let url = selected.interface.url.as_str();
+        let revision = selected.version;
+        if revision < ProtocolVersion::LATEST {
+            return Ok(match selected.transport {
+                Transport::JsonRpc => {
+                    Arc::new(back::JsonRpcClient::new(url, revision, http.clone())?)
+                }
+                Transport::HttpJson => {
+                    Arc::new(back::RestClient::new(url, revision, http.clone())?)
+                }
+                Transport::Grpc => {
+                    let settings = http.settings().clone();
+                    let client = GrpcClient::connect(url, revision, settings);
+                    Arc::new(client.map_err(Error::internal)?)
+                }
+            });
+        }
         Ok(match selected.transport {
             Transport::JsonRpc => Arc::new(a2a_jsonrpc::Client::with_http(url, http.clone())?),
             Transport::HttpJson => Arc::new(a2a_rest::Client::with_http(url, http.clone())?),

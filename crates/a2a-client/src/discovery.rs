@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use a2a_core::{
-    AgentCard, Error, ErrorKind, Validate as _, Violation, card, json, v1::AgentInterface,
+    AgentCard, Error, ErrorKind, ProtocolVersion, Validate as _, Violation, v1::AgentInterface,
 };
 use a2a_http::{
     client::{ClientSettings, HttpClient},
@@ -18,7 +18,7 @@ use http::{
 use serde::Deserialize;
 use url::Url;
 
-use crate::{CardCache, CardReference, cache::Lookup};
+use crate::{CardCache, CardReference, cache::Lookup, reference::WELL_KNOWN, selection::DRAFT};
 
 /// Why an agent card could not be obtained, or used.
 #[derive(Debug, thiserror::Error)]
@@ -116,32 +116,36 @@ pub struct Document {
     pub card: Arc<AgentCard>,
     /// Its JSON as it was received: what signatures are over, and what a checker looks at.
     pub json: Bytes,
+    /// The revision in whose form it is written.
+    pub form: ProtocolVersion,
+    /// Whether it was found only where cards were before 0.3.
+    pub is_at_older_address: bool,
 }
 
 impl Document {
-    /// Reads a card. Members that this revision does not know are passed over.
+    /// Reads a card of any revision. Members that its revision does not know are passed over.
     ///
     /// # Errors
     ///
     /// [`DiscoveryError::NotACard`] for text that is not JSON or whose members have wrong types.
     pub fn read(json: Bytes) -> Result<Self, DiscoveryError> {
-        let mut card: AgentCard = json::from_slice(&json).map_err(DiscoveryError::NotACard)?;
-        // A list reads as the members of a card in their order, and is none.
-        if json.trim_ascii_start().first() != Some(&b'{') {
-            let error = Error::new(ErrorKind::ParseError, "it is not a JSON object");
-            return Err(DiscoveryError::NotACard(error));
-        }
-        complete_versions(&mut card, &json);
-        Ok(Self { card: Arc::new(card), json })
+        let (mut card, form) =
+            a2a_compat::card::read_form(&json).map_err(DiscoveryError::NotACard)?;
+        complete_versions(&mut card, form, &json);
+        Ok(Self { card: Arc::new(card), json, form, is_at_older_address: false })
     }
 
-    /// Returns every rule of the protocol that the card breaks.
+    /// Returns every rule of the protocol that the card breaks. A card of an older form is held
+    /// to what its revision asks for.
     pub fn violations(&self) -> Vec<Violation> {
         let mut violations = self.card.violations();
         if self.card.supported_interfaces.is_empty()
             && !violations.iter().any(|violation| violation.field == "supportedInterfaces")
         {
             violations.push(Violation::new("supportedInterfaces", "needs at least one interface"));
+        }
+        if self.form == ProtocolVersion::V0_1 {
+            violations.retain(|violation| !is_optional_at_first(&violation.field));
         }
         violations
     }
@@ -150,17 +154,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`DiscoveryError::NoCommonVersion`] for a card of a revision before 1.0, and
-    /// [`DiscoveryError::Invalid`] with every rule that a card of 1.0 breaks.
+    /// [`DiscoveryError::Invalid`] with every rule that the card breaks.
     pub fn valid(self) -> Result<Arc<AgentCard>, DiscoveryError> {
-        if self.card.supported_interfaces.is_empty() {
-            let older = OlderForm::read(&self.json);
-            if let (true, Some(version)) = (older.is_some(), older.protocol_version.as_str()) {
-                let transport = older.preferred_transport.as_str().unwrap_or(card::JSONRPC);
-                let offered = vec![format!("{transport} {version}")];
-                return Err(DiscoveryError::NoCommonVersion(offered));
-            }
-        }
         let violations = self.violations();
         if violations.is_empty() { Ok(self.card) } else { Err(DiscoveryError::Invalid(violations)) }
     }
@@ -168,7 +163,21 @@ impl Document {
     #[cfg(test)]
     pub(crate) fn for_tests(name: &str) -> Self {
         let card = AgentCard::new(name, "for tests");
-        Self { card: Arc::new(card), json: Bytes::new() }
+        Self {
+            card: Arc::new(card),
+            json: Bytes::new(),
+            form: ProtocolVersion::LATEST,
+            is_at_older_address: false,
+        }
+    }
+}
+
+/// Returns whether 0.1 does without a member that every later revision asks for.
+fn is_optional_at_first(field: &str) -> bool {
+    let in_skill = field.strip_prefix("skills[").and_then(|rest| rest.split_once("]."));
+    match in_skill {
+        Some((_, member)) => matches!(member, "description" | "tags"),
+        None => matches!(field, "description" | "defaultInputModes" | "defaultOutputModes"),
     }
 }
 
@@ -194,8 +203,16 @@ impl OlderForm {
 }
 
 /// Examples of the specification leave out the version of an interface. It is that of the card
-/// where the card is of an older form, and 1.0 elsewhere (C-45).
-fn complete_versions(card: &mut AgentCard, json: &[u8]) {
+/// where the card is of an older form, and 1.0 elsewhere (C-45). The draft is called that, as it
+/// has the number of 1.0.
+fn complete_versions(card: &mut AgentCard, form: ProtocolVersion, json: &[u8]) {
+    if form == ProtocolVersion::V1Draft {
+        for interface in &mut card.supported_interfaces {
+            if interface.protocol_version == ProtocolVersion::V1Draft.as_str() {
+                DRAFT.clone_into(&mut interface.protocol_version);
+            }
+        }
+    }
     let lacks_version = |interface: &&mut AgentInterface| interface.protocol_version.is_empty();
     let mut lacking = card.supported_interfaces.iter_mut().filter(lacks_version).peekable();
     if lacking.peek().is_none() {
@@ -213,6 +230,19 @@ pub struct Discovery {
     http: HttpClient,
     cache: Option<CardCache>,
     max_bytes: usize,
+}
+
+/// Where the card of a server was before 0.3.
+const OLDER_PATH: &str = "/.well-known/agent.json";
+
+/// The other address of a card that is asked for at the well-known one.
+fn older_address(url: &Url) -> Option<Url> {
+    if url.path() != WELL_KNOWN {
+        return None;
+    }
+    let mut older = url.clone();
+    older.set_path(OLDER_PATH);
+    Some(older)
 }
 
 /// The largest card that is taken, in bytes.
@@ -250,13 +280,25 @@ impl Discovery {
 
     /// Reads a card without checking more than its form.
     ///
+    /// Where there is none at the well-known address, the one that it had before 0.3 is tried.
+    ///
     /// # Errors
     ///
     /// [`DiscoveryError`] where there is none.
     pub async fn fetch(&self, reference: &CardReference) -> Result<Document, DiscoveryError> {
         match reference {
             CardReference::File(path) => self.read_file(path.clone()).await,
-            CardReference::Url(url) => self.get(url).await,
+            CardReference::Url(url) => match (self.get(url).await, older_address(url)) {
+                (Err(DiscoveryError::NotFound(missing)), Some(older)) => {
+                    match self.get(&older).await {
+                        Ok(document) => Ok(Document { is_at_older_address: true, ..document }),
+                        // What was asked for is what is missing.
+                        Err(DiscoveryError::NotFound(_)) => Err(DiscoveryError::NotFound(missing)),
+                        Err(error) => Err(error),
+                    }
+                }
+                (answer, _) => answer,
+            },
         }
     }
 
@@ -364,14 +406,72 @@ mod tests {
     }
 
     #[test]
-    fn a_card_of_an_older_revision_is_of_another_version_and_not_invalid() {
+    fn a_card_of_each_revision_is_read_and_names_where_it_is_spoken() {
+        use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
+        let members = r#""name": "a", "description": "b", "version": "1",
+            "capabilities": {"streaming": true}, "defaultInputModes": ["text/plain"],
+            "defaultOutputModes": ["text/plain"],
+            "skills": [{"id": "s", "name": "S", "description": "d", "tags": ["t"]}]"#;
+        let url = "https://a.example/rpc";
+        for (form, extra, interfaces) in [
+            (
+                V1_0,
+                r#""supportedInterfaces": [{"url": "https://a.example/rpc",
+                    "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]"#,
+                vec![("JSONRPC", url, "1.0")],
+            ),
+            (
+                V1Draft,
+                r#""protocolVersion": "1.0", "supportedInterfaces": [
+                    {"url": "https://a.example/rpc", "protocolBinding": "JSONRPC"}]"#,
+                vec![("JSONRPC", url, "draft")],
+            ),
+            (
+                V0_3,
+                r#""protocolVersion": "0.3.0", "url": "https://a.example/rpc",
+                    "preferredTransport": "JSONRPC", "additionalInterfaces": [
+                    {"url": "https://a.example/rpc", "transport": "JSONRPC"},
+                    {"url": "https://a.example/rest", "transport": "HTTP+JSON"}]"#,
+                vec![("JSONRPC", url, "0.3"), ("HTTP+JSON", "https://a.example/rest", "0.3")],
+            ),
+            (
+                V0_2,
+                r#""protocolVersion": "0.2.6", "url": "https://a.example/rpc""#,
+                vec![("JSONRPC", url, "0.2")],
+            ),
+            (
+                V0_1,
+                r#""url": "https://a.example/rpc", "authentication": {"schemes": ["Bearer"]}"#,
+                vec![("JSONRPC", url, "0.1")],
+            ),
+        ] {
+            let document = read(&format!("{{{members}, {extra}}}"));
+            assert_eq!(document.form, form);
+            let found: Vec<_> = document
+                .card
+                .supported_interfaces
+                .iter()
+                .map(|one| {
+                    let binding = one.protocol_binding.as_str();
+                    (binding, one.url.as_str(), one.protocol_version.as_str())
+                })
+                .collect();
+            assert_eq!(found, interfaces, "{form:?}");
+            assert!(document.card.can_stream(), "{form:?}");
+            let card = document.valid().unwrap();
+            let selected = crate::Preference::default().select(&card).unwrap();
+            assert_eq!(selected[0].version, form);
+        }
+    }
+
+    #[test]
+    fn a_card_of_the_oldest_form_needs_no_more_than_that_form_asks_for() {
         let document = read(
-            r#"{"protocolVersion": "0.3.0", "name": "a", "url": "https://a",
-                "preferredTransport": "GRPC", "skills": []}"#,
+            r#"{"name": "a", "url": "https://a", "version": "1", "capabilities": {},
+                "authentication": {"schemes": []}, "skills": [{"id": "s", "name": "S"}]}"#,
         );
-        let error = document.valid().unwrap_err();
-        let DiscoveryError::NoCommonVersion(offered) = error else { panic!("{error}") };
-        assert_eq!(offered, ["GRPC 0.3.0"]);
+        assert_eq!(document.form, ProtocolVersion::V0_1);
+        assert!(document.violations().is_empty(), "{:?}", document.violations());
     }
 
     #[test]

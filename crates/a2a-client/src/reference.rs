@@ -12,7 +12,7 @@ use url::{Host, Url};
 use crate::DiscoveryError;
 
 /// Where the card of a server is (spec §8.2).
-const WELL_KNOWN: &str = "/.well-known/agent-card.json";
+pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 
 /// Where an agent card is to be read.
 ///

@@ -16,12 +16,11 @@ pub struct Preference {
     pub transports: Vec<Transport>,
     /// Use only the bindings in `transports`, and fail where the card has none of them.
     pub only: bool,
-    /// Speak only this revision.
+    /// Speak only this revision. Without one, it is the newest that the card has.
     pub version: Option<ProtocolVersion>,
+    /// Speak no revision before this one.
+    pub oldest: Option<ProtocolVersion>,
 }
-
-/// The revisions that this client speaks.
-pub(crate) const SPOKEN: [ProtocolVersion; 1] = [ProtocolVersion::V1_0];
 
 /// An interface that a client can use.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +70,20 @@ impl Preference {
         self
     }
 
-    /// Returns the usable interfaces of a card, the one to use in front.
+    /// Sets the oldest revision to speak where the card has nothing newer.
+    #[must_use]
+    pub fn with_oldest(mut self, version: impl Into<Option<ProtocolVersion>>) -> Self {
+        self.oldest = version.into();
+        self
+    }
+
+    /// Returns the usable interfaces of a card, the one to use in front. They are all of one
+    /// revision: the newest that the card has at a binding that is spoken here, or the one that
+    /// is set.
+    ///
+    /// Where a revision is set that the card does not list, its address is known all the same if
+    /// the card lists what it shares one with: the draft is where 1.0 or 0.3 is, and 0.2 and 0.1
+    /// are where 0.3 is.
     ///
     /// # Errors
     ///
@@ -79,26 +91,30 @@ impl Preference {
     /// fits, and [`DiscoveryError::Invalid`] where something would fit but has no usable URL.
     pub fn select(&self, card: &AgentCard) -> Result<Vec<Selected>, DiscoveryError> {
         let mut bindings_match = false;
-        let mut unusable = Vec::new();
-        let mut selected = Vec::new();
+        let mut candidates = Vec::new();
         for (index, interface) in card.supported_interfaces.iter().enumerate() {
             let Some(transport) = Transport::of_interface(&interface.protocol_binding) else {
                 continue;
             };
-            if self.only && !self.transports.contains(&transport) {
-                continue;
+            let is_wanted = !self.only || self.transports.contains(&transport);
+            bindings_match |= is_wanted;
+            if let Some(version) = listed_version(&interface.protocol_version)
+                && transport.speaks(self.version.unwrap_or(version))
+            {
+                candidates.push(Candidate { index, transport, version, is_wanted });
             }
-            bindings_match = true;
-            let Ok(version) = interface.protocol_version.parse::<ProtocolVersion>() else {
-                continue;
-            };
-            if !SPOKEN.contains(&version) || self.version.is_some_and(|pinned| pinned != version) {
-                continue;
-            }
+        }
+        let version = self.agreed(&candidates);
+        candidates.retain(|one| one.is_wanted && Some(one.version) == version);
+        let mut unusable = Vec::new();
+        let mut selected = Vec::new();
+        for Candidate { index, transport, version, .. } in candidates {
+            let interface = &card.supported_interfaces[index];
             if let Err(reason) = check_address(transport, &interface.url) {
                 unusable.push(Violation::new(format!("supportedInterfaces[{index}].url"), reason));
                 continue;
             }
+            let version = self.version.unwrap_or(version);
             selected.push(Selected { transport, version, interface: interface.clone() });
         }
         if selected.is_empty() {
@@ -116,6 +132,44 @@ impl Preference {
         selected.sort_by_key(rank);
         Ok(selected)
     }
+
+    /// The listed version whose interfaces are used. What is not wanted counts too: a binding
+    /// that is asked for is no reason to go back to an older revision.
+    fn agreed(&self, candidates: &[Candidate]) -> Option<ProtocolVersion> {
+        let newest = || candidates.iter().map(|one| one.version).max();
+        let listed = |version| candidates.iter().any(|one| one.is_wanted && one.version == version);
+        let places = match self.version {
+            None => return newest().filter(|newest| self.oldest.is_none_or(|old| old <= *newest)),
+            Some(version @ ProtocolVersion::V1Draft) => {
+                vec![version, ProtocolVersion::V1_0, ProtocolVersion::V0_3]
+            }
+            Some(version @ (ProtocolVersion::V0_1 | ProtocolVersion::V0_2)) => {
+                vec![version, ProtocolVersion::V0_3]
+            }
+            Some(version) => vec![version],
+        };
+        places.into_iter().find(|version| listed(*version))
+    }
+}
+
+/// An interface whose binding and version are spoken here.
+struct Candidate {
+    index: usize,
+    transport: Transport,
+    version: ProtocolVersion,
+    is_wanted: bool,
+}
+
+/// What the entries of a card in the form of the draft are said to be of, as the draft has the
+/// number of 1.0.
+pub(crate) const DRAFT: &str = "draft";
+
+fn listed_version(text: &str) -> Option<ProtocolVersion> {
+    if text == DRAFT {
+        return Some(ProtocolVersion::V1Draft);
+    }
+    // Empty stands for 0.3 in a header, and for nothing in a card.
+    text.parse().ok().filter(|_| !text.trim().is_empty())
 }
 
 fn offered(card: &AgentCard) -> Vec<String> {
@@ -208,11 +262,58 @@ mod tests {
             ..Preference::default()
         };
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonBinding(_))));
-        let pinned = Preference { version: Some(ProtocolVersion::V0_3), ..Preference::default() };
+        let pinned = Preference {
+            transports: vec![Transport::JsonRpc],
+            only: true,
+            version: Some(ProtocolVersion::V0_3),
+            ..Preference::default()
+        };
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
         let pinned =
             Preference { transports: vec![Transport::Grpc], only: true, ..Preference::default() };
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
+    }
+
+    #[test]
+    fn the_newest_common_revision_is_used_and_none_before_the_oldest_that_is_wanted() {
+        use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
+        type Listed<'a> = &'a [(&'a str, &'a str, &'a str)];
+        let newest: Listed<'_> =
+            &[("JSONRPC", "https://a/1", "0.3"), ("GRPC", "https://a/2", "1.0")];
+        let older: Listed<'_> =
+            &[("JSONRPC", "https://a/1", "0.2.5"), ("HTTP+JSON", "https://a/2", "0.3")];
+        let draft: Listed<'_> = &[("JSONRPC", "https://a/1", "draft")];
+        let none: Option<ProtocolVersion> = None;
+        for (listed, version, oldest, found) in [
+            (newest, none, none, Some(("https://a/2", V1_0))),
+            (newest, Some(V0_3), none, Some(("https://a/1", V0_3))),
+            (newest, Some(V1Draft), none, Some(("https://a/2", V1Draft))),
+            (newest, Some(V0_2), none, Some(("https://a/1", V0_2))),
+            (newest, Some(V0_1), none, Some(("https://a/1", V0_1))),
+            (older, none, none, Some(("https://a/2", V0_3))),
+            (older, Some(V0_2), none, Some(("https://a/1", V0_2))),
+            (older, Some(V1_0), none, None),
+            (older, none, Some(V1_0), None),
+            (older, none, Some(V0_3), Some(("https://a/2", V0_3))),
+            (draft, none, none, Some(("https://a/1", V1Draft))),
+            (draft, none, Some(V1_0), None),
+            (draft, Some(V1_0), none, None),
+            // There was no HTTP+JSON before 0.3, and no gRPC before 0.2.
+            (&[("HTTP+JSON", "https://a/1", "0.2")], none, none, None),
+            (&[("GRPC", "https://a/1", "0.2")], none, none, Some(("https://a/1", V0_2))),
+            (&[("GRPC", "https://a/1", "0.1")], none, none, None),
+            (&[("JSONRPC", "https://a/1", "")], none, none, None),
+        ] {
+            let preference = Preference::default().with_version(version).with_oldest(oldest);
+            match (preference.select(&card(listed)), found) {
+                (Ok(selected), Some((url, version))) => {
+                    assert_eq!(urls(&selected), [url], "{listed:?} {preference:?}");
+                    assert_eq!(selected[0].version, version, "{listed:?} {preference:?}");
+                }
+                (Err(DiscoveryError::NoCommonVersion(_)), None) => {}
+                (other, _) => panic!("{listed:?} {preference:?}: {other:?}"),
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use a2a_core::card;
+use a2a_core::{ProtocolVersion, card};
 
 /// A binding of the protocol (spec §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,15 @@ impl Transport {
             Self::JsonRpc => card::JSONRPC,
             Self::HttpJson => card::HTTP_JSON,
             Self::Grpc => card::GRPC,
+        }
+    }
+
+    /// Returns whether the revision has this binding.
+    pub(crate) fn speaks(self, version: ProtocolVersion) -> bool {
+        match self {
+            Self::JsonRpc => true,
+            Self::HttpJson => version >= ProtocolVersion::V0_3,
+            Self::Grpc => version >= ProtocolVersion::V0_2,
         }
     }
 

@@ -178,6 +178,31 @@ async fn each_way_not_to_get_a_card_is_told_apart() {
 }
 
 #[tokio::test]
+async fn a_card_that_is_only_where_cards_were_before_is_found_there() {
+    let server = CardServer {
+        body: r#"{"name": "a", "description": "b", "version": "1", "capabilities": {},
+            "url": "http://127.0.0.1:1", "defaultInputModes": [], "defaultOutputModes": [],
+            "skills": []}"#
+            .into(),
+        ..CardServer::new(&[])
+    };
+    let asked = server.clone();
+    let older = get(async move |headers: HeaderMap| asked.answer(headers));
+    let address = serve(Router::new().route("/.well-known/agent.json", older)).await;
+    let document = discovery().fetch(&address.to_string().parse().unwrap()).await.unwrap();
+    assert!(document.is_at_older_address);
+    assert_eq!(document.card.supported_interfaces[0].url, "http://127.0.0.1:1");
+    // An address that is given whole is that address.
+    let elsewhere = format!("http://{address}/agent-card.json");
+    let error = discovery().discover(&elsewhere).await.unwrap_err();
+    assert!(matches!(error, DiscoveryError::NotFound(_)), "{error}");
+    assert_eq!(server.requests().len(), 1);
+    let error = discovery().discover(&serve(Router::new()).await.to_string()).await.unwrap_err();
+    let DiscoveryError::NotFound(url) = error else { panic!("{error}") };
+    assert_eq!(url.path(), PATH);
+}
+
+#[tokio::test]
 async fn a_card_is_read_from_a_file() {
     let counter = Counter::new(1);
     counter.permit(1);
