@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result,
+    Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -72,6 +72,7 @@ impl GrpcClient {
 
     async fn unary<Q, M, F>(
         &self,
+        operation: Operation,
         context: &CallContext,
         message: Q,
         method: impl FnOnce(Stub, Request<Q>) -> F,
@@ -85,13 +86,14 @@ impl GrpcClient {
             request.set_timeout(timeout);
         }
         let response = method(stub, request).await;
-        let response = response.map_err(|status| code::decode(status, &self.target))?;
+        let response = response.map_err(|status| code::decode(status, operation, &self.target))?;
         let activated = activated(response.metadata().as_ref());
         Ok(Reply { response: response.into_inner(), activated })
     }
 
     async fn streaming<Q, F>(
         &self,
+        operation: Operation,
         context: &CallContext,
         message: Q,
         method: impl FnOnce(Stub, Request<Q>) -> F,
@@ -101,7 +103,7 @@ impl GrpcClient {
     {
         let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
         let response = method(stub, self.request(context, message)).await;
-        let response = response.map_err(|status| code::decode(status, &self.target))?;
+        let response = response.map_err(|status| code::decode(status, operation, &self.target))?;
         let headers = response.metadata().as_ref();
         let activated = activated(headers);
         // A server of ours says where in the log of the task it begins.
@@ -116,7 +118,7 @@ impl GrpcClient {
                 position = position.map(EventId::next);
                 Ok(Event::new(id, event.into()))
             }
-            Err(status) => Err(code::decode(status, &target)),
+            Err(status) => Err(code::decode(status, operation, &target)),
         });
         let response = if context.last_event_id.is_some() {
             // The events after a position may be long in coming, and begin with no task.
@@ -189,7 +191,7 @@ impl Agent for GrpcClient {
     ) -> Result<Reply<SendMessageResponse>> {
         let message = proto::SendMessageRequest::from(call.request);
         let reply = self
-            .unary(&call.context, message, |mut stub, request| async move {
+            .unary(Operation::SendMessage, &call.context, message, |mut stub, request| async move {
                 stub.send_message(request).await
             })
             .await?;
@@ -204,16 +206,19 @@ impl Agent for GrpcClient {
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<EventStream>> {
         let message = proto::SendMessageRequest::from(call.request);
-        self.streaming(&call.context, message, |mut stub, request| async move {
-            stub.send_streaming_message(request).await
-        })
+        self.streaming(
+            Operation::SendStreamingMessage,
+            &call.context,
+            message,
+            |mut stub, request| async move { stub.send_streaming_message(request).await },
+        )
         .await
     }
 
     async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
         let message = proto::GetTaskRequest::from(call.request);
         let reply = self
-            .unary(&call.context, message, |mut stub, request| async move {
+            .unary(Operation::GetTask, &call.context, message, |mut stub, request| async move {
                 stub.get_task(request).await
             })
             .await?;
@@ -227,7 +232,7 @@ impl Agent for GrpcClient {
         }
         let message = proto::ListTasksRequest::from(call.request);
         let reply = self
-            .unary(&call.context, message, |mut stub, request| async move {
+            .unary(Operation::ListTasks, &call.context, message, |mut stub, request| async move {
                 stub.list_tasks(request).await
             })
             .await?;
@@ -237,7 +242,7 @@ impl Agent for GrpcClient {
     async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
         let message = proto::CancelTaskRequest::from(call.request);
         let reply = self
-            .unary(&call.context, message, |mut stub, request| async move {
+            .unary(Operation::CancelTask, &call.context, message, |mut stub, request| async move {
                 stub.cancel_task(request).await
             })
             .await?;
@@ -250,15 +255,21 @@ impl Agent for GrpcClient {
     ) -> Result<Reply<EventStream>> {
         if self.is_draft() {
             let message = proto::SubscribeToTaskRequest::from(call.request);
-            self.streaming(&call.context, message, |mut stub, request| async move {
-                stub.subscribe_to_task(request).await
-            })
+            self.streaming(
+                Operation::SubscribeToTask,
+                &call.context,
+                message,
+                |mut stub, request| async move { stub.subscribe_to_task(request).await },
+            )
             .await
         } else {
             let message = proto::TaskSubscriptionRequest::from(call.request);
-            self.streaming(&call.context, message, |mut stub, request| async move {
-                stub.task_subscription(request).await
-            })
+            self.streaming(
+                Operation::SubscribeToTask,
+                &call.context,
+                message,
+                |mut stub, request| async move { stub.task_subscription(request).await },
+            )
             .await
         }
     }
@@ -269,14 +280,19 @@ impl Agent for GrpcClient {
     ) -> Result<Reply<TaskPushNotificationConfig>> {
         let config = CreateConfig::down(call.request);
         let reply = if self.is_draft() {
-            self.unary(&call.context, config.into(), |mut stub, request| async move {
+            self.unary(Operation::CreateTaskPushNotificationConfig, &call.context, config.into(), |mut stub, request| async move {
                 stub.set_task_push_notification_config(request).await
             })
             .await?
         } else {
-            self.unary(&call.context, config.into(), |mut stub, request| async move {
-                stub.create_task_push_notification_config(request).await
-            })
+            self.unary(
+                Operation::CreateTaskPushNotificationConfig,
+                &call.context,
+                config.into(),
+                |mut stub, request| async move {
+                    stub.create_task_push_notification_config(request).await
+                },
+            )
             .await?
         };
         registration(reply)
@@ -289,7 +305,7 @@ impl Agent for GrpcClient {
         let name = proto::config_name(&call.request.task_id, &call.request.id);
         let message = proto::GetTaskPushNotificationConfigRequest { name };
         let reply = self
-            .unary(&call.context, message, |mut stub, request| async move {
+            .unary(Operation::GetTaskPushNotificationConfig, &call.context, message, |mut stub, request| async move {
                 stub.get_task_push_notification_config(request).await
             })
             .await?;
@@ -302,9 +318,14 @@ impl Agent for GrpcClient {
     ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
         let message = proto::ListTaskPushNotificationConfigRequest::from(call.request);
         let reply = self
-            .unary(&call.context, message, |mut stub, request| async move {
-                stub.list_task_push_notification_config(request).await
-            })
+            .unary(
+                Operation::ListTaskPushNotificationConfigs,
+                &call.context,
+                message,
+                |mut stub, request| async move {
+                    stub.list_task_push_notification_config(request).await
+                },
+            )
             .await?;
         let response = reply.response.up().map_err(unreadable)?;
         Ok(Reply { response, activated: reply.activated })
@@ -316,7 +337,7 @@ impl Agent for GrpcClient {
     ) -> Result<Reply<()>> {
         let name = proto::config_name(&call.request.task_id, &call.request.id);
         let message = proto::DeleteTaskPushNotificationConfigRequest { name };
-        self.unary(&call.context, message, |mut stub, request| async move {
+        self.unary(Operation::DeleteTaskPushNotificationConfig, &call.context, message, |mut stub, request| async move {
             stub.delete_task_push_notification_config(request).await
         })
         .await
@@ -328,15 +349,21 @@ impl Agent for GrpcClient {
     ) -> Result<Reply<AgentCard>> {
         let reply = if self.is_draft() {
             let message = proto::GetExtendedAgentCardRequest {};
-            self.unary(&call.context, message, |mut stub, request| async move {
-                stub.get_extended_agent_card(request).await
-            })
+            self.unary(
+                Operation::GetExtendedAgentCard,
+                &call.context,
+                message,
+                |mut stub, request| async move { stub.get_extended_agent_card(request).await },
+            )
             .await?
         } else {
             let message = proto::GetAgentCardRequest {};
-            self.unary(&call.context, message, |mut stub, request| async move {
-                stub.get_agent_card(request).await
-            })
+            self.unary(
+                Operation::GetExtendedAgentCard,
+                &call.context,
+                message,
+                |mut stub, request| async move { stub.get_agent_card(request).await },
+            )
             .await?
         };
         Ok(reply.map(proto::card_up))

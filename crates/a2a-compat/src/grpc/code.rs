@@ -1,6 +1,9 @@
-//! The status codes of errors before 1.0, which had other ones for some.
+//! The status codes of errors before 1.0.1, which had other ones for some. What is written of them
+//! is in the draft; servers and clients of 0.3 use the same.
 
-use a2a_core::{Error, ErrorKind, ProtocolVersion};
+use std::error::Error as _;
+
+use a2a_core::{Error, ErrorKind, Operation};
 use a2a_grpc::wire;
 use tonic::{Code, Status};
 
@@ -20,38 +23,56 @@ const NAMES: [(&str, ErrorKind); 12] = [
     ("InternalError", ErrorKind::Internal),
 ];
 
-/// Encodes an error as a revision does, with the details of 1.0: readers that don't know them
-/// pass them over.
-pub(super) fn encode(error: Error, revision: ProtocolVersion) -> Status {
-    let code = code(error.kind(), revision);
+/// Encodes an error with the details of 1.0: readers that don't know them pass them over.
+pub(super) fn encode(error: Error) -> Status {
+    let code = code(error.kind());
     wire::encode(error, code)
 }
 
-/// Decodes a call that failed. Details tell most, then the name of an error, then the code.
-pub(super) fn decode(status: Status, target: &str) -> Error {
-    let is_bare = status.details().is_empty();
+/// Decodes a call that failed. Details tell most, then the name of an error, then the code and
+/// the operation.
+pub(super) fn decode(status: Status, operation: Operation, target: &str) -> Error {
+    let came_bare = status.details().is_empty() && status.source().is_none();
+    let code = status.code();
     let error = wire::decode(status, target);
-    if !is_bare {
+    if !came_bare {
         return error;
     }
-    let Some((name, rest)) = error.message().split_once(':') else { return error };
-    match NAMES.iter().find(|(known, _)| *known == name.trim()) {
-        Some((_, kind)) => Error::new(*kind, rest.trim().to_owned()).with_source(error),
+    let named = error.message().split_once(':').and_then(|(name, rest)| {
+        let (_, kind) = NAMES.iter().find(|(known, _)| *known == name.trim())?;
+        Some(Error::new(*kind, rest.trim().to_owned()))
+    });
+    match named.or_else(|| Some(Error::new(meant(code, operation)?, error.message().to_owned()))) {
+        Some(meant) => meant.with_source(error),
         None => error,
     }
 }
 
-fn code(kind: ErrorKind, revision: ProtocolVersion) -> Code {
-    let is_draft = revision >= ProtocolVersion::V1Draft;
+fn code(kind: ErrorKind) -> Code {
     match kind {
         ErrorKind::PushNotificationNotSupported
         | ErrorKind::UnsupportedOperation
         | ErrorKind::VersionNotSupported => Code::Unimplemented,
-        // Nothing is written about 0.3, so that its SDKs decide.
-        ErrorKind::TaskNotCancelable | ErrorKind::ContentTypeNotSupported if !is_draft => {
-            Code::Unimplemented
-        }
         _ => Code::from(kind.codes().grpc),
+    }
+}
+
+/// What a code without details means in the answer of an operation.
+fn meant(code: Code, operation: Operation) -> Option<ErrorKind> {
+    match (code, operation) {
+        (Code::FailedPrecondition, Operation::CancelTask) => Some(ErrorKind::TaskNotCancelable),
+        (Code::FailedPrecondition, Operation::GetExtendedAgentCard) => {
+            Some(ErrorKind::ExtendedAgentCardNotConfigured)
+        }
+        (
+            Code::Unimplemented,
+            Operation::CreateTaskPushNotificationConfig
+            | Operation::GetTaskPushNotificationConfig
+            | Operation::ListTaskPushNotificationConfigs
+            | Operation::DeleteTaskPushNotificationConfig,
+        ) => Some(ErrorKind::PushNotificationNotSupported),
+        (Code::Unimplemented, _) => Some(ErrorKind::UnsupportedOperation),
+        _ => None,
     }
 }
 
@@ -60,64 +81,69 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_revision_has_its_own_codes() {
-        for (kind, v0_3, draft) in [
-            (ErrorKind::TaskNotFound, Code::NotFound, Code::NotFound),
-            (ErrorKind::TaskNotCancelable, Code::Unimplemented, Code::FailedPrecondition),
-            (ErrorKind::PushNotificationNotSupported, Code::Unimplemented, Code::Unimplemented),
-            (ErrorKind::UnsupportedOperation, Code::Unimplemented, Code::Unimplemented),
-            (ErrorKind::ContentTypeNotSupported, Code::Unimplemented, Code::InvalidArgument),
-            (ErrorKind::InvalidAgentResponse, Code::Internal, Code::Internal),
-            (
-                ErrorKind::ExtendedAgentCardNotConfigured,
-                Code::FailedPrecondition,
-                Code::FailedPrecondition,
-            ),
-            (
-                ErrorKind::ExtensionSupportRequired,
-                Code::FailedPrecondition,
-                Code::FailedPrecondition,
-            ),
-            (ErrorKind::VersionNotSupported, Code::Unimplemented, Code::Unimplemented),
-            (ErrorKind::InvalidParams, Code::InvalidArgument, Code::InvalidArgument),
+    fn an_error_has_the_code_that_the_draft_gives_it() {
+        for (kind, expected) in [
+            (ErrorKind::TaskNotFound, Code::NotFound),
+            (ErrorKind::TaskNotCancelable, Code::FailedPrecondition),
+            (ErrorKind::PushNotificationNotSupported, Code::Unimplemented),
+            (ErrorKind::UnsupportedOperation, Code::Unimplemented),
+            (ErrorKind::ContentTypeNotSupported, Code::InvalidArgument),
+            (ErrorKind::InvalidAgentResponse, Code::Internal),
+            (ErrorKind::ExtendedAgentCardNotConfigured, Code::FailedPrecondition),
+            (ErrorKind::ExtensionSupportRequired, Code::FailedPrecondition),
+            (ErrorKind::VersionNotSupported, Code::Unimplemented),
+            (ErrorKind::InvalidParams, Code::InvalidArgument),
         ] {
-            assert_eq!(code(kind, ProtocolVersion::V0_3), v0_3, "0.3, {kind:?}");
-            assert_eq!(code(kind, ProtocolVersion::V0_2), v0_3, "0.2, {kind:?}");
-            assert_eq!(code(kind, ProtocolVersion::V1Draft), draft, "draft, {kind:?}");
+            assert_eq!(code(kind), expected, "{kind:?}");
         }
     }
 
     #[test]
-    fn every_kind_of_error_survives_either_code() {
-        for revision in [ProtocolVersion::V0_3, ProtocolVersion::V1Draft] {
-            for kind in ErrorKind::ALL {
-                let decoded = decode(encode(Error::new(kind, "the reason"), revision), "peer");
-                assert_eq!(decoded.kind().codes().reason, kind.codes().reason, "{kind:?}");
-                assert_eq!(decoded.message(), "the reason");
-            }
+    fn every_kind_of_error_survives_its_code() {
+        for kind in ErrorKind::ALL {
+            let status = encode(Error::new(kind, "the reason"));
+            let decoded = decode(status, Operation::CancelTask, "peer");
+            assert_eq!(decoded.kind().codes().reason, kind.codes().reason, "{kind:?}");
+            assert_eq!(decoded.message(), "the reason");
         }
     }
 
+    //
     #[test]
-    fn a_name_in_front_of_the_message_tells_more_than_the_code() {
-        for (code, message, kind, text) in [
+    fn without_details_a_name_tells_more_than_the_code_and_the_code_more_in_its_operation() {
+        use Operation::{
+            CancelTask, GetExtendedAgentCard, GetTask, ListTaskPushNotificationConfigs,
+        };
+        for (operation, code, message, kind, text) in [
             (
+                CancelTask,
                 Code::Unimplemented,
                 "TaskNotCancelableError: it has ended",
                 ErrorKind::TaskNotCancelable,
                 "it has ended",
             ),
-            (Code::Unknown, "InternalError: x", ErrorKind::Internal, "x"),
-            (Code::NotFound, "no: such", ErrorKind::TaskNotFound, "no: such"),
+            (GetTask, Code::Unknown, "InternalError: x", ErrorKind::Internal, "x"),
+            (GetTask, Code::NotFound, "no: such", ErrorKind::TaskNotFound, "no: such"),
+            (CancelTask, Code::FailedPrecondition, "x", ErrorKind::TaskNotCancelable, "x"),
             (
-                Code::Unimplemented,
-                "Method not found!",
-                ErrorKind::MethodNotFound,
-                "Method not found!",
+                GetExtendedAgentCard,
+                Code::FailedPrecondition,
+                "x",
+                ErrorKind::ExtendedAgentCardNotConfigured,
+                "x",
             ),
+            (
+                ListTaskPushNotificationConfigs,
+                Code::Unimplemented,
+                "x",
+                ErrorKind::PushNotificationNotSupported,
+                "x",
+            ),
+            (GetTask, Code::Unimplemented, "x", ErrorKind::UnsupportedOperation, "x"),
+            (GetTask, Code::FailedPrecondition, "x", ErrorKind::UnsupportedOperation, "x"),
         ] {
-            let error = decode(Status::new(code, message), "peer");
-            assert_eq!((error.kind(), error.message()), (kind, text), "{message}");
+            let error = decode(Status::new(code, message), operation, "peer");
+            assert_eq!((error.kind(), error.message()), (kind, text), "{operation:?}, {message}");
         }
     }
 }

@@ -90,7 +90,7 @@ impl AgentService {
     ) -> Answer<M> {
         let (parts, message, revision) = match self.open(family, request) {
             Ok(opened) => opened,
-            Err(error) => return Err(code::encode(error, ProtocolVersion::V1Draft)),
+            Err(error) => return Err(code::encode(error)),
         };
         let answer = async {
             let beside = Beside::read(&parts, revision)?;
@@ -101,7 +101,7 @@ impl AgentService {
             common::write_activated(revision, &reply.activated, headers);
             Ok(response)
         };
-        answer.await.map_err(|error| code::encode(error, revision))
+        answer.await.map_err(code::encode)
     }
 
     async fn streaming<Q>(
@@ -112,7 +112,7 @@ impl AgentService {
     ) -> Answer<Events> {
         let (parts, message, revision) = match self.open(family, request) {
             Ok(opened) => opened,
-            Err(error) => return Err(code::encode(error, ProtocolVersion::V1Draft)),
+            Err(error) => return Err(code::encode(error)),
         };
         let answer = async {
             let beside = Beside::read(&parts, revision)?;
@@ -129,7 +129,7 @@ impl AgentService {
             }
             Ok(response)
         };
-        answer.await.map_err(|error| code::encode(error, revision))
+        answer.await.map_err(code::encode)
     }
 
     async fn create(
@@ -317,7 +317,7 @@ impl A2AService for AgentService {
     async fn get_agent_card(&self, request: Request<GetAgentCardRequest>) -> Answer<AgentCard> {
         let (parts, _, revision) = match self.open(Family::V0_3, request) {
             Ok(opened) => opened,
-            Err(error) => return Err(code::encode(error, ProtocolVersion::V1Draft)),
+            Err(error) => return Err(code::encode(error)),
         };
         let card = async {
             let beside = Beside::read(&parts, revision)?;
@@ -333,7 +333,7 @@ impl A2AService for AgentService {
         };
         match card.await {
             Ok(card) => Ok(Response::new(proto::card_down(card, revision))),
-            Err(error) => Err(code::encode(error, revision)),
+            Err(error) => Err(code::encode(error)),
         }
     }
 

@@ -92,7 +92,7 @@ pub(super) async fn open(
             let last = is_last(revision, &event);
             Ok(event_down(event.into_response(), last))
         }
-        Err(error) => Err(code::encode(error, revision)),
+        Err(error) => Err(code::encode(error)),
     });
     Ok(Opened { events: Box::pin(events), position })
 }
