@@ -9,8 +9,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use a2a_compat::{FrontOptions, back::JsonRpcClient};
 use a2a_core::{
-    AgentCard, Error, ErrorKind, Message, TaskState,
+    AgentCard, Error, ErrorKind, Message, ProtocolVersion, TaskState,
     v1::{GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
 };
 use a2a_gateway::Forward;
@@ -101,6 +102,22 @@ async fn a_round_of_gateways_over_different_bindings_is_found_too() {
     for refused in refusals(&client(&first_url)).await {
         assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
         assert!(refused.message().contains("goes round"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_round_of_gateways_over_an_older_revision_is_found_too() {
+    for revision in [ProtocolVersion::V0_1, ProtocolVersion::V0_3, ProtocolVersion::V1Draft] {
+        let mut servers = Servers::default();
+        let (listener, url) = listen().await;
+        let http = HttpClient::new(ClientSettings::default()).unwrap();
+        let back = JsonRpcClient::new(&url, revision, http).unwrap();
+        let front = a2a_compat::front::jsonrpc(Forward::new(back), FrontOptions::default());
+        servers.serve(listener, front);
+        for refused in refusals(&client(&url)).await {
+            assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation, "{revision:?}");
+            assert!(refused.message().contains("goes round"), "{revision:?}: {refused}");
+        }
     }
 }
 
