@@ -91,7 +91,8 @@ pub fn engine(options: &Options, control: &Control) -> Engine {
     if options.push {
         let loopback = "127.0.0.1/8".parse().expect("an address range");
         let policy = WebhookPolicy::default().with_allowed(loopback).with_http(true);
-        builder = builder.push_sender(Webhooks::new(policy).expect("a sender"));
+        let webhooks = Webhooks::new(policy).expect("a sender");
+        builder = builder.push_sender(webhooks.with_payload(a2a_compat::webhook::payload));
     }
     builder.config(options.config.clone()).build()
 }
