@@ -64,9 +64,16 @@ fn bindings_are_served_in_the_order_asked_for_and_where_asked_for() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|interface| interface["url"].as_str().unwrap().to_owned())
+        .map(|interface| {
+            let text = |name: &str| interface[name].as_str().unwrap().to_owned();
+            (text("protocolBinding"), text("protocolVersion"))
+        })
         .collect();
-    assert_eq!(interfaces, [server.address.clone(), format!("{}/api", server.url())]);
+    let expected = [("GRPC", "1.0"), ("HTTP+JSON", "1.0"), ("GRPC", "0.3"), ("HTTP+JSON", "0.3")];
+    let expected = expected.map(|(binding, version)| (binding.to_owned(), version.to_owned()));
+    assert_eq!(interfaces, expected);
+    assert_eq!(card["supportedInterfaces"][0]["url"], server.address);
+    assert_eq!(card["supportedInterfaces"][1]["url"], format!("{}/api", server.url()));
     for binding in ["grpc", "rest"] {
         let run = server.run(&["send", "hello", "--transport", binding]);
         assert_eq!(run.field("State"), "COMPLETED", "{binding}");

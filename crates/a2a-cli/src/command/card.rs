@@ -1,9 +1,15 @@
 //! `a2a card`: agent cards.
 
-use a2a_core::{AgentCard, v1::GetExtendedAgentCardRequest};
+use a2a_core::{AgentCard, ProtocolVersion, v1::GetExtendedAgentCardRequest};
 use clap::{Args, Subcommand};
 
-use crate::{failure::Failure, output, output::Output, settings::Settings, target::Target};
+use crate::{
+    failure::Failure,
+    output,
+    output::Output,
+    settings::{Settings, value},
+    target::Target,
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CardCommand {
@@ -32,7 +38,7 @@ impl CardCommand {
 impl Get {
     async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         if self.validate || !self.extended {
-            let document = crate::target::document(settings).await?;
+            let document = crate::target::document(settings, output).await?;
             if self.validate {
                 let violations = document.violations();
                 if !violations.is_empty() {
@@ -40,18 +46,34 @@ impl Get {
                 }
             }
             if !self.extended {
-                return show(&document.card, settings, output);
+                let form = Some(document.form)
+                    .filter(|form| settings.verbose && *form != ProtocolVersion::LATEST);
+                return show(&document.card, form, settings, output);
             }
         }
         let target = Target::connect(settings, output).await?;
         target.require_extended_card()?;
         let request = target.call(GetExtendedAgentCardRequest::default());
         let card = target.unary(target.agent().get_extended_agent_card(request)).await?;
-        show(&card, settings, output)
+        show(&card, None, settings, output)
     }
 }
 
-fn show(card: &AgentCard, settings: &Settings, output: Output) -> Result<(), Failure> {
+/// Prints a card, and the revision in whose `form` it was written where that is given.
+fn show(
+    card: &AgentCard,
+    form: Option<ProtocolVersion>,
+    settings: &Settings,
+    output: Output,
+) -> Result<(), Failure> {
     let selected = crate::target::select(card, settings).ok();
-    output.result(card, || output::card(card, selected.as_ref().map(|one| &one.interface)))
+    let form = form.map(value::version_name);
+    if let (true, Some(form)) = (output.is_json(), form) {
+        output.note(&format!("the card is in the form of {form}"));
+    }
+    output.result(card, || {
+        let mut text = output::card(card, selected.as_ref().map(|one| &one.interface));
+        text.line_if_any("Source version", form.unwrap_or_default());
+        text
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use a2a::Revisions;
 use clap::{Args, ValueEnum};
 
 use super::proxy::Proxy;
@@ -69,8 +70,11 @@ pub(crate) struct Serve {
     /// Serve no gRPC
     #[arg(long)]
     pub(crate) no_grpc: bool,
-    /// Serve no older revisions; this build serves 1.0 only
-    #[arg(long)]
+    /// Revisions to serve, with commas between them: 1.0, draft, 0.3, 0.2, 0.1; latest is 1.0
+    #[arg(long, default_value = "all", value_name = "LIST")]
+    pub(crate) protocol: Revisions,
+    /// Serve no older revisions, as --protocol 1.0 does
+    #[arg(long, conflicts_with = "protocol")]
     pub(crate) no_compat: bool,
     /// Extension that callers must ask for; repeatable
     #[arg(long, value_name = "URI")]

@@ -19,9 +19,12 @@ pub(super) fn announce(
 ) -> Result<(), Failure> {
     let base = format!("http://{address}");
     let card_url = format!("{base}/.well-known/agent-card.json");
+    // Older revisions are at the same places.
+    let newest = card.supported_interfaces.first().map(|one| one.protocol_version.as_str());
     let bindings: Vec<_> = card
         .supported_interfaces
         .iter()
+        .filter(|interface| Some(interface.protocol_version.as_str()) == newest)
         .map(|interface| format!("{} {}", interface.protocol_binding, interface.url))
         .collect();
     let try_text = if card.skills.iter().any(|skill| skill.id == "stream") {

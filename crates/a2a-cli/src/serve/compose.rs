@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use a2a::Server;
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
-use a2a_core::{AgentCard, v1::AgentExtension};
+use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
 use a2a_http::{Limits, Webhooks};
 use a2a_operations::{Agent, Engine, engine::EngineBuilder};
 use axum::{Router, middleware};
@@ -65,7 +65,10 @@ pub(super) fn compose(
         bearer: options.bearer.clone(),
         cuts: serve.is_demo() && serve.profile == Profile::Demo,
     };
-    let mut served = with_bindings(Server::new(front.clone(), card.clone()), &options.bindings);
+    let of = |card: &AgentCard| {
+        Server::new(front.clone(), card.clone()).with_revisions(options.revisions.clone())
+    };
+    let mut served = with_bindings(of(&card), &options.bindings);
     served = with_places(served, serve);
     if let Some(grpc_address) = grpc_address {
         served = served.with_grpc_address(reachable(grpc_address));
@@ -77,7 +80,7 @@ pub(super) fn compose(
     let server = |bindings: &[Transport]| {
         let bearer = options.bearer.clone();
         let (cuts, forwards) = (front.cuts, serve.proxy.forward_auth);
-        with_places(with_bindings(Server::new(front.clone(), card.clone()), bindings), serve)
+        with_places(with_bindings(of(&card), bindings), serve)
             .with_limits(limits(options))
             .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()))
             .into_router(address)
@@ -164,7 +167,8 @@ fn engine(
     };
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
-            .map_err(|error| Failure::internal(format!("webhooks can't be set up: {error}")))?;
+            .map_err(|error| Failure::internal(format!("webhooks can't be set up: {error}")))?
+            .with_payload(a2a_compat::webhook::payload);
         builder.push_sender(webhooks)
     } else {
         builder
@@ -242,14 +246,17 @@ fn exec_agent(serve: &Serve) -> Option<ExecAgent> {
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {
     let json = std::fs::read(path)
         .map_err(|error| Failure::usage(format!("can't read {}: {error}", path.display())))?;
-    a2a_core::json::from_slice(&json)
+    a2a_compat::card::read(&json)
         .map_err(|error| Failure::usage(format!("{} is not a card: {error}", path.display())))
 }
 
 /// Puts the interfaces into the order in which the bindings were asked for.
 fn in_order(card: &mut AgentCard, bindings: &[Transport]) {
     card.supported_interfaces.sort_by_key(|interface| {
-        bindings.iter().position(|binding| binding.as_str() == interface.protocol_binding)
+        let binding = &interface.protocol_binding;
+        let place = bindings.iter().position(|wanted| wanted.as_str() == binding);
+        // Those of older revisions come last.
+        (interface.protocol_version != ProtocolVersion::LATEST.as_str(), place)
     });
 }
 

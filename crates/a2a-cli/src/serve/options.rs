@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use a2a::Revisions;
 use a2a_client::Transport;
 use a2a_http::{Allowed, WebhookPolicy};
 
@@ -23,6 +24,7 @@ pub(super) struct Options {
     pub(super) grpc_port: Option<u16>,
     /// The bindings, in the order of the card.
     pub(super) bindings: Vec<Transport>,
+    pub(super) revisions: Revisions,
     pub(super) streaming: bool,
     pub(super) push: bool,
     pub(super) extended_card: bool,
@@ -62,6 +64,7 @@ impl Options {
             port: serve.port,
             grpc_port: serve.grpc_port,
             bindings: bindings(serve, settings)?,
+            revisions: if serve.no_compat { Revisions::latest() } else { serve.protocol.clone() },
             streaming: !serve.no_streaming && !is_reduced,
             push: !serve.no_push && !is_reduced,
             extended_card: !serve.no_extended_card && !is_reduced,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use a2a_client::Transport;
-use a2a_core::well_known::Struct;
+use a2a_core::{ProtocolVersion, well_known::Struct};
 use clap::Args;
 
 use super::value::{self, Format};
@@ -31,9 +31,10 @@ pub(crate) struct Flags {
     /// Tenant, together with --endpoint
     #[arg(long, global = true, value_name = "TENANT", help_heading = AGENT)]
     pub(crate) tenant: Option<String>,
-    /// Protocol version to speak
-    #[arg(long, global = true, value_name = "VERSION", help_heading = AGENT)]
-    pub(crate) a2a_version: Option<String>,
+    /// Protocol version to speak: 1.0, draft, 0.3, 0.2, 0.1
+    #[arg(long, global = true, value_name = "VERSION", value_parser = value::version,
+          help_heading = AGENT)]
+    pub(crate) a2a_version: Option<ProtocolVersion>,
 
     /// Follow live delivery
     #[arg(long, global = true, help_heading = WAITING)]

@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) transport: Vec<Transport>,
     pub(crate) tenant: Option<String>,
     pub(crate) version: Option<ProtocolVersion>,
+    /// Whether a revision before the current one may be spoken though nobody asked for it.
+    pub(crate) any_version: bool,
     pub(crate) stream: bool,
     pub(crate) waiting: Waiting,
     pub(crate) poll_interval: Duration,
@@ -112,7 +114,11 @@ impl Settings {
             endpoint: text(&flags.endpoint, "endpoint"),
             transport,
             tenant: text(&flags.tenant, "tenant"),
-            version: text(&flags.a2a_version, "a2a-version").map(version).transpose()?,
+            version: match flags.a2a_version {
+                Some(version) => Some(version),
+                None => environment.read("a2a-version", value::version)?,
+            },
+            any_version: false,
             stream: flags.stream,
             waiting: waiting(flags, environment)?,
             poll_interval: poll_interval.unwrap_or(POLL_INTERVAL),
@@ -157,7 +163,7 @@ impl Settings {
             "Effective defaults:\n  agent            {agent}\n  transport        {transport}\n  \
              a2a-version      {}\n  output           {}\n  wait             on for send\n  \
              poll-interval    {}\n  timeout          {}\n  request-timeout  {}",
-            self.version.map_or("highest of both sides", ProtocolVersion::as_str),
+            self.version.map_or("highest of both sides, not below 1.0", value::version_name),
             if self.format == Format::Json { "json" } else { "text" },
             seconds(self.poll_interval),
             self.timeout.map_or_else(|| "none".to_owned(), seconds),
@@ -187,15 +193,6 @@ fn waiting(flags: &Flags, environment: &Environment) -> Result<Waiting, Failure>
         Some(false) => Waiting::No,
         None => Waiting::Default,
     })
-}
-
-fn version(text: String) -> Result<ProtocolVersion, Failure> {
-    match text.parse() {
-        Ok(ProtocolVersion::V1_0) if !text.trim().is_empty() => Ok(ProtocolVersion::V1_0),
-        Ok(_) => Err(Failure::usage(format!("version {text} is not spoken yet"))
-            .with_hint("this build speaks 1.0 only")),
-        Err(error) => Err(Failure::usage(error.to_string()).with_hint("try --a2a-version 1.0")),
-    }
 }
 
 /// One pair, or a JSON array of pairs.

@@ -3,11 +3,29 @@
 use std::time::Duration;
 
 use a2a_client::Transport;
-use a2a_core::{v1::TaskState, well_known::Struct};
+use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
 
 /// Reads a binding: `jsonrpc`, `http+json` (also `rest`), `grpc`.
 pub(crate) fn binding(text: &str) -> Result<Transport, String> {
     text.parse().map_err(|_error| "expected jsonrpc, http+json (or rest), or grpc".to_owned())
+}
+
+/// Reads a revision of the protocol: `1.0`, `draft`, `0.3`, `0.2`, `0.1`.
+pub(crate) fn version(text: &str) -> Result<ProtocolVersion, String> {
+    let known = match text.trim() {
+        "" => None,
+        "draft" => Some(ProtocolVersion::V1Draft),
+        number => number.parse().ok(),
+    };
+    known.ok_or_else(|| "expected 1.0, draft, 0.3, 0.2 or 0.1".to_owned())
+}
+
+/// What [`version`] reads.
+pub(crate) const fn version_name(version: ProtocolVersion) -> &'static str {
+    match version {
+        ProtocolVersion::V1Draft => "draft",
+        other => other.as_str(),
+    }
 }
 
 /// How results are printed.

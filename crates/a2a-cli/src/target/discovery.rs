@@ -1,23 +1,25 @@
 //! The card of the agent that the settings name.
 
 use a2a_client::{CardReference, ClientSettings, Discovery, DiscoveryError, Document};
-use a2a_core::{ErrorKind, Violation};
+use a2a_core::{ErrorKind, ProtocolVersion, Violation};
 use http::{HeaderMap, header::AUTHORIZATION};
 use serde_json::json;
 
 use super::credential;
 use crate::{
     failure::{Code, Failure},
-    settings::Settings,
+    output::Output,
+    settings::{Settings, value},
 };
 
-/// Reads the card that the settings name. It is asked for without a credential first.
+/// Reads the card that the settings name, and says where it was if that is not where cards are.
+/// It is asked for without a credential first.
 ///
 /// # Errors
 ///
 /// A failure that tells a bad reference, an absent card, an unreachable host and a bad card
 /// apart.
-pub(crate) async fn document(settings: &Settings) -> Result<Document, Failure> {
+pub(crate) async fn document(settings: &Settings, output: Output) -> Result<Document, Failure> {
     let Some(reference) = &settings.agent_card else {
         return Err(Failure::usage("no agent is named")
             .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
@@ -41,7 +43,11 @@ pub(crate) async fn document(settings: &Settings) -> Result<Document, Failure> {
         Some(value) => fetch(HeaderMap::from_iter([(AUTHORIZATION, value)])).await,
         None => first,
     };
-    answer.map_err(|error| failure(error, settings))
+    let document = answer.map_err(|error| failure(error, settings))?;
+    if document.is_at_older_address {
+        output.note("the card is at /.well-known/agent.json, where cards were before 0.3");
+    }
+    Ok(document)
 }
 
 /// What it means that a card was not found, or can't be used.
@@ -74,14 +80,25 @@ pub(super) fn failure(error: DiscoveryError, settings: &Settings) -> Failure {
             Failure::protocol(ErrorKind::UnsupportedOperation, message)
                 .with_hint("see the interfaces with `a2a card get`")
         }
-        DiscoveryError::NoCommonVersion(_) => {
-            Failure::protocol(ErrorKind::VersionNotSupported, message)
-                .with_hint("this build speaks 1.0 only")
+        DiscoveryError::NoCommonVersion(offered) => {
+            let failure = Failure::protocol(ErrorKind::VersionNotSupported, message);
+            match newest(&offered) {
+                Some(version) if settings.version != Some(version) => {
+                    failure.with_hint(format!("try --a2a-version {}", value::version_name(version)))
+                }
+                _ => failure,
+            }
         }
         DiscoveryError::Setup(_) => Failure::internal(message),
         // A card that is too large or is none, and what later releases tell apart.
         _ => Failure::new(Code::CardInvalid, message),
     }
+}
+
+/// The newest revision among interfaces, each with its version behind its binding.
+fn newest(offered: &[String]) -> Option<ProtocolVersion> {
+    let version = |offer: &String| value::version(offer.rsplit(' ').next()?).ok();
+    offered.iter().filter_map(version).max()
 }
 
 /// A card that breaks rules, with every one of them.

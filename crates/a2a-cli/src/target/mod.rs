@@ -7,7 +7,7 @@ mod discovery;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use a2a_client::{Client, Preference, RetryPolicy, Selected, Timeouts, Transport};
-use a2a_core::{AgentCard, Error, ErrorKind, Result as Answer};
+use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result as Answer};
 use a2a_operations::{Agent, Call, Reply};
 use http::{HeaderName, HeaderValue};
 
@@ -16,7 +16,7 @@ pub(crate) use discovery::{document, invalid_card};
 use crate::{
     failure::Failure,
     output::{Output, quoted},
-    settings::Settings,
+    settings::{Settings, value},
 };
 
 /// The agent that a command talks to.
@@ -59,7 +59,7 @@ impl Target {
                     return Err(Failure::usage("--tenant is only for --endpoint")
                         .with_hint("with a card, the card says which tenant it is"));
                 }
-                let document = document(settings).await?;
+                let document = document(settings, output).await?;
                 Arc::unwrap_or_clone(document.card)
             }
         };
@@ -71,7 +71,11 @@ impl Target {
                 selected.transport
             ));
         }
+        if selected.version != ProtocolVersion::LATEST {
+            output.note(&format!("speaking version {}", value::version_name(selected.version)));
+        }
         let mut builder = Client::builder()
+            .version(selected.version)
             .extensions(&settings.extensions)
             .timeouts(
                 Timeouts::default()
@@ -207,7 +211,9 @@ impl Target {
 pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<Selected, Failure> {
     let mut preference = Preference::default();
     preference.transports.clone_from(&settings.transport);
-    preference.version = settings.version;
+    // Older revisions lose some of what is said, so that they are for those who ask for them.
+    let unasked = Some(ProtocolVersion::LATEST).filter(|_| !settings.any_version);
+    preference.version = settings.version.or(unasked);
     let found = preference.select(card).map_err(|error| discovery::failure(error, settings))?;
     found.into_iter().next().ok_or_else(|| Failure::internal("no interface was chosen"))
 }
@@ -237,6 +243,9 @@ fn direct_card(settings: &Settings, url: &str) -> Result<AgentCard, Failure> {
         .with_interface(binding.as_str(), url);
     for interface in &mut card.supported_interfaces {
         interface.tenant = settings.tenant.clone().unwrap_or_default();
+        if let Some(version) = settings.version {
+            version.as_str().clone_into(&mut interface.protocol_version);
+        }
     }
     Ok(card)
 }
