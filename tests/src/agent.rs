@@ -22,6 +22,8 @@ pub const EXTENSION: &str = "urn:example:optional";
 pub struct Options {
     pub streaming: bool,
     pub push: bool,
+    /// Whether webhooks get the revision in which they were registered, and not the current one.
+    pub webhooks_of_all_revisions: bool,
     pub extended_card: ExtendedCard,
     pub required_extension: Option<&'static str>,
     pub config: EngineConfig,
@@ -40,6 +42,7 @@ impl Default for Options {
         Self {
             streaming: true,
             push: true,
+            webhooks_of_all_revisions: false,
             extended_card: ExtendedCard::Present,
             required_extension: None,
             config: EngineConfig::default()
@@ -92,7 +95,10 @@ pub fn engine(options: &Options, control: &Control) -> Engine {
         let loopback = "127.0.0.1/8".parse().expect("an address range");
         let policy = WebhookPolicy::default().with_allowed(loopback).with_http(true);
         let webhooks = Webhooks::new(policy).expect("a sender");
-        builder = builder.push_sender(webhooks.with_payload(a2a_compat::webhook::payload));
+        builder = builder.push_sender(match options.webhooks_of_all_revisions {
+            true => webhooks.with_payload(a2a_compat::webhook::payload),
+            false => webhooks,
+        });
     }
     builder.config(options.config.clone()).build()
 }

@@ -19,3 +19,19 @@ pub mod webhook;
 
 pub use agent::{Control, Options};
 pub use seat::{Fixture, Seat};
+
+/// Runs behaviours at a seat: each becomes a test of its name, in a module of the seat's.
+#[macro_export]
+macro_rules! at_seat {
+    ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
+        mod $name {
+            use super::*;
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $behaviour() {
+                    $crate::seat::run($module::$behaviour, $crate::Seat::$seat).await;
+                }
+            )*
+        }
+    };
+}

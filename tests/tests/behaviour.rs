@@ -1,8 +1,8 @@
 //! Runs every behaviour at every seat.
 
 use a2a_tests::{
+    at_seat,
     behaviour::{card, context, list, push, send, stream, task},
-    seat::{Seat, run},
 };
 
 macro_rules! at_every_seat {
@@ -20,16 +20,8 @@ macro_rules! at_every_seat {
     (@seats $([$name:ident $seat:ident])*; $behaviours:tt) => {
         $( at_every_seat! { @seat $name $seat $behaviours } )*
     };
-    (@seat $name:ident $seat:ident { $($module:ident::$behaviour:ident,)* }) => {
-        mod $name {
-            use super::*;
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $behaviour() {
-                    run($module::$behaviour, Seat::$seat).await;
-                }
-            )*
-        }
+    (@seat $name:ident $seat:ident { $($behaviours:tt)* }) => {
+        at_seat! { $name $seat: $($behaviours)* }
     };
 }
 

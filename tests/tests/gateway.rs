@@ -1,23 +1,9 @@
 //! Runs the behaviours through gateways between revisions, as far as both have them.
 
 use a2a_tests::{
+    at_seat,
     behaviour::{context, push, send, stream, task},
-    seat::{Seat, run},
 };
-
-macro_rules! at_seat {
-    ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
-        mod $name {
-            use super::*;
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $behaviour() {
-                    run($module::$behaviour, Seat::$seat).await;
-                }
-            )*
-        }
-    };
-}
 
 at_seat! {
     jsonrpc_v0_3_over_grpc JSONRPC_V0_3_OVER_GRPC:

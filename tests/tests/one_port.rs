@@ -189,7 +189,8 @@ async fn a_webhook_of_0_1_may_not_be_private_either() {
 //
 #[tokio::test]
 async fn a_webhook_is_called_in_the_revision_that_registered_it() {
-    let server = Server::start(Options::default()).await;
+    let options = Options { webhooks_of_all_revisions: true, ..Options::default() };
+    let server = Server::start(options).await;
     let mut receiver = Receiver::start(0).await;
     server.rpc("tasks/send", json!({"id": "t", "message": first("ask")})).await;
     let config = json!({"url": receiver.url, "token": "the-token"});

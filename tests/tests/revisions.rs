@@ -1,23 +1,9 @@
 //! Runs the behaviours at the seats of the older revisions, as far as the revision has them.
 
 use a2a_tests::{
+    at_seat,
     behaviour::{card, context, list, push, send, stream, task},
-    seat::{Seat, run},
 };
-
-macro_rules! at_seat {
-    ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
-        mod $name {
-            use super::*;
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $behaviour() {
-                    run($module::$behaviour, Seat::$seat).await;
-                }
-            )*
-        }
-    };
-}
 
 at_seat! {
     v0_1 JSONRPC_V0_1:

@@ -2,23 +2,9 @@
 //! them.
 
 use a2a_tests::{
+    at_seat,
     behaviour::{card, context, list, push, send, stream, task},
-    seat::{Seat, run},
 };
-
-macro_rules! at_seat {
-    ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
-        mod $name {
-            use super::*;
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $behaviour() {
-                    run($module::$behaviour, Seat::$seat).await;
-                }
-            )*
-        }
-    };
-}
 
 at_seat! {
     v0_3 GRPC_V0_3:

@@ -1,23 +1,9 @@
 //! Runs the behaviours over the HTTP+JSON of older revisions, as far as they have them.
 
 use a2a_tests::{
+    at_seat,
     behaviour::{card, context, list, push, send, stream, task},
-    seat::{Seat, run},
 };
-
-macro_rules! at_seat {
-    ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
-        mod $name {
-            use super::*;
-            $(
-                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                async fn $behaviour() {
-                    run($module::$behaviour, Seat::$seat).await;
-                }
-            )*
-        }
-    };
-}
 
 // An error has no details in this form, so the behaviours that look at them are left out.
 at_seat! {

@@ -40,6 +40,10 @@ pub(crate) async fn subscribe_terminal(peer: &Peer) -> Result {
 pub(crate) async fn send_terminal(peer: &Peer) -> Result {
     let task = peer.task("echo hello").await?;
     let again = || answer(&task, "again");
+    if peer.is_older() {
+        // There is no rule for it, and the SDKs agree on this one.
+        return fails_with(ErrorKind::InvalidParams, peer.client.send(again()).await).map(drop);
+    }
     fails_with(ErrorKind::UnsupportedOperation, peer.client.send(again()).await)?;
     // Refused before the stream opens, or by the first item of one that did.
     let streamed = match peer.client.stream(again()).await {

@@ -1,7 +1,8 @@
 //! Every operation, by our client, against an agent written with an official SDK.
 //!
 //! `interop-client CARD JSONRPC|HTTP+JSON|GRPC [OPERATION…]` prints one line of JSON per check:
-//! `{"operation": …, "ok": true|false, "detail": …}`. The agent has to know the words of
+//! `{"operation": …, "ok": true|false, "detail": …}`. A binding may name an older revision:
+//! `JSONRPC@0.3`; then what that revision has is checked. The agent has to know the words of
 //! `tests/interop/python/server.py`. The names are those of the SDKs' own drivers there.
 
 mod errors;
@@ -16,6 +17,7 @@ mod webhook;
 
 use std::{env, io::Write as _, time::Duration};
 
+use a2a_core::ProtocolVersion;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
@@ -66,6 +68,23 @@ const CHECKS: [(&str, Check); 37] = [
     ("error-version", |peer| Box::pin(errors::version(peer))),
 ];
 
+/// What only the current revision has, or says in a way that can be relied on.
+const CURRENT: [&str; 13] = [
+    "send-large",
+    "send-history-length",
+    "tenant",
+    "stream-cut",
+    "subscribe-input",
+    "list-pages",
+    "list-filters",
+    "list-since",
+    "error-push-config",
+    "error-subscribe-terminal",
+    "error-page-size",
+    "error-empty-message",
+    "error-version",
+];
+
 #[tokio::main]
 async fn main() -> Result {
     let mut arguments = env::args().skip(1);
@@ -73,8 +92,15 @@ async fn main() -> Result {
         return Err("interop-client CARD JSONRPC|HTTP+JSON|GRPC [OPERATION…]".into());
     };
     let wanted: Vec<_> = arguments.collect();
-    let peer = Peer::connect(&card, binding.parse()?).await?;
+    let (binding, version) = match binding.split_once('@') {
+        Some((binding, version)) => (binding, version.parse()?),
+        None => (binding.as_str(), ProtocolVersion::LATEST),
+    };
+    let peer = Peer::connect(&card, binding.parse()?, version).await?;
     for (operation, check) in CHECKS {
+        if version < ProtocolVersion::V1_0 && CURRENT.contains(&operation) {
+            continue;
+        }
         if !wanted.is_empty() && !wanted.iter().any(|one| one == operation) {
             continue;
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use a2a_client::{Client, Events, Outgoing, Transport};
-use a2a_core::{AgentCard, Message, Task, TaskState, v1::ListTasksRequest};
+use a2a_core::{AgentCard, Message, ProtocolVersion, Task, TaskState, card, v1::ListTasksRequest};
 use a2a_operations::Event;
 
 use crate::expect::Result;
@@ -16,14 +16,31 @@ const POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Peer {
     pub(crate) client: Client,
     pub(crate) card: AgentCard,
+    pub(crate) version: ProtocolVersion,
 }
 
 impl Peer {
-    /// Reads the card and chooses the interface of `binding`.
-    pub(crate) async fn connect(card: &str, binding: Transport) -> Result<Self> {
-        let client = Client::builder().only([binding]).connect(card).await?;
+    /// Reads the card and chooses the interface of `binding` and `version`.
+    pub(crate) async fn connect(
+        card: &str,
+        binding: Transport,
+        version: ProtocolVersion,
+    ) -> Result<Self> {
+        let client = Client::builder().only([binding]).version(version).connect(card).await?;
         let card = (*client.card()).clone();
-        Ok(Self { client, card })
+        Ok(Self { client, card, version })
+    }
+
+    /// Returns whether an older revision is spoken.
+    pub(crate) fn is_older(&self) -> bool {
+        self.version < ProtocolVersion::LATEST
+    }
+
+    /// Returns whether the SDKs of older revisions lose something, as they do wherever they
+    /// convert their objects to protobuf.
+    pub(crate) fn is_lossy(&self) -> bool {
+        let binding = self.client.interface().map(|interface| &*interface.protocol_binding);
+        self.is_older() && binding != Some(card::JSONRPC)
     }
 
     /// Sends and expects a task.

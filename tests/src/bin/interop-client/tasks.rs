@@ -13,7 +13,8 @@ pub(crate) async fn get(peer: &Peer) -> Result {
     let sent = peer.task("echo stored").await?;
     let got = peer.client.get(&sent.id).await?;
     same(&*got, &sent, "task")?;
-    for length in [0, 1] {
+    // The SDKs of 0.3 take 0 for all.
+    for length in u16::from(peer.is_older())..=1 {
         let got = peer.client.get_with_history(&sent.id, length).await?;
         same(got.history.len(), usize::from(length), "messages in the history")?;
     }

@@ -7,6 +7,7 @@ use a2a_core::{
 use axum::{Router, routing::post};
 use bytes::Bytes;
 use http::HeaderMap;
+use serde::Deserialize;
 use tokio::{net::TcpListener, sync::mpsc, task::AbortHandle};
 
 use crate::expect::{Result, same};
@@ -37,6 +38,14 @@ impl Webhook {
     pub(crate) async fn completed(&mut self, task_id: &str) -> Result<HeaderMap> {
         loop {
             let (headers, body) = self.deliveries.recv().await.ok_or("the receiver is gone")?;
+            let older: OlderTask = serde_json::from_slice(&body)?;
+            if older.kind == "task" {
+                if older.status.is_some_and(|status| status.state == "completed") {
+                    same(older.id.as_str(), task_id, "task id of the delivery")?;
+                    return Ok(headers);
+                }
+                continue;
+            }
             let response: StreamResponse = a2a_core::json::from_slice(&body)?;
             let (id, status) = match response.payload {
                 Some(Payload::Task(task)) => (task.id, task.status),
@@ -49,6 +58,20 @@ impl Webhook {
             }
         }
     }
+}
+
+/// What is looked at in a delivery of 0.3, which is a whole task.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OlderTask {
+    kind: String,
+    id: String,
+    status: Option<OlderStatus>,
+}
+
+#[derive(Debug, Deserialize)]
+struct OlderStatus {
+    state: String,
 }
 
 impl Drop for Webhook {
