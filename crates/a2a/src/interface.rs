@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use a2a_core::{AgentCard, ProtocolVersion, card};
+use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentInterface};
 use http::Uri;
 
 use crate::Server;
@@ -27,6 +27,13 @@ pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
     }
     if server.revisions.contains_kind() {
         older(server, &mut filled);
+    }
+    let has_current = server.revisions.contains(ProtocolVersion::V1_0);
+    if !has_current && server.revisions.contains_kind() {
+        let is_older = |interface: &AgentInterface| {
+            interface.protocol_version != ProtocolVersion::LATEST.as_str()
+        };
+        filled.supported_interfaces.retain(is_older);
     }
     *card = filled;
 }
@@ -92,10 +99,8 @@ mod tests {
 
     fn interfaces(server: &Server, address: &str) -> Vec<(String, String)> {
         let card = server.card_at(address.parse().unwrap());
-        let of_current =
-            |interface: &a2a_core::v1::AgentInterface| interface.protocol_version == "1.0";
-        let pair =
-            |interface: a2a_core::v1::AgentInterface| (interface.protocol_binding, interface.url);
+        let of_current = |interface: &AgentInterface| interface.protocol_version == "1.0";
+        let pair = |interface: AgentInterface| (interface.protocol_binding, interface.url);
         card.supported_interfaces.into_iter().filter(of_current).map(pair).collect()
     }
 
