@@ -177,3 +177,43 @@ fn what_makes_no_sense_together_is_refused() {
         assert_eq!(run.code, code, "{arguments:?}: {run:?}");
     }
 }
+
+#[test]
+fn an_agent_of_an_older_revision_is_offered_in_every_one() {
+    let agent = Server::start(&[]);
+    for (protocol, lists) in [("0.1", false), ("0.2", false), ("0.3", false), ("draft", true)] {
+        let upstream = ["--proxy", &agent.address, "--upstream-version", protocol];
+        let proxy = Server::start(&upstream);
+        for front in ["1.0", "0.3", "draft", "0.1"] {
+            let call = |arguments: &[&str]| {
+                let of_front = ["--transport", "jsonrpc", "--a2a-version", front];
+                proxy.run(&[arguments, &of_front].concat())
+            };
+            let over = format!("{front} over {protocol}");
+            let run = call(&["send", "hello"]);
+            assert_eq!(run.field("State"), "COMPLETED", "{over}: {run:?}");
+            let run = call(&["send", "stream 2", "--stream", "-o", "json"]);
+            assert_eq!(kind(run.lines().last().unwrap()), "status COMPLETED", "{over}: {run:?}");
+            let run = call(&["task", "get", "nope"]);
+            assert!(run.stderr.contains("Error: TaskNotFoundError\n"), "{over}: {run:?}");
+        }
+        let run = proxy.run(&["task", "list", "--transport", "grpc"]);
+        assert_eq!(run.code == 0, lists, "{protocol}: {run:?}");
+        assert!(lists || run.stderr.contains("UnsupportedOperationError"), "{protocol}: {run:?}");
+    }
+}
+
+#[test]
+fn the_newest_revision_that_the_agent_has_is_spoken_unasked() {
+    let agent = Server::start(&["--protocol", "0.3", "--transport", "rest"]);
+    let proxy = Server::start(&["--proxy", &agent.address]);
+    let run = proxy.run(&["send", "hello", "--transport", "grpc"]);
+    assert_eq!(run.field("State"), "COMPLETED", "{run:?}");
+    let run = Run::of(
+        command()
+            .args(["serve", "--port", "0", "--proxy", &agent.address])
+            .args(["--upstream-version", "1.0"]),
+    );
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stderr.contains("VersionNotSupportedError"), "{run:?}");
+}

@@ -23,8 +23,9 @@ pub(crate) struct Proxy {
     #[arg(long, requires = "reference", value_name = "BINDING", value_parser = value::binding,
           value_delimiter = ',')]
     pub(crate) upstream_transport: Vec<Transport>,
-    /// Protocol version to speak with the agent behind
-    #[arg(long, requires = "reference", value_name = "VERSION")]
+    /// Protocol version to speak with the agent behind: 1.0, draft, 0.3, 0.2, 0.1; the newest that
+    /// it has without this
+    #[arg(long, requires = "reference", value_name = "VERSION", value_parser = value::version)]
     pub(crate) upstream_version: Option<ProtocolVersion>,
     /// Pass the Authorization of callers on, in place of credentials of the proxy's own
     #[arg(long, requires = "reference")]

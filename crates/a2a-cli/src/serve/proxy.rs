@@ -95,6 +95,8 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     }
     upstream.transport.clone_from(&proxy.upstream_transport);
     upstream.version = proxy.upstream_version;
+    // To stand between revisions is what a proxy is for.
+    upstream.any_version = true;
     // A task takes as long as it takes: how long to wait is up to the callers.
     upstream.timeout = None;
     upstream
