@@ -165,6 +165,9 @@ impl Server {
 
     /// Sets which revisions of the protocol are served, each answered in its own shapes.
     /// Default: all.
+    ///
+    /// Webhooks are called by the engine: give [`a2a_compat::webhook::payload`] to its
+    /// [`Webhooks`](a2a_http::Webhooks) for receivers of older revisions.
     pub fn with_revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
         self
