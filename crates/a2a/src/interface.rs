@@ -26,7 +26,7 @@ pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
         filled = filled.with_interface(card::GRPC, grpc_address(server, address, None));
     }
     if server.revisions.contains_kind() {
-        older(server, &mut filled);
+        older(&mut filled);
     }
     let has_current = server.revisions.contains(ProtocolVersion::V1_0);
     if !has_current && server.revisions.contains_kind() {
@@ -39,17 +39,10 @@ pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
 }
 
 /// Names the interfaces of 0.3 behind those of the current revision: one URL serves both.
-fn older(server: &Server, card: &mut AgentCard) {
+fn older(card: &mut AgentCard) {
     let mut interfaces = card.supported_interfaces.clone();
     for interface in &mut interfaces {
         ProtocolVersion::V0_3.as_str().clone_into(&mut interface.protocol_version);
-        let is_bare = !interface.url.contains("://");
-        if interface.protocol_binding == card::GRPC && is_bare {
-            // Readers of 0.3 take the scheme for whether to encrypt.
-            let is_public = server.public_url.as_ref().is_some_and(|url| url.starts_with("https"));
-            let scheme = if is_public { "https" } else { "http" };
-            interface.url = format!("{scheme}://{}", interface.url);
-        }
     }
     card.supported_interfaces.extend(interfaces);
 }
@@ -132,7 +125,7 @@ mod tests {
         let card = server().card_at("127.0.0.1:80".parse().unwrap());
         let older = &card.supported_interfaces[3..];
         let urls: Vec<_> = older.iter().map(|interface| interface.url.as_str()).collect();
-        assert_eq!(urls, ["http://127.0.0.1:80"; 3]);
+        assert_eq!(urls, ["http://127.0.0.1:80", "http://127.0.0.1:80", "127.0.0.1:80"]);
         assert!(older.iter().all(|interface| interface.protocol_version == "0.3"));
         let latest = server().with_revisions(a2a_compat::Revisions::latest());
         let card = latest.card_at("127.0.0.1:80".parse().unwrap());
