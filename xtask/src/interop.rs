@@ -48,40 +48,83 @@ pub(crate) struct Args {
     only: Vec<String>,
 }
 
-/// An official SDK.
+/// An official SDK, the current one or that of an older revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Sdk {
     Python,
     Js,
+    #[value(name = "python-0.3")]
+    Python03,
 }
 
 impl Sdk {
-    const ALL: [Self; 2] = [Self::Python, Self::Js];
+    const ALL: [Self; 3] = [Self::Python, Self::Js, Self::Python03];
 
     fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
             Self::Js => "js",
+            Self::Python03 => "python-0.3",
         }
     }
+
+    /// Where its drivers are, below `tests/interop`.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Js => "js",
+            Self::Python03 => "python/v0_3",
+        }
+    }
+
+    fn language(self) -> Language {
+        match self {
+            Self::Python | Self::Python03 => Language::Python,
+            Self::Js => Language::Js,
+        }
+    }
+
+    /// The revision that it speaks, where that is an older one.
+    fn older(self) -> Option<&'static str> {
+        match self {
+            Self::Python | Self::Js => None,
+            Self::Python03 => Some("0.3"),
+        }
+    }
+
+    /// The bindings that it has.
+    fn bindings(self) -> &'static [&'static str] {
+        match self {
+            Self::Python | Self::Js | Self::Python03 => &BINDINGS,
+        }
+    }
+}
+
+/// What an SDK is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Python,
+    Js,
 }
 
 pub(crate) fn run(args: Args) -> Result {
     let bench = Bench::prepare()?;
     let mut sdks = Matrix::new(rows::OPERATIONS, &bench.sources, &args.only)?;
+    let mut older = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
     let mut wire = Matrix::new(rows::WIRE, &bench.sources, &args.only)?;
-    if sdks.is_empty() && wire.is_empty() {
+    if [&sdks, &older, &wire].into_iter().all(Matrix::is_empty) {
         return Err("there are no such operations".into());
     }
     for sdk in Sdk::ALL {
         if args.sdk.is_some_and(|wanted| wanted != sdk) {
             continue;
         }
+        let matrix = if sdk.older().is_some() { &mut older } else { &mut sdks };
         match install::install(sdk, &bench.sources, &bench.target)? {
             Installed::Ready(programs) => {
-                if !sdks.is_empty() {
-                    bench.sdk_calls_us(&programs, &args.only, &mut sdks)?;
-                    bench.we_call_sdk(&programs, &args.only, &mut sdks)?;
+                if !matrix.is_empty() {
+                    bench.sdk_calls_us(&programs, &args.only, matrix)?;
+                    bench.we_call_sdk(&programs, &args.only, matrix)?;
                 }
                 if sdk == Sdk::Python && !wire.is_empty() {
                     bench.http_calls_us(&programs, &args.only, &mut wire)?;
@@ -91,20 +134,22 @@ pub(crate) fn run(args: Args) -> Result {
                 if sdk == Sdk::Python {
                     wire.skip("http", reason.clone());
                 }
-                sdks.skip(sdk.name(), reason);
+                matrix.skip(sdk.name(), reason);
             }
         }
     }
-    for matrix in [&sdks, &wire] {
+    for matrix in [&sdks, &older, &wire] {
         if !matrix.is_unused() {
             println!("{matrix}");
         }
     }
     let report = bench.target.join("report.json");
-    let data = serde_json::json!({"sdks": sdks.to_json(), "wire": wire.to_json()});
+    let data = serde_json::json!({
+        "sdks": sdks.to_json(), "older": older.to_json(), "wire": wire.to_json(),
+    });
     fs::write(&report, format!("{data:#}\n"))?;
     println!("wrote {}, the logs are beside it", workspace::relative(&report));
-    match sdks.failures() + wire.failures() {
+    match sdks.failures() + older.failures() + wire.failures() {
         0 => Ok(()),
         failures => Err(format!("{failures} operations don't work").into()),
     }
@@ -142,7 +187,7 @@ impl Bench {
         let peer = sdk.sdk.name();
         let server = self.serve(&format!("{peer}-client"))?;
         let client = |binding| sdk.client("client", &server.address, binding, only);
-        self.columns(peer, "client", &BINDINGS, client, matrix)
+        self.columns(peer, "client", sdk.sdk.bindings(), client, matrix)
     }
 
     /// Plain HTTP against `a2a serve`, in all the ways that are about.
@@ -160,12 +205,17 @@ impl Bench {
             let ready: serde_json::Value = serde_json::from_str(line).ok()?;
             ready["card"].as_str().map(str::to_owned)
         })?;
-        let client = |binding| {
+        let client = |binding: &'static str| {
             let mut client = Command::new(self.binaries.join("interop-client"));
-            client.args([server.address.as_str(), binding]).args(only);
+            // Of the current revision unless it is named.
+            let wanted = sdk
+                .sdk
+                .older()
+                .map_or_else(|| binding.to_owned(), |revision| format!("{binding}@{revision}"));
+            client.args([server.address.as_str(), &wanted]).args(only);
             client
         };
-        self.columns(peer, "server", &BINDINGS, client, matrix)
+        self.columns(peer, "server", sdk.sdk.bindings(), client, matrix)
     }
 
     /// Starts `a2a serve`; its log is named for who calls it.

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use crate::Result;
 
-use super::{Programs, Sdk, process};
+use super::{Language, Programs, Sdk, process};
 
 /// What came of an installation.
 pub(super) enum Installed {
@@ -15,31 +15,33 @@ pub(super) enum Installed {
 }
 
 pub(super) fn install(sdk: Sdk, sources: &Path, target: &Path) -> Result<Installed> {
-    let (program, arguments) = match sdk {
-        Sdk::Python => {
+    let (program, arguments) = match sdk.language() {
+        Language::Python => {
             ("python3", ["-c", "import sys, venv; sys.exit(sys.version_info < (3, 10))"])
         }
-        Sdk::Js => ("node", ["-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"]),
+        Language::Js => {
+            ("node", ["-e", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"])
+        }
     };
     if !process::succeeds(Command::new(program).args(arguments)) {
-        let oldest = match sdk {
-            Sdk::Python => "python3 3.10 or newer with venv",
-            Sdk::Js => "node 20 or newer",
+        let oldest = match sdk.language() {
+            Language::Python => "python3 3.10 or newer with venv",
+            Language::Js => "node 20 or newer",
         };
         return Ok(Installed::Absent(format!("this machine has no {oldest}")));
     }
-    let sources = sources.join(sdk.name());
+    let sources = sources.join(sdk.folder());
     let target = target.join(sdk.name());
     fs::create_dir_all(&target)?;
-    match sdk {
-        Sdk::Python => python(&sources, &target),
-        Sdk::Js => js(&sources, &target),
+    match sdk.language() {
+        Language::Python => python(sdk, &sources, &target),
+        Language::Js => js(sdk, &sources, &target),
     }
     .map(Installed::Ready)
 }
 
 /// A virtual environment; the drivers run where they are.
-fn python(sources: &Path, target: &Path) -> Result<Programs> {
+fn python(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     let requirements = sources.join("requirements.txt");
     let interpreter = target.join("bin/python");
     once(&requirements, &target.join("installed"), || {
@@ -47,11 +49,11 @@ fn python(sources: &Path, target: &Path) -> Result<Programs> {
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
         process::succeed(Command::new(&interpreter).args(pip).arg(&requirements))
     })?;
-    Ok(Programs { sdk: Sdk::Python, interpreter, folder: sources.to_owned(), extension: "py" })
+    Ok(Programs { sdk, interpreter, folder: sources.to_owned(), extension: "py" })
 }
 
 /// A copy of the drivers: modules are looked for from where a file lies.
-fn js(sources: &Path, target: &Path) -> Result<Programs> {
+fn js(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     for entry in fs::read_dir(sources)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
@@ -63,7 +65,7 @@ fn js(sources: &Path, target: &Path) -> Result<Programs> {
         process::succeed(Command::new("npm").args(ci).current_dir(target))
     })?;
     let interpreter = "node".into();
-    Ok(Programs { sdk: Sdk::Js, interpreter, folder: target.to_owned(), extension: "mjs" })
+    Ok(Programs { sdk, interpreter, folder: target.to_owned(), extension: "mjs" })
 }
 
 /// Does `work` unless it was done for what is in `wanted`, which `done` remembers.

@@ -47,6 +47,34 @@ pub(super) const OPERATIONS: &[Row] = &[
     ("error-version", &BINDINGS),
 ];
 
+/// What SDKs of older revisions do with us and we with them: what those revisions have.
+pub(super) const OLDER: &[Row] = &[
+    ("card", &BINDINGS),
+    ("extended-card", &BINDINGS),
+    ("send", &BINDINGS),
+    ("send-message", &BINDINGS),
+    ("send-parts", &BINDINGS),
+    ("send-immediately", &BINDINGS),
+    ("multi-turn", &BINDINGS),
+    ("failed-task", &BINDINGS),
+    ("crashed-task", &BINDINGS),
+    ("extensions", &BINDINGS),
+    ("stream", &BINDINGS),
+    ("stream-message", &BINDINGS),
+    ("stream-input", &BINDINGS),
+    ("stream-crash", &BINDINGS),
+    ("subscribe", &BINDINGS),
+    ("get", &BINDINGS),
+    ("cancel", &BINDINGS),
+    ("push-configs", &BINDINGS),
+    ("push-delivery", &BINDINGS),
+    ("push-with-message", &BINDINGS),
+    ("error-unknown-task", &BINDINGS),
+    ("error-cancel-terminal", &BINDINGS),
+    ("error-send-terminal", &BINDINGS),
+    ("error-context", &BINDINGS),
+];
+
 /// Where deployed SDKs differ on the wire, and each of their ways has to be taken.
 pub(super) const WIRE: &[Row] = &[
     ("missing-version", HTTP),

@@ -89,8 +89,8 @@ def message(text='', parts=None, **fields):
 class Fault:
     """An error, as each binding says it."""
 
-    def __init__(self, rpc, http, status):
-        self.rpc, self.http, self.status = rpc, http, status
+    def __init__(self, rpc, http, *statuses):
+        self.rpc, self.http, self.statuses = rpc, http, statuses
 
     def __eq__(self, error):
         if isinstance(error, A2AClientJSONRPCError):
@@ -98,17 +98,19 @@ class Fault:
         if isinstance(error, A2AClientHTTPError):
             return error.status_code == self.http
         if isinstance(error, grpc.aio.AioRpcError):
-            return error.code() == self.status
+            return error.code() in self.statuses
         return False
 
     def __repr__(self):
-        return f'{self.rpc}, HTTP {self.http} or {self.status}'
+        return f'{self.rpc}, HTTP {self.http} or {self.statuses}'
 
 
 NOT_FOUND = Fault(-32001, 404, grpc.StatusCode.NOT_FOUND)
-NOT_CANCELABLE = Fault(-32002, 400, grpc.StatusCode.UNIMPLEMENTED)
-UNSUPPORTED = Fault(-32004, 400, grpc.StatusCode.UNIMPLEMENTED)
-UNREADABLE = Fault(None, 400, None)
+# The document has no table of statuses of gRPC; the SDK itself says the second.
+PRECONDITION = (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.UNIMPLEMENTED)
+NOT_CANCELABLE = Fault(-32002, 400, *PRECONDITION)
+UNSUPPORTED = Fault(-32004, 400, *PRECONDITION)
+UNREADABLE = Fault(None, 400)
 INVALID = Fault(-32602, 400, grpc.StatusCode.INVALID_ARGUMENT)
 
 

@@ -27,8 +27,8 @@ pub(crate) async fn configs(peer: &Peer) -> Result {
     same((got.id.as_str(), got.url.as_str()), ("first", urls[0]), "webhook")?;
     same(&got.task_id, &task.id, "task id")?;
     if peer.is_lossy() {
-        // The SDKs of 0.3 have a list over JSON-RPC only.
-        return Ok(peer.client.delete_push_config(&task.id, "first").await?);
+        // The SDKs of 0.3 have a list and a deletion over JSON-RPC only.
+        return Ok(());
     }
     same(listed(peer, &task.id).await?, urls, "webhooks")?;
     peer.client.delete_push_config(&task.id, "first").await?;

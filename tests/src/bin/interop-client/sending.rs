@@ -62,7 +62,7 @@ pub(crate) async fn send_parts(peer: &Peer) -> Result {
         "null": null, "list": [true, {"deep": [1, 2]}],
     });
     let bytes: Vec<u8> = (0..=u8::MAX).collect();
-    let parts = vec![
+    let parts = [
         Part::text("Grüße, 世界 🌍\n\"quoted\"").with_media_type("text/plain"),
         Part::data(data).with_metadata([("note", "a")].into()),
         Part::raw(bytes).with_filename("bytes.bin").with_media_type("application/octet-stream"),
