@@ -62,6 +62,7 @@ fn client(transport: Transport, version: ProtocolVersion, address: SocketAddr) -
     builder.build(card(transport, version, address)).unwrap()
 }
 
+//
 #[tokio::test]
 async fn a_message_is_answered_in_every_revision_at_every_binding() {
     for (version, transports) in SPOKEN {
