@@ -1,4 +1,5 @@
 //! Every revision on one port, as its clients see it: raw requests against a whole server.
+#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 use a2a_core::v1::AgentCard;
 use a2a_http::client::{ClientSettings, HttpClient};
