@@ -7,15 +7,10 @@ use crate::{Result, workspace};
 /// The README is read in one sitting.
 const README_LINES: usize = 150;
 
-/// Paths and hosts of one machine or another; spelled in two halves so that this file passes.
-const STRAY: [&str; 6] = [
-    concat!("/wo", "rk/"),
-    concat!("/ro", "ot/"),
-    concat!("index.crates", ".io"),
-    concat!("static.crates", ".io"),
-    concat!("registry.npmjs", ".org"),
-    concat!("files.pythonhosted", ".org"),
-];
+/// Folders of one person's machine, and addresses that a lock file recorded there; spelled in two
+/// halves so that this file passes.
+const STRAY: [&str; 3] =
+    [concat!("/ho", "me/"), concat!("/Use", "rs/"), concat!("\"resol", "ved\": \"http")];
 
 /// Every fault in a file or a link.
 pub(super) fn faults() -> Result<Vec<String>> {
@@ -78,9 +73,9 @@ mod tests {
 
     #[test]
     fn paths_of_a_machine_are_found_and_addresses_are_not() {
-        let path = concat!("see /wo", "rk/main");
+        let path = concat!("see /ho", "me/ann/main");
         assert_eq!(stray("f", path).len(), 1);
-        assert!(stray("f", concat!("https://example.com/wo", "rk/main")).is_empty());
+        assert!(stray("f", concat!("https://example.com/ho", "me/main")).is_empty());
     }
 
     #[test]
