@@ -2,51 +2,44 @@
 
 mod body;
 mod claim;
+mod command;
 mod context;
+mod data;
 mod ended;
 mod entry;
+mod lease;
 mod limits;
 mod log;
+mod member;
 #[cfg(test)]
 mod model;
 mod order;
+mod outbox;
+mod push;
+mod schedule;
 mod scope;
 mod table;
 #[cfg(test)]
 mod tests;
 mod warm;
-mod webhook;
 
 use std::{
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
-use a2a_core::{v1::Task, well_known::Timestamp};
+use a2a_core::fresh_id;
 use async_trait::async_trait;
-use hashbrown::hash_table::Entry as Slot;
+use bytes::Bytes;
 
 pub use self::limits::MemoryLimits;
-use self::{
-    claim::Claims,
-    context::Contexts,
-    ended::Ended,
-    entry::{Entry, Record, Standing},
-    log::Weight,
-    order::{Filter, Ordered, Run},
-    scope::Scopes,
-    table::Table,
-    warm::Warm,
-    webhook::Put,
-};
+use self::{data::Data, member::Mailbox};
 use crate::{
-    Event, EventId, Scope, Webhook,
+    EventId, Scope, Webhook,
     store::{
-        Claim, PageKey, PushConfigStore, Replay, StoreError, StoredTask, TaskPage, TaskQuery,
-        TaskStore, Transition,
+        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
+        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        TaskQuery, TaskStore, Transition,
     },
 };
 
@@ -61,21 +54,27 @@ use crate::{
 ///
 /// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
 /// ```
+///
+/// # Nodes
+///
+/// A store is one node, until [`join`](Self::join) makes another one that shares its data: then
+/// leases run out by tokio's clock, and nodes are told of each other. All nodes join before the
+/// first of them is given to an engine, which asks only once whether there are others.
+///
+/// ```
+/// use a2a_operations::store::{LeaseStore as _, MemoryStore};
+///
+/// let one = MemoryStore::new();
+/// assert!(one.signals().is_none());
+/// let two = one.join("two");
+/// assert!(one.signals().is_some());
+/// ```
 pub struct MemoryStore {
-    tasks: Table<Arc<Entry>>,
-    contexts: Contexts,
-    scopes: Scopes,
-    ended: Ended,
-    warm: Warm,
-    claims: Claims,
-    /// How many tasks there are, counting those that are about to be put in.
-    count: AtomicUsize,
-    limits: MemoryLimits,
+    data: Arc<Data>,
+    node: Arc<str>,
+    mailbox: Arc<Mailbox>,
 }
 
-// The order of the locks: that of an entry comes first, all others are taken one at a time and
-// held while nothing else is. So a list is made without the locks of its tasks, and a task that
-// has moved before it is read is passed over: it stands further ahead now.
 impl MemoryStore {
     /// Creates an empty store with the default limits.
     pub fn new() -> Self {
@@ -84,189 +83,18 @@ impl MemoryStore {
 
     /// Creates an empty store.
     pub fn with_limits(limits: MemoryLimits) -> Self {
-        let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
-        Self {
-            tasks: Table::new(),
-            contexts: Contexts::new(),
-            scopes: Scopes::new(),
-            ended: Ended::new(max_ended),
-            warm: Warm::default(),
-            claims: Claims::new(limits.max_idempotency_keys, limits.max_idempotency_age),
-            count: AtomicUsize::new(0),
-            limits,
-        }
+        Self::node_of(Arc::new(Data::new(limits)), fresh_id().into())
     }
 
-    fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
-        self.tasks.at(scope, task_id).get().cloned()
+    /// Returns the same data in the hands of another node. No two nodes have the same name.
+    #[must_use]
+    pub fn join(&self, node: &str) -> Self {
+        Self::node_of(Arc::clone(&self.data), node.into())
     }
 
-    fn insert_task(
-        &self,
-        scope: &Scope,
-        task: Arc<Task>,
-        events: Vec<Event>,
-    ) -> Result<(), StoreError> {
-        if self.find(scope, &task.id).is_some() {
-            return Err(conflict(&task.id));
-        }
-        self.reserve()?;
-        let entry = Arc::new(Entry::new(self.scopes.acquire(scope), task, events));
-        // Nobody gets at the task before it is in every list.
-        let mut record = entry.lock();
-        if !self.put_in_table(&entry) {
-            self.forget_use(scope);
-            return Err(conflict(entry.task_id()));
-        }
-        let standing = record.standing();
-        lock(&entry.scoped().order).insert(standing, &entry);
-        self.contexts.insert(standing, &entry);
-        let shrunk = self.settle(&entry, &mut record);
-        drop(record);
-        shrunk.shrink();
-        Ok(())
-    }
-
-    fn put_in_table(&self, entry: &Arc<Entry>) -> bool {
-        match self.tasks.at(&entry.scoped().scope, entry.task_id()).entry() {
-            Slot::Occupied(_) => false,
-            Slot::Vacant(slot) => {
-                slot.insert(Arc::clone(entry));
-                true
-            }
-        }
-    }
-
-    fn commit_transition(&self, scope: &Scope, transition: Transition) -> Result<(), StoreError> {
-        let Transition { task_id, version, events, snapshot } = transition;
-        let entry = self.find(scope, &task_id).ok_or_else(|| conflict(&task_id))?;
-        let mut record = entry.lock();
-        let before = record.standing();
-        if record.commit(version, events, snapshot).is_err() {
-            return Err(conflict(&task_id));
-        }
-        let now = record.standing();
-        if now != before {
-            self.move_to(before, now, &entry);
-        }
-        let shrunk = self.settle(&entry, &mut record);
-        drop(record);
-        shrunk.shrink();
-        Ok(())
-    }
-
-    fn move_to(&self, before: Standing, now: Standing, entry: &Arc<Entry>) {
-        {
-            let mut order = lock(&entry.scoped().order);
-            order.remove(before, entry);
-            order.insert(now, entry);
-        }
-        self.contexts.move_to(before, now, entry);
-    }
-
-    /// Keeps the log of a task in its bounds, and returns the tasks of which less is kept
-    /// because this one has ended.
-    fn settle(&self, entry: &Arc<Entry>, record: &mut Record) -> Shrunk {
-        let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
-        record.trim(Weight { events, bytes });
-        record.end().map_or_else(Shrunk::default, |log| Shrunk {
-            without_log: self.ended.push(entry, log),
-            cooled: self.warm.push(entry),
-        })
-    }
-
-    /// Makes room for one more task.
-    fn reserve(&self) -> Result<(), StoreError> {
-        if self.count.fetch_add(1, Ordering::Relaxed) < self.limits.max_tasks {
-            return Ok(());
-        }
-        while let Some(entry) = self.ended.pop() {
-            if self.remove(&entry) {
-                return Ok(());
-            }
-        }
-        self.count.fetch_sub(1, Ordering::Relaxed);
-        Err(StoreError::Full)
-    }
-
-    /// Removes a task that has ended, with its webhooks.
-    fn remove(&self, entry: &Arc<Entry>) -> bool {
-        let scoped = entry.scoped();
-        let mut record = entry.lock();
-        let standing = record.standing();
-        if !record.remove() {
-            return false;
-        }
-        if let Slot::Occupied(slot) = self.tasks.at(&scoped.scope, entry.task_id()).entry() {
-            slot.remove();
-        }
-        lock(&scoped.order).remove(standing, entry);
-        self.contexts.remove(standing, entry);
-        let webhooks = lock(&scoped.webhooks).delete_all(entry.task_id());
-        self.scopes.release(&scoped.scope, webhooks);
-        self.forget_use(&scoped.scope);
-        true
-    }
-
-    /// Notes that a task that was reserved or stored is not there any more.
-    fn forget_use(&self, scope: &Scope) {
-        self.scopes.release(scope, 1);
-        self.count.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    fn read(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
-        let stored = entry.lock().stored()?;
-        let Some((stored, was_cold)) = stored else { return Ok(None) };
-        if was_cold && let Some(cooled) = self.warm.push(&entry) {
-            cooled.lock().cool();
-        }
-        Ok(Some(stored))
-    }
-
-    fn page(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        let filter =
-            Filter { state: query.state, since_millis: query.since.map(Timestamp::as_millis) };
-        let mut page = TaskPage {
-            total: self.ordered(scope, query, |order| order.count(filter)).unwrap_or_default(),
-            ..TaskPage::default()
-        };
-        let mut after = query.after.clone();
-        loop {
-            let wanted = query.limit - page.tasks.len();
-            let run = self.ordered(scope, query, |order| order.run(filter, after.as_ref(), wanted));
-            let Run { keys, has_more } = run.unwrap_or_default();
-            if let Some(last) = keys.last() {
-                let task_id = last.entry.task_id().to_owned();
-                after = Some(PageKey { millis: last.millis, task_id });
-            }
-            for key in &keys {
-                let mut record = key.entry.lock();
-                let standing = record.standing();
-                let moved = standing.millis != key.millis
-                    || query.state.is_some_and(|state| state != standing.state);
-                if !moved && !record.is_gone() {
-                    page.tasks.push(record.task()?);
-                }
-            }
-            page.has_more = has_more;
-            if page.tasks.len() == query.limit || !has_more {
-                return Ok(page);
-            }
-        }
-    }
-
-    /// Lets somebody look at the set of tasks that a query is about, unless it is empty.
-    fn ordered<T>(
-        &self,
-        scope: &Scope,
-        query: &TaskQuery,
-        read: impl FnOnce(&Ordered) -> T,
-    ) -> Option<T> {
-        match &query.context_id {
-            Some(context_id) => self.contexts.read(scope, context_id, read),
-            None => Some(read(&lock(&self.scopes.find(scope)?.order))),
-        }
+    fn node_of(data: Arc<Data>, node: Arc<str>) -> Self {
+        let mailbox = data.members.join(Arc::clone(&node));
+        Self { data, node, mailbox }
     }
 }
 
@@ -276,36 +104,43 @@ impl Default for MemoryStore {
     }
 }
 
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.data.members.leave(&self.mailbox);
+    }
+}
+
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStore")
-            .field("tasks", &self.count.load(Ordering::Relaxed))
-            .field("limits", &self.limits)
+            .field("node", &self.node)
+            .field("tasks", &self.data.count.load(Ordering::Relaxed))
+            .field("limits", &self.data.limits)
             .finish_non_exhaustive()
     }
 }
 
 #[async_trait]
 impl TaskStore for MemoryStore {
-    async fn insert(
-        &self,
-        scope: &Scope,
-        task: Arc<Task>,
-        events: Vec<Event>,
-    ) -> Result<(), StoreError> {
-        self.insert_task(scope, task, events)
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+        self.data.insert(&self.node, scope, new)
     }
 
-    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<(), StoreError> {
-        self.commit_transition(scope, transition)
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+        self.data.commit(&self.node, scope, transition)
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        self.read(scope, task_id)
+        self.data.read(scope, task_id)
     }
 
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        self.page(scope, query)
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+        self.data.load(scope, task_id, after)
     }
 
     async fn replay(
@@ -314,7 +149,11 @@ impl TaskStore for MemoryStore {
         task_id: &str,
         after: EventId,
     ) -> Result<Option<Replay>, StoreError> {
-        Ok(self.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
+        Ok(self.data.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        self.data.page(scope, query)
     }
 
     async fn claim(
@@ -324,29 +163,82 @@ impl TaskStore for MemoryStore {
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        Ok(self.claims.claim(scope, key, fingerprint, task_id))
+        Ok(self.data.claims.claim(scope, key, fingerprint, task_id))
     }
 
-    async fn release(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
-        self.claims.release(scope, key);
+    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
+        self.data.claims.unclaim(scope, key);
         Ok(())
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+        Ok(self.data.sweep(sweep))
     }
 }
 
 #[async_trait]
-impl PushConfigStore for MemoryStore {
+impl LeaseStore for MemoryStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+        self.data.acquire(&self.node, scope, task_id)
+    }
+
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+        self.data.renew(held);
+        Ok(())
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        Ok(self.data.release(&self.node, task_id, epoch))
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        self.data.abandon(&self.node, task_id, epoch);
+        Ok(())
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.data.take_over(&self.node, limit)
+    }
+
+    async fn post(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        self.data.post(&self.node, scope, task_id, command)
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        Ok(self.data.commands(task_id))
+    }
+
+    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.data.answer(command_id, answer);
+        Ok(())
+    }
+
+    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.data.commands.take(command_id))
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.data.members.are_many().then(|| -> Signals { Box::pin(self.mailbox.open()) })
+    }
+}
+
+#[async_trait]
+impl PushStore for MemoryStore {
     async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        let scoped = self.scopes.acquire(scope);
-        let put = lock(&scoped.webhooks).put(webhook, self.limits.max_push_configs);
-        if put != Put::Added {
-            self.scopes.release(scope, 1);
-        }
-        if put == Put::Full { Err(StoreError::Full) } else { Ok(()) }
+        self.data.put_config(scope, webhook)
     }
 
     async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        let scoped = self.scopes.find(scope);
-        Ok(scoped.map(|scoped| lock(&scoped.webhooks).of(task_id)).unwrap_or_default())
+        Ok(self.data.configs(scope, task_id))
     }
 
     async fn delete_config(
@@ -355,32 +247,21 @@ impl PushConfigStore for MemoryStore {
         task_id: &str,
         id: &str,
     ) -> Result<(), StoreError> {
-        if let Some(scoped) = self.scopes.find(scope)
-            && lock(&scoped.webhooks).delete(task_id, id)
-        {
-            self.scopes.release(scope, 1);
-        }
+        self.data.delete_config(scope, task_id, id);
         Ok(())
     }
-}
 
-/// Ended tasks of which less is kept from now on.
-#[derive(Default)]
-struct Shrunk {
-    without_log: Vec<Arc<Entry>>,
-    cooled: Option<Arc<Entry>>,
-}
-
-impl Shrunk {
-    /// Lets go of what is not kept; no lock may be held.
-    fn shrink(self) {
-        self.without_log.iter().for_each(|entry| entry.lock().drop_log());
-        self.cooled.iter().for_each(|entry| entry.lock().cool());
+    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
+        self.data.due(limit)
     }
-}
 
-fn conflict(task_id: &str) -> StoreError {
-    StoreError::Conflict { task_id: task_id.to_owned() }
+    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
+        Ok(self.data.pushed(key, outcome))
+    }
+
+    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
+        Ok(self.data.dispatch.dead(limit))
+    }
 }
 
 /// Locks what no panic can leave half changed.

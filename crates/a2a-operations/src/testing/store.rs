@@ -17,7 +17,8 @@ pub use claim::{
 };
 pub use config::{
     a_webhook_can_be_deleted_any_number_of_times, a_webhook_is_replaced_by_one_with_its_id,
-    webhooks_are_returned_in_the_order_of_their_ids, webhooks_of_two_scopes_are_apart,
+    a_webhook_without_a_task_is_not_kept, webhooks_are_returned_in_the_order_of_their_ids,
+    webhooks_of_two_scopes_are_apart,
 };
 pub use list::{
     a_change_of_status_moves_a_task_in_the_list, a_list_goes_from_new_to_old_and_then_by_id,
@@ -85,6 +86,7 @@ macro_rules! store_suite {
             a_webhook_is_replaced_by_one_with_its_id,
             a_webhook_can_be_deleted_any_number_of_times,
             webhooks_of_two_scopes_are_apart,
+            a_webhook_without_a_task_is_not_kept,
         }
     };
     ($make:path: $($law:ident,)+) => {

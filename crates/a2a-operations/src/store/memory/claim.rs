@@ -44,7 +44,7 @@ impl Claims {
         let key = Arc::new((scope.clone(), key.to_owned()));
         let now = Instant::now();
         let mut maps = lock(&self.maps);
-        maps.forget_before(now, self.max_age);
+        maps.forget_before(now, self.max_age, usize::MAX);
         if let Some(Claimed { task_id, fingerprint, .. }) = maps.by_key.get(&key) {
             return Claim::Known { task_id: task_id.clone(), fingerprint: *fingerprint };
         }
@@ -57,7 +57,12 @@ impl Claims {
         Claim::New
     }
 
-    pub(super) fn release(&self, scope: &Scope, key: &str) {
+    /// Forgets up to `limit` keys that are older than an age.
+    pub(super) fn sweep(&self, age: Duration, limit: usize) {
+        lock(&self.maps).forget_before(Instant::now(), age, limit);
+    }
+
+    pub(super) fn unclaim(&self, scope: &Scope, key: &str) {
         let key = (scope.clone(), key.to_owned());
         let mut maps = lock(&self.maps);
         if let Some(claimed) = maps.by_key.remove(&key) {
@@ -67,12 +72,17 @@ impl Claims {
 }
 
 impl Maps {
-    fn forget_before(&mut self, now: Instant, max_age: Duration) {
-        while let Some((_, oldest)) = self.by_turn.first_key_value()
-            && let Some(claimed) = self.by_key.get(oldest)
-            && now.duration_since(claimed.since) > max_age
-        {
-            self.forget_oldest();
+    /// Forgets up to `limit` keys that are older than an age.
+    fn forget_before(&mut self, now: Instant, max_age: Duration, limit: usize) {
+        for _ in 0..limit {
+            if let Some((_, oldest)) = self.by_turn.first_key_value()
+                && let Some(claimed) = self.by_key.get(oldest)
+                && now.duration_since(claimed.since) > max_age
+            {
+                self.forget_oldest();
+            } else {
+                return;
+            }
         }
     }
 

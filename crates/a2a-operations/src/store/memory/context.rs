@@ -30,12 +30,14 @@ struct Many {
 }
 
 impl Named for Context {
-    fn scope(&self) -> &Scope {
-        &self.witness().scoped().scope
+    type Name<'a> = (&'a Scope, &'a str);
+
+    fn name(&self) -> Self::Name<'_> {
+        (&self.witness().scoped().scope, self.witness().context_id())
     }
 
-    fn name(&self) -> &str {
-        self.witness().context_id()
+    fn is_named(&self, name: Self::Name<'_>) -> bool {
+        self.name() == name
     }
 }
 
@@ -80,7 +82,7 @@ impl Contexts {
     }
 
     pub(super) fn insert(&self, standing: Standing, entry: &Arc<Entry>) {
-        match self.0.at(&entry.scoped().scope, entry.context_id()).entry() {
+        match self.0.at((&entry.scoped().scope, entry.context_id())).entry() {
             Slot::Occupied(mut slot) => slot.get_mut().insert(standing, entry),
             Slot::Vacant(slot) => {
                 slot.insert(Context::One(standing, Arc::clone(entry)));
@@ -90,7 +92,7 @@ impl Contexts {
 
     /// Moves a task to where it stands now.
     pub(super) fn move_to(&self, from: Standing, to: Standing, entry: &Arc<Entry>) {
-        let mut place = self.0.at(&entry.scoped().scope, entry.context_id());
+        let mut place = self.0.at((&entry.scoped().scope, entry.context_id()));
         let Slot::Occupied(mut slot) = place.entry() else { return };
         match slot.get_mut() {
             Context::One(standing, _) => *standing = to,
@@ -102,7 +104,7 @@ impl Contexts {
     }
 
     pub(super) fn remove(&self, standing: Standing, entry: &Entry) {
-        let mut place = self.0.at(&entry.scoped().scope, entry.context_id());
+        let mut place = self.0.at((&entry.scoped().scope, entry.context_id()));
         if let Slot::Occupied(mut slot) = place.entry()
             && slot.get_mut().remove(standing, entry)
         {
@@ -117,7 +119,7 @@ impl Contexts {
         context_id: &str,
         read: impl FnOnce(&Ordered) -> T,
     ) -> Option<T> {
-        match self.0.at(scope, context_id).get()? {
+        match self.0.at((scope, context_id)).get()? {
             Context::Many(many) => Some(read(&many.order)),
             Context::One(standing, entry) => {
                 let mut order = Ordered::default();

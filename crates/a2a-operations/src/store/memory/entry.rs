@@ -9,13 +9,15 @@ use a2a_core::{
 
 use super::{
     body::Body,
+    lease::Lease,
     lock,
     log::{Log, Weight},
+    outbox::Outbox,
     scope::Scoped,
     table::Named,
 };
 use crate::{
-    Event, EventId, Scope,
+    Event, EventId,
     store::{PageKey, Replay, StoreError, StoredTask},
 };
 
@@ -38,8 +40,13 @@ pub(super) struct Record {
     /// added when somebody asks for the task.
     folded: u64,
     version: u64,
+    epoch: u64,
     last_event: EventId,
     log: Log,
+    /// While a node holds the task, or commands wait for it.
+    pub(super) lease: Option<Box<Lease>>,
+    /// While the task has webhooks.
+    pub(super) outbox: Option<Box<Outbox>>,
     /// Whether the store knows that the task has ended.
     ended: bool,
     /// Whether the task was removed from the store.
@@ -63,8 +70,11 @@ impl Entry {
             body: Body::Loose(task),
             folded: 0,
             version: 1,
+            epoch: 1,
             last_event: EventId::FIRST,
             log: Log::default(),
+            lease: None,
+            outbox: None,
             ended: false,
             gone: false,
         };
@@ -97,12 +107,14 @@ impl Standing {
 }
 
 impl Named for Arc<Entry> {
-    fn scope(&self) -> &Scope {
-        &self.scoped.scope
-    }
+    type Name<'a> = &'a str;
 
     fn name(&self) -> &str {
         self.task_id()
+    }
+
+    fn is_named(&self, task_id: &str) -> bool {
+        self.task_id() == task_id
     }
 }
 
@@ -118,7 +130,7 @@ impl Record {
     /// Returns the task with all chunks that have come.
     pub(super) fn task(&mut self) -> Result<Arc<Task>, StoreError> {
         self.fold();
-        self.body.read().map_err(|error| StoreError::Failed(Box::new(error)))
+        self.body.read().map_err(StoreError::failed)
     }
 
     /// Returns the task as it is stored, and whether it is at hand only from now on; `None`
@@ -128,24 +140,44 @@ impl Record {
             return Ok(None);
         }
         self.fold();
-        let (task, was_cold) =
-            self.body.warm().map_err(|error| StoreError::Failed(Box::new(error)))?;
-        let (version, last_event) = (self.version, self.last_event);
-        Ok(Some((StoredTask { task, version, last_event }, was_cold)))
+        let (task, was_cold) = self.body.warm().map_err(StoreError::failed)?;
+        let Self { version, epoch, last_event, .. } = *self;
+        let node = self.lease.as_ref().and_then(|lease| lease.node.clone());
+        Ok(Some((StoredTask { task, version, epoch, node, last_event }, was_cold)))
     }
 
     pub(super) fn replay(&self, after: EventId) -> Option<Replay> {
         (!self.gone).then(|| self.log.replay(after.get()))
     }
 
-    /// Takes in a transition, if it names the version of the task.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    pub(super) fn last_event(&self) -> EventId {
+        self.last_event
+    }
+
+    /// Begins another epoch.
+    pub(super) fn begin_epoch(&mut self) {
+        self.epoch += 1;
+    }
+
+    /// Returns the events at some positions, with the positions.
+    pub(super) fn events_at(&self, positions: &[EventId]) -> Vec<(u64, Event)> {
+        let at = |id: &EventId| self.log.at(id.get()).map(|event| (id.get(), event.clone()));
+        positions.iter().filter_map(at).collect()
+    }
+
+    /// Takes in a transition, if it names the version and the epoch of the task.
     pub(super) fn commit(
         &mut self,
         version: u64,
+        epoch: u64,
         events: Vec<Event>,
         snapshot: Option<Arc<Task>>,
     ) -> Result<(), Refused> {
-        if self.gone || version != self.version {
+        if self.gone || version != self.version || epoch != self.epoch {
             return Err(Refused);
         }
         self.version += 1;
@@ -225,7 +257,7 @@ impl Record {
     }
 }
 
-/// A transition that names another version, or comes too late.
+/// A transition that names another version or epoch, or comes too late.
 #[derive(Debug)]
 pub(super) struct Refused;
 

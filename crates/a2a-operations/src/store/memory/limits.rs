@@ -28,6 +28,19 @@ pub struct MemoryLimits {
     pub max_idempotency_age: Duration,
     /// The most webhooks of one scope; beyond them the store is full. Default: 10,000.
     pub max_push_configs: usize,
+    /// The most events that wait for the webhooks of a task; beyond them the oldest is given up.
+    /// Default: 10,000.
+    pub max_waiting_pushes: usize,
+    /// The most events that are kept after they were given up. Default: 10,000.
+    pub max_dead_letters: usize,
+    /// The most commands that wait, and the most answers that nobody has taken yet. Beyond them
+    /// the store is full, and the oldest answer is forgotten. Default: 10,000.
+    pub max_commands: usize,
+    /// How long a node holds a task without saying so again, where nodes share a store.
+    /// Default: 10 s.
+    pub lease: Duration,
+    /// How long a webhook stays claimed without a word of it. Default: 30 s.
+    pub push_claim: Duration,
 }
 
 impl Default for MemoryLimits {
@@ -41,6 +54,11 @@ impl Default for MemoryLimits {
             max_idempotency_keys: 100_000,
             max_idempotency_age: Duration::from_secs(24 * 60 * 60),
             max_push_configs: 10_000,
+            max_waiting_pushes: 10_000,
+            max_dead_letters: 10_000,
+            max_commands: 10_000,
+            lease: Duration::from_secs(10),
+            push_claim: Duration::from_secs(30),
         }
     }
 }
@@ -81,6 +99,35 @@ impl MemoryLimits {
     #[must_use]
     pub fn with_max_push_configs(mut self, configs: usize) -> Self {
         self.max_push_configs = configs;
+        self
+    }
+
+    /// Sets the most events that wait for the webhooks of a task, and the most dead letters.
+    #[must_use]
+    pub fn with_max_pushes(mut self, waiting: usize, dead: usize) -> Self {
+        self.max_waiting_pushes = waiting;
+        self.max_dead_letters = dead;
+        self
+    }
+
+    /// Sets the most commands that wait, and the most answers.
+    #[must_use]
+    pub fn with_max_commands(mut self, commands: usize) -> Self {
+        self.max_commands = commands;
+        self
+    }
+
+    /// Sets how long a node holds a task without saying so again.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets how long a webhook stays claimed without a word of it.
+    #[must_use]
+    pub fn with_push_claim(mut self, claim: Duration) -> Self {
+        self.push_claim = claim;
         self
     }
 }

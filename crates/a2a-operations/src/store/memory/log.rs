@@ -71,6 +71,12 @@ impl Log {
         Some((position, event))
     }
 
+    /// Returns the event at a position, if it is kept.
+    pub(super) fn at(&self, position: u64) -> Option<&Event> {
+        let index = self.events.binary_search_by_key(&position, |logged| logged.position).ok()?;
+        self.events.get(index).map(|logged| &logged.event)
+    }
+
     /// Returns the events behind a position.
     pub(super) fn behind(&self, position: u64) -> impl Iterator<Item = &Event> {
         let start = self.events.partition_point(|logged| logged.position <= position);

@@ -15,7 +15,9 @@ use super::{MemoryLimits, MemoryStore};
 use crate::{
     Event, EventId, Scope,
     store::{PageKey, Replay, StoreError, TaskQuery, TaskStore as _, Transition},
-    testing::store::scenery::{at, changed, chunk, positions, scope, shown, status, task},
+    testing::store::scenery::{
+        at, changed, chunk, positions, scope, shown, status, task, transition, with_events,
+    },
 };
 
 /// How many events a log keeps here.
@@ -98,11 +100,10 @@ impl Known {
 
     /// Writes to both sides, if the version is right.
     fn commit(&mut self, store: &MemoryStore, events: Vec<Event>, task: Option<Task>, late: bool) {
+        let version = if late { self.version - 1 } else { self.version };
         let transition = Transition {
-            task_id: self.task.id.as_str().into(),
-            version: if late { self.version - 1 } else { self.version },
-            events: events.clone(),
             snapshot: task.clone().map(Arc::new),
+            ..transition(&self.task.id, version, 1, events.clone())
         };
         let written = now(store.commit(&self.scope, transition));
         if late {
@@ -159,8 +160,8 @@ fn take(step: Step, model: &mut Model, store: &MemoryStore) {
     match step {
         Step::Insert { scope, task } => {
             let events = vec![shown(1, &task)];
-            let written = now(store.insert(&scope, Arc::new(Task::clone(&task)), events.clone()));
-            if model.find(&scope, &task.id).is_some() {
+            let written = now(store.insert(&scope, with_events(&task, events.clone())));
+            if model.0.iter().any(|known| known.task.id == task.id) {
                 assert!(matches!(written, Err(StoreError::Conflict { .. })));
             } else {
                 written.unwrap();

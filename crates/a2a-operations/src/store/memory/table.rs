@@ -1,23 +1,26 @@
-//! Things found by scope and name, in many small tables.
+//! Things found by their names, in many small tables.
 
 use std::{
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher as _, Hash, RandomState},
     sync::{Mutex, MutexGuard},
 };
 
 use hashbrown::{HashTable, hash_table};
 
 use super::lock;
-use crate::Scope;
 
 /// One big table under one lock stops the world while it grows: with a million things in 256
 /// tables, the longest pause is that of four thousand.
 const SHARDS: usize = 256;
 
-/// What can be found by its scope and a name.
+/// What can be found by a name.
 pub(super) trait Named {
-    fn scope(&self) -> &Scope;
-    fn name(&self) -> &str;
+    type Name<'a>: Copy + Hash
+    where
+        Self: 'a;
+
+    fn name(&self) -> Self::Name<'_>;
+    fn is_named(&self, name: Self::Name<'_>) -> bool;
 }
 
 /// A table in shards. No shard's lock is held while any other lock is taken.
@@ -28,12 +31,11 @@ pub(super) struct Table<T> {
 }
 
 /// A shard of a table under its lock, at the place of one name.
-pub(super) struct Place<'a, T> {
+pub(super) struct Place<'a, T: Named + 'a> {
     shard: MutexGuard<'a, HashTable<T>>,
     hasher: &'a RandomState,
     hash: u64,
-    scope: &'a Scope,
-    name: &'a str,
+    name: T::Name<'a>,
 }
 
 impl<T: Named> Table<T> {
@@ -45,27 +47,26 @@ impl<T: Named> Table<T> {
     }
 
     /// Locks the shard of a name.
-    pub(super) fn at<'a>(&'a self, scope: &'a Scope, name: &'a str) -> Place<'a, T> {
-        let hash = self.hasher.hash_one((scope, name));
+    pub(super) fn at<'a>(&'a self, name: T::Name<'a>) -> Place<'a, T> {
+        let hash = self.hasher.hash_one(name);
         // The ends of the hash are what the table inside uses.
         let shard = usize::from(hash.to_be_bytes()[2]) % self.shards.len();
-        Place { shard: lock(&self.shards[shard]), hasher: &self.hasher, hash, scope, name }
+        Place { shard: lock(&self.shards[shard]), hasher: &self.hasher, hash, name }
     }
 }
 
 impl<T: Named> Place<'_, T> {
     pub(super) fn get(&self) -> Option<&T> {
-        let Self { scope, name, .. } = self;
-        self.shard.find(self.hash, |thing| thing.name() == *name && thing.scope() == *scope)
+        self.shard.find(self.hash, |thing| thing.is_named(self.name))
     }
 
     /// The place in the table itself, to put something there or to take it away.
     pub(super) fn entry(&mut self) -> hash_table::Entry<'_, T> {
-        let Self { scope, name, hasher, .. } = self;
+        let Self { name, hasher, .. } = self;
         self.shard.entry(
             self.hash,
-            |thing| thing.name() == *name && thing.scope() == *scope,
-            |thing| hasher.hash_one((thing.scope(), thing.name())),
+            |thing| thing.is_named(*name),
+            |thing| hasher.hash_one(thing.name()),
         )
     }
 }

@@ -7,9 +7,10 @@ use a2a_core::{TaskState, v1::TaskPushNotificationConfig};
 use super::{MemoryLimits, MemoryStore};
 use crate::{
     EventId, Store,
-    store::{Claim, PushConfigStore as _, Replay, StoreError, TaskQuery, TaskStore as _},
+    store::{Claim, PushStore as _, Replay, StoreError, TaskQuery, TaskStore as _},
     testing::store::scenery::{
-        at, change, chunk, commit, get, ids, insert, list, positions, query, scope, task,
+        at, change, chunk, commit, get, ids, insert, list, new_task, positions, query, scope, task,
+        with_events,
     },
 };
 
@@ -53,8 +54,8 @@ async fn a_new_task_pushes_out_the_one_that_ended_first() {
 }
 
 async fn insert_is_refused(store: &MemoryStore, id: &str) {
-    let task = Arc::new(task(id, "c", TaskState::Working, 9));
-    let refused = store.insert(&scope("ann"), task, Vec::new()).await;
+    let task = task(id, "c", TaskState::Working, 9);
+    let refused = store.insert(&scope("ann"), new_task(&task)).await;
     assert!(matches!(refused, Err(StoreError::Full)), "{refused:?}");
 }
 
@@ -66,8 +67,8 @@ async fn a_store_whose_tasks_all_run_is_full_until_one_ends() {
         insert(&store, &ann, &task(id, "c", TaskState::InputRequired, 1)).await;
     }
     insert_is_refused(&store, "c").await;
-    let again = Arc::new(task("a", "c", TaskState::Working, 1));
-    let refused = store.insert(&ann, again, Vec::new()).await;
+    let again = task("a", "c", TaskState::Working, 1);
+    let refused = store.insert(&ann, new_task(&again)).await;
     assert!(matches!(refused, Err(StoreError::Conflict { .. })), "an id that is taken comes first");
     change(&store, &ann, "b", TaskState::Canceled, 2).await;
     insert(&store, &ann, &task("c", "c", TaskState::Working, 3)).await;
@@ -75,24 +76,21 @@ async fn a_store_whose_tasks_all_run_is_full_until_one_ends() {
 }
 
 #[tokio::test]
-async fn a_scope_is_forgotten_with_its_last_task_and_webhook() {
+async fn a_scope_is_forgotten_with_its_last_task() {
     let store = limited(MemoryLimits::default().with_max_tasks(1));
     let config = TaskPushNotificationConfig { task_id: "t".into(), ..Default::default() };
     for owner in ["ann", "bob", "cid"] {
         let scope = scope(owner);
-        insert(&store, &scope, &task("t", "c", TaskState::Completed, 1)).await;
+        insert(&store, &scope, &task(owner, "c", TaskState::Completed, 1)).await;
+        let config = TaskPushNotificationConfig { task_id: owner.into(), ..config.clone() };
         store.put_config(&scope, config.clone().into()).await.unwrap();
-        store.put_config(&scope, config.clone().into()).await.unwrap();
+        store.put_config(&scope, config.into()).await.unwrap();
     }
     for (owner, there) in [("ann", false), ("bob", false), ("cid", true)] {
-        assert_eq!(store.scopes.find(&scope(owner)).is_some(), there, "{owner}");
-        let configs = store.configs(&scope(owner), "t").await.unwrap();
+        assert_eq!(store.data.scopes.find(&scope(owner)).is_some(), there, "{owner}");
+        let configs = store.configs(&scope(owner), owner).await.unwrap();
         assert_eq!(configs.len(), usize::from(there), "{owner}");
     }
-    let dan = scope("dan");
-    store.put_config(&dan, config.into()).await.unwrap();
-    store.delete_config(&dan, "t", "").await.unwrap();
-    assert!(store.scopes.find(&dan).is_none());
 }
 
 #[tokio::test]
@@ -195,15 +193,21 @@ async fn an_idempotency_key_is_forgotten_when_it_is_old() {
 async fn webhooks_are_bounded_in_each_scope() {
     let store = limited(MemoryLimits::default().with_max_push_configs(2));
     let put = async |owner: &str, id: &str| {
-        let config =
-            TaskPushNotificationConfig { task_id: "t".into(), id: id.into(), ..Default::default() };
+        let config = TaskPushNotificationConfig {
+            task_id: owner.into(),
+            id: id.into(),
+            ..Default::default()
+        };
         store.put_config(&scope(owner), config.into()).await
     };
+    for owner in ["ann", "bob"] {
+        insert(&store, &scope(owner), &task(owner, "c", TaskState::Working, 1)).await;
+    }
     for (owner, id) in [("ann", "a"), ("ann", "b"), ("ann", "a"), ("bob", "a")] {
         put(owner, id).await.unwrap();
     }
     assert!(matches!(put("ann", "c").await, Err(StoreError::Full)));
-    store.delete_config(&scope("ann"), "t", "a").await.unwrap();
+    store.delete_config(&scope("ann"), "ann", "a").await.unwrap();
     put("ann", "c").await.unwrap();
 }
 
@@ -213,7 +217,7 @@ async fn a_count_since_a_time_stops_at_ten_thousand() {
     let ann = scope("ann");
     for number in 0..10_005 {
         let task = task(&format!("{number}"), "c", TaskState::Working, number);
-        store.insert(&ann, Arc::new(task), Vec::new()).await.unwrap();
+        store.insert(&ann, with_events(&task, Vec::new())).await.unwrap();
     }
     let since = |millis| TaskQuery {
         since: Some(a2a_core::well_known::Timestamp::from_millis(millis)),

@@ -33,9 +33,9 @@ pub async fn a_released_key_can_be_claimed_again(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let claim =
         async |task_id| store.claim(&scope, "key", 1, task_id).await.expect("the store works");
-    store.release(&scope, "key").await.expect("what is not there may be released");
+    store.unclaim(&scope, "key").await.expect("what is not there may be released");
     assert_eq!(claim("t1").await, Claim::New);
-    store.release(&scope, "key").await.expect("the store works");
+    store.unclaim(&scope, "key").await.expect("the store works");
     assert_eq!(claim("t2").await, Claim::New);
     assert_eq!(claim("t3").await, Claim::Known { task_id: "t2".into(), fingerprint: 1 });
 }
@@ -46,7 +46,7 @@ pub async fn keys_of_two_scopes_are_different_keys(store: Arc<dyn Store>) {
         let claim = store.claim(&scope(owner), "key", 1, owner).await.expect("the store works");
         assert_eq!(claim, Claim::New, "{owner}");
     }
-    store.release(&scope("bob"), "key").await.expect("the store works");
+    store.unclaim(&scope("bob"), "key").await.expect("the store works");
     let claim = store.claim(&scope("ann"), "key", 2, "t").await.expect("the store works");
     assert_eq!(claim, Claim::Known { task_id: "ann".into(), fingerprint: 1 });
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use a2a_core::v1::TaskPushNotificationConfig;
+use a2a_core::{TaskState, v1::TaskPushNotificationConfig};
 
-use super::scenery::scope;
+use super::scenery::{insert, scope, task};
 use crate::{Scope, Store, Webhook};
 
 /// Webhooks of a task come in the order of their ids, whatever the order they were put in.
 pub async fn webhooks_are_returned_in_the_order_of_their_ids(store: Arc<dyn Store>) {
-    let scope = scope("ann");
+    let scope = with_tasks(&*store, &["s", "t", "tt"]).await;
     for (task_id, id) in [("t", "b"), ("t", "c"), ("s", "d"), ("t", "a"), ("tt", "e")] {
         put(&*store, &scope, config(task_id, id, "https://example.com")).await;
     }
@@ -20,7 +20,7 @@ pub async fn webhooks_are_returned_in_the_order_of_their_ids(store: Arc<dyn Stor
 
 /// A webhook that is put again is replaced, and comes back as it was given.
 pub async fn a_webhook_is_replaced_by_one_with_its_id(store: Arc<dyn Store>) {
-    let scope = scope("ann");
+    let scope = with_tasks(&*store, &["t"]).await;
     put(&*store, &scope, config("t", "a", "https://example.com/old")).await;
     let new = TaskPushNotificationConfig {
         token: "secret".into(),
@@ -33,7 +33,7 @@ pub async fn a_webhook_is_replaced_by_one_with_its_id(store: Arc<dyn Store>) {
 
 /// Removing takes one webhook, and may be repeated.
 pub async fn a_webhook_can_be_deleted_any_number_of_times(store: Arc<dyn Store>) {
-    let scope = scope("ann");
+    let scope = with_tasks(&*store, &["t"]).await;
     for id in ["a", "b"] {
         put(&*store, &scope, config("t", id, "https://example.com")).await;
     }
@@ -43,12 +43,34 @@ pub async fn a_webhook_can_be_deleted_any_number_of_times(store: Arc<dyn Store>)
     }
 }
 
+/// A webhook of a task that is not there, or of another scope, is not kept, whatever the store says
+/// to it: its task may just have been swept.
+pub async fn a_webhook_without_a_task_is_not_kept(store: Arc<dyn Store>) {
+    let ann = with_tasks(&*store, &["t"]).await;
+    for (scope, task_id) in [(&ann, "unknown"), (&scope("bob"), "t")] {
+        let webhook = config(task_id, "a", "https://example.com").into();
+        let _either = store.put_config(scope, webhook).await;
+        assert!(ids(&*store, scope, task_id).await.is_empty(), "{task_id}");
+    }
+    assert!(ids(&*store, &ann, "t").await.is_empty());
+}
+
 /// Another scope neither sees nor removes a webhook.
 pub async fn webhooks_of_two_scopes_are_apart(store: Arc<dyn Store>) {
-    put(&*store, &scope("ann"), config("t", "a", "https://example.com")).await;
+    let ann = with_tasks(&*store, &["t"]).await;
+    put(&*store, &ann, config("t", "a", "https://example.com")).await;
     assert!(ids(&*store, &scope("bob"), "t").await.is_empty());
     store.delete_config(&scope("bob"), "t", "a").await.expect("the store works");
-    assert_eq!(ids(&*store, &scope("ann"), "t").await, ["a"]);
+    assert_eq!(ids(&*store, &ann, "t").await, ["a"]);
+}
+
+/// The scope of somebody who has tasks.
+async fn with_tasks(store: &dyn Store, ids: &[&str]) -> Scope {
+    let scope = scope("ann");
+    for id in ids {
+        insert(store, &scope, &task(id, "c", TaskState::Working, 5)).await;
+    }
+    scope
 }
 
 fn config(task_id: &str, id: &str, url: &str) -> TaskPushNotificationConfig {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::TaskState;
 
 use super::scenery::{
-    at, change, changed, chunk, commit, get, insert, positions, scope, shown, task,
+    at, change, changed, chunk, commit, get, insert, positions, scope, shown, task, with_events,
 };
 use crate::{Event, Store, store::Replay};
 
@@ -14,7 +14,7 @@ pub async fn a_replay_has_exactly_the_events_behind_a_position(store: Arc<dyn St
     let scope = scope("ann");
     let task = task("t", "c", TaskState::Working, 5);
     let events = vec![shown(1, &task), changed(2, &task)];
-    store.insert(&scope, Arc::new(task), events).await.expect("the task is new");
+    store.insert(&scope, with_events(&task, events)).await.expect("the task is new");
     let events = (3..=6).map(|position| chunk(position, "t", "x")).collect();
     commit(&*store, &scope, "t", 1, events, None).await.expect("the version is the stored one");
     let events = vec![chunk(7, "t", "y")];

@@ -13,7 +13,9 @@ use a2a_core::{
 
 use crate::{
     Caller, Event, EventId, Scope, Store,
-    store::{StoreError, StoredTask, TaskPage, TaskQuery, Transition},
+    store::{
+        Committed, Hold, NewTask, Replay, StoreError, StoredTask, TaskPage, TaskQuery, Transition,
+    },
 };
 
 /// The scope of a caller without a tenant.
@@ -78,13 +80,42 @@ fn event(position: u64, payload: Payload) -> Event {
     Event::new(EventId::new(position), StreamResponse { payload: Some(payload) })
 }
 
-/// Stores a new task, with the event that shows it.
-pub async fn insert(store: &dyn Store, scope: &Scope, task: &Task) {
-    let events = vec![shown(1, task)];
-    store.insert(scope, Arc::new(task.clone()), events).await.expect("the task is new");
+/// A new task that nobody holds, with the event that shows it.
+pub fn new_task(task: &Task) -> NewTask {
+    with_events(task, vec![shown(1, task)])
 }
 
-/// Writes events, and the task as it is then, to a version of it.
+/// A new task that nobody holds, with events that go to no webhook.
+pub fn with_events(task: &Task, events: Vec<Event>) -> NewTask {
+    NewTask {
+        task: Arc::new(task.clone()),
+        events,
+        pushes: Vec::new(),
+        webhooks: Vec::new(),
+        execution: None,
+    }
+}
+
+/// Stores a new task that nobody holds, with the event that shows it.
+pub async fn insert(store: &dyn Store, scope: &Scope, task: &Task) {
+    store.insert(scope, new_task(task)).await.expect("the task is new");
+}
+
+/// Events for a version and an epoch of a task, which change nothing else.
+pub fn transition(task_id: &str, version: u64, epoch: u64, events: Vec<Event>) -> Transition {
+    Transition {
+        task_id: task_id.into(),
+        version,
+        epoch,
+        events,
+        snapshot: None,
+        pushes: Vec::new(),
+        hold: Hold::Keep,
+        answers: Vec::new(),
+    }
+}
+
+/// Writes events, and the task as it is then, to a version of it in its first epoch.
 ///
 /// # Errors
 ///
@@ -96,19 +127,20 @@ pub async fn commit(
     version: u64,
     events: Vec<Event>,
     snapshot: Option<&Task>,
-) -> Result<(), StoreError> {
+) -> Result<Committed, StoreError> {
     let snapshot = snapshot.map(|task| Arc::new(task.clone()));
-    let transition = Transition { task_id: task_id.into(), version, events, snapshot };
+    let transition = Transition { snapshot, ..transition(task_id, version, 1, events) };
     store.commit(scope, transition).await
 }
 
 /// Gives a task another status.
 pub async fn change(store: &dyn Store, scope: &Scope, id: &str, state: TaskState, millis: i64) {
-    let StoredTask { task, version, last_event } = get(store, scope, id).await;
+    let StoredTask { task, version, epoch, last_event, .. } = get(store, scope, id).await;
     let task = Task { status: Some(status(state, millis)), ..Task::clone(&task) };
     let events = vec![changed(last_event.next().get(), &task)];
-    let written = commit(store, scope, id, version, events, Some(&task)).await;
-    written.expect("nobody else writes");
+    let snapshot = Some(Arc::new(task));
+    let transition = Transition { snapshot, ..transition(id, version, epoch, events) };
+    store.commit(scope, transition).await.expect("nobody else writes");
 }
 
 /// Returns a task that is there.
@@ -135,4 +167,12 @@ pub fn ids(page: &TaskPage) -> Vec<&str> {
 /// The positions of events.
 pub fn positions(events: &[Event]) -> Vec<u64> {
     events.iter().filter_map(Event::id).map(EventId::get).collect()
+}
+
+/// The events of a log that was not trimmed.
+pub fn untrimmed(replay: Replay) -> Vec<Event> {
+    match replay {
+        Replay::Events(events) => events,
+        Replay::Trimmed => panic!("nothing is trimmed so soon"),
+    }
 }

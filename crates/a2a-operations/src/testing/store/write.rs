@@ -5,7 +5,8 @@ use std::sync::Arc;
 use a2a_core::{TaskState, v1::Task};
 
 use super::scenery::{
-    at, changed, chunk, commit, get, insert, list, query, scope, shown, status, task,
+    at, changed, chunk, commit, get, ids, insert, list, new_task, query, scope, shown, status,
+    task, with_events,
 };
 use crate::{
     Caller, Scope, Store,
@@ -16,11 +17,11 @@ use crate::{
 pub async fn a_stored_task_is_returned_as_it_was_given(store: Arc<dyn Store>) {
     let (scope, task) = (scope("ann"), task("t", "c", TaskState::Working, 5));
     let events = vec![shown(1, &task), chunk(2, "t", "x")];
-    let task = Arc::new(task);
-    store.insert(&scope, Arc::clone(&task), events).await.expect("the task is new");
+    store.insert(&scope, with_events(&task, events)).await.expect("the task is new");
     let stored = get(&*store, &scope, "t").await;
-    assert_eq!(stored.task, task);
-    assert_eq!((stored.version, stored.last_event), (1, at(2)));
+    assert_eq!(*stored.task, task);
+    assert_eq!((stored.version, stored.epoch, stored.last_event), (1, 1, at(2)));
+    assert_eq!(stored.node, None, "nobody works on it");
 }
 
 /// A task that does not exist is not found, and can't be written to.
@@ -33,14 +34,21 @@ pub async fn an_unknown_task_is_none_and_takes_no_commit(store: Arc<dyn Store>) 
     assert!(matches!(refused, Err(StoreError::Conflict { task_id }) if task_id == "t"));
 }
 
-/// An id is taken once, and what was there stays.
+/// An id is taken once, in all scopes together, and what was there stays.
 pub async fn a_second_task_under_an_id_is_a_conflict(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let first = task("t", "c", TaskState::Working, 5);
     insert(&*store, &scope, &first).await;
     let second = task("t", "other", TaskState::Completed, 6);
-    let refused = store.insert(&scope, Arc::new(second), Vec::new()).await;
-    assert!(matches!(refused, Err(StoreError::Conflict { task_id }) if task_id == "t"));
+    for scope in [&scope, &Scope::new("acme", &Caller::authenticated("bob"))] {
+        let refused = store.insert(scope, new_task(&second)).await;
+        let taken = matches!(refused, Err(StoreError::Conflict { task_id }) if task_id == "t");
+        assert!(taken, "{scope:?}");
+        assert_eq!(
+            list(&*store, scope, &query(10)).await.tasks.len(),
+            usize::from(scope.tenant.is_empty())
+        );
+    }
     assert_eq!(*get(&*store, &scope, "t").await.task, first);
     assert_eq!(list(&*store, &scope, &query(10)).await.total, 1);
 }
@@ -56,6 +64,8 @@ pub async fn scopes_share_nothing(store: Arc<dyn Store>) {
         assert!(store.get(other, "t").await.expect("the store works").is_none(), "{other:?}");
         let replay = store.replay(other, "t", at(1)).await.expect("the store works");
         assert!(replay.is_none(), "{other:?}");
+        let loaded = store.load(other, "t", at(1)).await.expect("the store works");
+        assert!(loaded.is_none(), "{other:?}");
         let events = vec![changed(2, &of_ann)];
         let refused = commit(&*store, other, "t", 1, events, Some(&of_ann)).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{other:?}");
@@ -66,8 +76,10 @@ pub async fn scopes_share_nothing(store: Arc<dyn Store>) {
         }
     }
     for (millis, other) in (6..).zip(&others) {
-        insert(&*store, other, &task("t", "c", TaskState::Completed, millis)).await;
+        let id = format!("t{millis}");
+        insert(&*store, other, &task(&id, "c", TaskState::Completed, millis)).await;
     }
+    assert_eq!(ids(&list(&*store, &ann, &query(10)).await), ["t"]);
     assert_eq!(*get(&*store, &ann, "t").await.task, of_ann);
 }
 
@@ -97,7 +109,7 @@ pub async fn a_commit_under_another_version_changes_nothing(store: Arc<dyn Store
         let events = vec![chunk(2, "t", "x"), changed(3, &after)];
         let refused = commit(&*store, &scope, "t", version, events, Some(&after)).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "version {version}");
-        let StoredTask { task, version, last_event } = get(&*store, &scope, "t").await;
+        let StoredTask { task, version, last_event, .. } = get(&*store, &scope, "t").await;
         assert_eq!((&*task, version, last_event), (&before, 1, at(1)));
         let page = list(&*store, &scope, &query(10)).await;
         assert_eq!((&*page.tasks[0], page.total), (&before, 1));
@@ -153,7 +165,7 @@ pub async fn concurrent_commits_are_made_one_after_the_other(store: Arc<dyn Stor
                 let StoredTask { version, last_event, .. } = get(&*store, &scope, "t").await;
                 let events = vec![chunk(last_event.next().get(), "t", "x")];
                 match commit(&*store, &scope, "t", version, events, None).await {
-                    Ok(()) => written += 1,
+                    Ok(_) => written += 1,
                     Err(StoreError::Conflict { .. }) => tokio::task::yield_now().await,
                     Err(error) => panic!("{error}"),
                 }

@@ -1,0 +1,127 @@
+//! What is done with the webhooks of all tasks.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use tokio::time::Instant;
+
+use super::{
+    data::{Data, conflict},
+    entry::{Entry, Record},
+    outbox::Claimed,
+};
+use crate::{
+    EventId, Scope, Webhook,
+    store::{Due, DuePush, PushKey, PushOutcome, StoreError},
+};
+
+impl Data {
+    pub(super) fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        let task_id = webhook.config.task_id.as_str();
+        let entry = self.find(scope, task_id).ok_or_else(|| conflict(task_id))?;
+        let mut record = entry.lock();
+        if record.is_gone() {
+            return Err(conflict(task_id));
+        }
+        let last = record.last_event().get();
+        let is_known = record.outbox.as_ref().is_some_and(|outbox| outbox.has(&webhook.config.id));
+        if !is_known && !self.add_webhooks(&entry, 1) {
+            return Err(StoreError::Full);
+        }
+        record.outbox.get_or_insert_default().put(webhook, last);
+        Ok(())
+    }
+
+    /// Counts new webhooks, unless they are too many for the scope.
+    pub(super) fn add_webhooks(&self, entry: &Entry, count: usize) -> bool {
+        let total = &entry.scoped().webhooks;
+        let is_full = count > 0
+            && total.fetch_add(count, Ordering::Relaxed) + count > self.limits.max_push_configs;
+        if is_full {
+            total.fetch_sub(count, Ordering::Relaxed);
+        }
+        !is_full
+    }
+
+    pub(super) fn configs(&self, scope: &Scope, task_id: &str) -> Vec<Webhook> {
+        let Some(entry) = self.find(scope, task_id) else { return Vec::new() };
+        let record = entry.lock();
+        record.outbox.as_ref().map(|outbox| outbox.webhooks()).unwrap_or_default()
+    }
+
+    pub(super) fn delete_config(&self, scope: &Scope, task_id: &str, id: &str) {
+        let Some(entry) = self.find(scope, task_id) else { return };
+        let mut record = entry.lock();
+        let Some(outbox) = &mut record.outbox else { return };
+        if outbox.delete(&self.dispatch, id) {
+            entry.scoped().webhooks.fetch_sub(1, Ordering::Relaxed);
+        }
+        if outbox.len() == 0 {
+            record.outbox = None;
+        }
+    }
+
+    /// Forgets the webhooks of a task that is gone.
+    pub(super) fn forget_outbox(&self, entry: &Entry, record: &mut Record) {
+        if let Some(mut outbox) = record.outbox.take() {
+            entry.scoped().webhooks.fetch_sub(outbox.len(), Ordering::Relaxed);
+            outbox.clear(&self.dispatch);
+        }
+    }
+
+    /// Leaves events for the webhooks of a task, and returns whether there are any.
+    pub(super) fn push(
+        &self,
+        entry: &Arc<Entry>,
+        record: &mut Record,
+        positions: &[EventId],
+    ) -> bool {
+        if record.outbox.is_none() || positions.is_empty() {
+            return false;
+        }
+        let events = record.events_at(positions);
+        let max = self.limits.max_waiting_pushes;
+        if let Some(outbox) = &mut record.outbox {
+            outbox.push(&self.dispatch, entry, events, max);
+        }
+        true
+    }
+
+    pub(super) fn due(&self, limit: usize) -> Result<Due, StoreError> {
+        let now = Instant::now();
+        let mut due = Due::default();
+        loop {
+            let webhooks = self.dispatch.due(now, limit - due.pushes.len());
+            if webhooks.is_empty() {
+                due.next = self.dispatch.next(now);
+                return Ok(due);
+            }
+            for (entry, config_id) in webhooks {
+                due.pushes.extend(self.claim_webhook(&entry, config_id, now)?);
+            }
+        }
+    }
+
+    fn claim_webhook(
+        &self,
+        entry: &Arc<Entry>,
+        config_id: Arc<str>,
+        now: Instant,
+    ) -> Result<Option<DuePush>, StoreError> {
+        let mut record = entry.lock();
+        let Some(outbox) = &mut record.outbox else { return Ok(None) };
+        let Some(claimed) = outbox.claim(&self.dispatch, entry, &config_id, now) else {
+            return Ok(None);
+        };
+        let Claimed { claim, webhook, events, attempts } = claimed;
+        let key = PushKey { task_id: entry.task_id().into(), config_id, claim };
+        let scope = entry.scoped().scope.clone();
+        Ok(Some(DuePush { key, scope, webhook, task: record.task()?, events, attempts }))
+    }
+
+    pub(super) fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> bool {
+        let Some(entry) = self.by_id(&key.task_id) else { return false };
+        let mut record = entry.lock();
+        let Some(outbox) = &mut record.outbox else { return false };
+        outbox.note(&self.dispatch, &entry, (&key.config_id, key.claim), outcome)
+    }
+}
