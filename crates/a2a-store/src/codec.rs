@@ -1,0 +1,190 @@
+//! How tasks, events and webhooks become bytes in a database.
+//!
+//! A task or an event is its protobuf encoding behind a byte that says so. Where protobuf can't
+//! hold it exactly (free data with integers past 2^53, or nested deeper than it is read again),
+//! it is JSON behind another byte.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Artifact, Message, Part, ProtocolVersion,
+    v1::{
+        StreamResponse, Task, TaskPushNotificationConfig, TaskStatus, part::Content,
+        stream_response::Payload,
+    },
+};
+use a2a_operations::{Event, EventId, Webhook};
+use prost::Message as _;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::seal::{SealError, SecretKeys};
+
+const PROTOBUF: u8 = 0;
+const JSON: u8 = 1;
+
+/// Why bytes of a database could not be read, or made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CodecError {
+    #[error("what is stored is not a protobuf message")]
+    Protobuf(#[from] prost::DecodeError),
+    #[error("what is stored is not JSON")]
+    Json(#[from] serde_json::Error),
+    #[error("what is stored has no known form")]
+    Form,
+    #[error(transparent)]
+    Seal(#[from] SealError),
+}
+
+/// Encodes a task.
+pub(crate) fn encode_task(task: &Task) -> Result<Vec<u8>, CodecError> {
+    encode(task, is_plain_task(task), |bytes| task.encode_raw(bytes))
+}
+
+/// Reads what [`encode_task`] made.
+pub(crate) fn decode_task(bytes: &[u8]) -> Result<Task, CodecError> {
+    decode(bytes)
+}
+
+/// Encodes an event, without its position.
+pub(crate) fn encode_event(event: &Event) -> Result<Vec<u8>, CodecError> {
+    let response = event.response();
+    // The encoding is made once, also for all who read the event through gRPC.
+    encode(response, is_plain(response), |bytes| bytes.extend_from_slice(&event.protobuf()))
+}
+
+/// Reads what [`encode_event`] made.
+pub(crate) fn decode_event(position: EventId, bytes: &[u8]) -> Result<Event, CodecError> {
+    let response: StreamResponse = decode(bytes)?;
+    Ok(Event::new(Some(position), response))
+}
+
+/// Applies the artifact chunks that came after the snapshot of a task.
+pub(crate) fn apply(task: &mut Task, events: &[Event]) {
+    for event in events {
+        if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
+            task.apply_artifact(update);
+        }
+    }
+}
+
+/// Encodes a webhook, sealed under its task and id.
+pub(crate) fn encode_webhook(webhook: &Webhook, keys: &SecretKeys) -> Result<Vec<u8>, CodecError> {
+    let Webhook { config, revision } = webhook;
+    if !config.token.is_empty() || config.authentication.is_some() {
+        keys.warn_if_plain();
+    }
+    let mut bytes = vec![revision_byte(*revision)];
+    bytes.extend(keys.seal(&place(&config.task_id, &config.id), &config.encode_to_vec())?);
+    Ok(bytes)
+}
+
+/// Reads what [`encode_webhook`] made.
+pub(crate) fn decode_webhook(
+    task_id: &str,
+    config_id: &str,
+    bytes: &[u8],
+    keys: &SecretKeys,
+) -> Result<Webhook, CodecError> {
+    let (revision, sealed) = bytes.split_first().ok_or(CodecError::Form)?;
+    let revision = revision_of(*revision).ok_or(CodecError::Form)?;
+    let config = keys.open(&place(task_id, config_id), sealed)?;
+    Ok(Webhook { config: TaskPushNotificationConfig::decode(&*config)?, revision })
+}
+
+fn place(task_id: &str, config_id: &str) -> Vec<u8> {
+    [task_id.as_bytes(), &[0], config_id.as_bytes()].concat()
+}
+
+/// The number of a revision in a database, which never changes.
+fn revision_byte(revision: ProtocolVersion) -> u8 {
+    match revision {
+        ProtocolVersion::V0_1 => 1,
+        ProtocolVersion::V0_2 => 2,
+        ProtocolVersion::V0_3 => 3,
+        ProtocolVersion::V1Draft => 4,
+        ProtocolVersion::V1_0 => 5,
+    }
+}
+
+fn revision_of(byte: u8) -> Option<ProtocolVersion> {
+    const ALL: [ProtocolVersion; 5] = [
+        ProtocolVersion::V0_1,
+        ProtocolVersion::V0_2,
+        ProtocolVersion::V0_3,
+        ProtocolVersion::V1Draft,
+        ProtocolVersion::V1_0,
+    ];
+    ALL.into_iter().find(|revision| revision_byte(*revision) == byte)
+}
+
+fn encode<M>(
+    message: &M,
+    is_plain: bool,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<Vec<u8>, CodecError>
+where
+    M: prost::Message + Default + PartialEq + Serialize,
+{
+    let mut bytes = Vec::with_capacity(1 + message.encoded_len());
+    bytes.push(PROTOBUF);
+    write(&mut bytes);
+    let is_exact = is_plain
+        || M::decode(bytes.get(1..).unwrap_or_default()).is_ok_and(|read| read == *message);
+    if !is_exact {
+        bytes.clear();
+        bytes.push(JSON);
+        serde_json::to_writer(&mut bytes, message)?;
+    }
+    Ok(bytes)
+}
+
+fn decode<M: prost::Message + Default + DeserializeOwned>(bytes: &[u8]) -> Result<M, CodecError> {
+    match bytes.split_first() {
+        Some((&PROTOBUF, bytes)) => Ok(M::decode(bytes)?),
+        Some((&JSON, bytes)) => {
+            // What is stored was in memory before, so its depth was bearable.
+            let mut json = serde_json::Deserializer::from_slice(bytes);
+            json.disable_recursion_limit();
+            Ok(M::deserialize(&mut json)?)
+        }
+        _ => Err(CodecError::Form),
+    }
+}
+
+/// Whether an event has no free data, which protobuf may not hold exactly.
+fn is_plain(response: &StreamResponse) -> bool {
+    match &response.payload {
+        None => true,
+        Some(Payload::Task(task)) => is_plain_task(task),
+        Some(Payload::Message(message)) => is_plain_message(message),
+        Some(Payload::StatusUpdate(update)) => {
+            update.metadata.is_none() && update.status.as_ref().is_none_or(is_plain_status)
+        }
+        Some(Payload::ArtifactUpdate(update)) => {
+            update.metadata.is_none() && update.artifact.as_ref().is_none_or(is_plain_artifact)
+        }
+    }
+}
+
+fn is_plain_task(task: &Task) -> bool {
+    task.metadata.is_none()
+        && task.status.as_ref().is_none_or(is_plain_status)
+        && task.history.iter().all(is_plain_message)
+        && task.artifacts.iter().all(is_plain_artifact)
+}
+
+fn is_plain_status(status: &TaskStatus) -> bool {
+    status.message.as_ref().is_none_or(is_plain_message)
+}
+
+fn is_plain_message(message: &Message) -> bool {
+    message.metadata.is_none() && message.parts.iter().all(is_plain_part)
+}
+
+fn is_plain_artifact(artifact: &Artifact) -> bool {
+    artifact.metadata.is_none() && artifact.parts.iter().all(is_plain_part)
+}
+
+fn is_plain_part(part: &Part) -> bool {
+    part.metadata.is_none() && !matches!(part.content, Some(Content::Data(_)))
+}

@@ -1,0 +1,1 @@
+//! Nodes that hear of each other through NATS JetStream.

@@ -1,0 +1,138 @@
+//! New tasks, many with one statement.
+
+use std::collections::{BTreeMap, HashMap};
+
+use a2a_operations::{
+    EventId, Scope,
+    store::{NewTask, PageKey, StoreError},
+};
+use bytes::Bytes;
+use prost::Message as _;
+
+use super::{
+    link::{Link, LinkError},
+    row::{is_possible, key, number, pack},
+    signal::Chunks,
+    webhook::{HookRow, Hooks},
+    writer::{Session, Written},
+};
+
+pub(super) const SQL: &str = include_str!("insert.sql");
+
+/// A new task, ready to be stored.
+pub(super) struct InsertRow {
+    pub(super) id: String,
+    tenant: String,
+    owner: String,
+    context_id: String,
+    state: i16,
+    millis: i64,
+    ended: bool,
+    last: i64,
+    snapshot: Vec<u8>,
+    execution: Option<Bytes>,
+    body: Option<Vec<u8>>,
+    pushed: Option<i64>,
+    /// By their keys: of two with one id, the last is stored.
+    hooks: BTreeMap<String, HookRow>,
+}
+
+impl InsertRow {
+    pub(super) fn new(scope: &Scope, new: NewTask, hooks: &Hooks) -> Result<Self, StoreError> {
+        let NewTask { task, events, pushes, webhooks, execution } = new;
+        if !is_possible(scope, &task.id) {
+            return Err(StoreError::failed("the tenant, the owner or the task has too long a name"));
+        }
+        let state = task.state();
+        let last = events.last().and_then(|event| event.id()).unwrap_or(EventId::FIRST);
+        let hook = |webhook| {
+            let row = hooks.row(webhook)?;
+            Ok((row.config_id.clone(), row))
+        };
+        Ok(Self {
+            id: task.id.clone(),
+            tenant: scope.tenant.to_string(),
+            owner: scope.owner.to_string(),
+            context_id: key(&task.context_id).into_owned(),
+            state: i16::try_from(i32::from(state)).unwrap_or_default(),
+            millis: PageKey::millis_of(&task),
+            ended: state.is_terminal(),
+            last: number(last.get()),
+            snapshot: task.encode_to_vec(),
+            execution,
+            body: pack(&events, &pushes),
+            pushed: pushes.iter().max().map(|event| number(event.get())),
+            hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
+        })
+    }
+
+    /// About how much the row makes the statement grow, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len) + 500
+    }
+}
+
+/// Stores new tasks, and returns for each that is stored whether a webhook waits.
+pub(super) async fn write(
+    link: &Link,
+    session: &Session,
+    rows: &[&InsertRow],
+) -> Result<Written, LinkError> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let texts = |of: fn(&InsertRow) -> &str| rows.iter().map(|row| of(row)).collect::<Vec<_>>();
+    let ids = texts(|row| &row.id);
+    let tenants = texts(|row| &row.tenant);
+    let owners = texts(|row| &row.owner);
+    let contexts = texts(|row| &row.context_id);
+    let states: Vec<_> = rows.iter().map(|row| row.state).collect();
+    let millis: Vec<_> = rows.iter().map(|row| row.millis).collect();
+    let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
+    let last: Vec<_> = rows.iter().map(|row| row.last).collect();
+    let snapshots: Vec<_> = rows.iter().map(|row| row.snapshot.as_slice()).collect();
+    let executions: Vec<_> = rows.iter().map(|row| row.execution.as_deref()).collect();
+    let bodies: Vec<_> = rows.iter().map(|row| row.body.as_deref()).collect();
+    let pushed: Vec<_> = rows.iter().map(|row| row.pushed).collect();
+    let mut chunks = Chunks::new(&session.node);
+    let chunk: Vec<_> = rows.iter().map(|row| chunks.add(row.id.len())).collect();
+    let (mut numbers, mut config_ids) = (Vec::new(), Vec::new());
+    let (mut revisions, mut configs) = (Vec::new(), Vec::new());
+    for (n, row) in (1_i64..).zip(rows) {
+        for hook in row.hooks.values() {
+            numbers.push(n);
+            config_ids.push(hook.config_id.as_str());
+            revisions.push(hook.revision.as_str());
+            configs.push(hook.body.as_slice());
+        }
+    }
+    let found = link
+        .execute(
+            &session.insert,
+            &[
+                &ids,
+                &tenants,
+                &owners,
+                &contexts,
+                &states,
+                &millis,
+                &ended,
+                &last,
+                &snapshots,
+                &executions,
+                &bodies,
+                &pushed,
+                &chunk,
+                &session.node,
+                &session.lease_millis,
+                &session.slot,
+                &session.channel,
+                &numbers,
+                &config_ids,
+                &revisions,
+                &configs,
+            ],
+        )
+        .await?;
+    super::writer::read(&found)
+}

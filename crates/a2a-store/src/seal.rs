@@ -1,0 +1,232 @@
+//! How secrets are kept at rest.
+
+use std::{
+    fmt,
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    digest,
+    rand::{SecureRandom, SystemRandom},
+};
+
+const KEY_BYTES: usize = 32;
+const KEY_ID_BYTES: usize = 4;
+/// What the first byte of kept bytes says of the rest.
+const PLAIN: u8 = 0;
+const SEALED: u8 = 1;
+
+/// A key for the secrets of webhooks: 32 bytes.
+///
+/// Written down it is base64, as `openssl rand -base64 32` prints it, or hexadecimal.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey([u8; KEY_BYTES]);
+
+/// The text is not 32 bytes in base64 or hexadecimal. It is not repeated here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a secret key is 32 bytes in base64 or hexadecimal")]
+pub struct SecretKeyError;
+
+/// The keys that secrets are sealed with, if there are any.
+///
+/// The first one seals, and every one opens: so a new key is put before the old one, which goes
+/// when nothing that it has sealed is left. Without a key, secrets are kept as they are, and one
+/// warning is logged.
+#[derive(Clone, Default)]
+pub struct SecretKeys(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    keys: Vec<(KeyId, LessSafeKey)>,
+    has_warned: AtomicBool,
+}
+
+type KeyId = [u8; KEY_ID_BYTES];
+
+/// Why bytes could not be sealed, or what is kept could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SealError {
+    #[error("the system gives no random numbers")]
+    NoRandom,
+    #[error("no key is configured that opens what is sealed under key {0}")]
+    NoKey(String),
+    #[error("what is sealed was changed")]
+    Changed,
+    #[error("what is kept has no known form")]
+    Form,
+}
+
+impl SecretKey {
+    /// Takes 32 bytes that nobody can guess.
+    pub const fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    fn id(&self) -> KeyId {
+        let mut id = KeyId::default();
+        let hash = digest::digest(&digest::SHA256, &self.0);
+        for (to, from) in id.iter_mut().zip(hash.as_ref()) {
+            *to = *from;
+        }
+        id
+    }
+}
+
+impl FromStr for SecretKey {
+    type Err = SecretKeyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let bytes = from_hex(text).or_else(|| BASE64_STANDARD.decode(text).ok());
+        let bytes = bytes.ok_or(SecretKeyError)?;
+        <[u8; KEY_BYTES]>::try_from(bytes).map(Self).or(Err(SecretKeyError))
+    }
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if text.len() != 2 * KEY_BYTES || !text.is_ascii() {
+        return None;
+    }
+    let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+impl SecretKeys {
+    /// Takes the keys, the one that seals first.
+    pub fn new(keys: impl IntoIterator<Item = SecretKey>) -> Self {
+        let unbound = |key: &SecretKey| UnboundKey::new(&AES_256_GCM, &key.0).ok();
+        let keys = keys.into_iter();
+        let keys = keys.filter_map(|key| Some((key.id(), LessSafeKey::new(unbound(&key)?))));
+        Self(Arc::new(Inner { keys: keys.collect(), has_warned: AtomicBool::new(false) }))
+    }
+
+    /// Seals bytes. They can be opened only under the same `place`, so that nothing sealed can
+    /// be moved elsewhere.
+    pub(crate) fn seal(&self, place: &[u8], bytes: &[u8]) -> Result<Vec<u8>, SealError> {
+        match self.0.keys.first() {
+            Some(key) => seal(key, place, bytes).ok_or(SealError::NoRandom),
+            None => Ok([&[PLAIN], bytes].concat()),
+        }
+    }
+
+    /// Logs, once, that secrets are kept as they are, if they are.
+    pub(crate) fn warn_if_plain(&self) {
+        if self.0.keys.is_empty() && !self.0.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!("secrets of webhooks are stored unencrypted: no secret key is set");
+        }
+    }
+
+    pub(crate) fn open(&self, place: &[u8], kept: &[u8]) -> Result<Vec<u8>, SealError> {
+        match kept.split_first() {
+            Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),
+            Some((&SEALED, sealed)) => self.unseal(place, sealed),
+            _ => Err(SealError::Form),
+        }
+    }
+
+    fn unseal(&self, place: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        let (id, sealed) = sealed.split_first_chunk::<KEY_ID_BYTES>().ok_or(SealError::Form)?;
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(SealError::Form)?;
+        let same = self.0.keys.iter().filter(|(known, _)| known == id);
+        let mut error = SealError::NoKey(u32::from_be_bytes(*id).to_string());
+        for (_, key) in same {
+            let mut bytes = sealed.to_vec();
+            let nonce = Nonce::assume_unique_for_key(*nonce);
+            match key.open_in_place(nonce, Aad::from(place), &mut bytes) {
+                Ok(opened) => return Ok(opened.to_vec()),
+                Err(ring::error::Unspecified) => error = SealError::Changed,
+            }
+        }
+        Err(error)
+    }
+}
+
+/// Seals under a random nonce: of 96 bits, so that one key is good for billions of seals.
+fn seal((id, key): &(KeyId, LessSafeKey), place: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut nonce = [0; NONCE_LEN];
+    SystemRandom::new().fill(&mut nonce).ok()?;
+    let mut sealed = bytes.to_vec();
+    let unique = Nonce::assume_unique_for_key(nonce);
+    key.seal_in_place_append_tag(unique, Aad::from(place), &mut sealed).ok()?;
+    Some([&[SEALED], &id[..], &nonce[..], &sealed[..]].concat())
+}
+
+impl fmt::Debug for SecretKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretKeys").field("keys", &self.0.keys.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> SecretKey {
+        SecretKey::from_bytes([byte; KEY_BYTES])
+    }
+
+    #[test]
+    fn what_is_sealed_can_be_opened_in_its_place_only() {
+        let keys = SecretKeys::new([key(1)]);
+        let sealed = keys.seal(b"here", b"hush").unwrap();
+        assert!(!sealed.windows(4).any(|bytes| bytes == b"hush"));
+        assert_eq!(keys.open(b"here", &sealed).unwrap(), b"hush");
+        assert!(matches!(keys.open(b"there", &sealed), Err(SealError::Changed)));
+        assert_ne!(keys.seal(b"here", b"hush").unwrap(), sealed, "nonces differ");
+    }
+
+    #[test]
+    fn a_new_key_opens_nothing_old_until_the_old_one_stands_behind_it() {
+        let sealed = SecretKeys::new([key(1)]).seal(b"", b"hush").unwrap();
+        assert!(matches!(SecretKeys::new([key(2)]).open(b"", &sealed), Err(SealError::NoKey(_))));
+        let both = SecretKeys::new([key(2), key(1)]);
+        assert_eq!(both.open(b"", &sealed).unwrap(), b"hush");
+        let resealed = both.seal(b"", b"hush").unwrap();
+        assert_eq!(SecretKeys::new([key(2)]).open(b"", &resealed).unwrap(), b"hush");
+    }
+
+    #[test]
+    fn without_a_key_bytes_are_kept_as_they_are_and_open_under_any_key() {
+        let plain = SecretKeys::default().seal(b"", b"hush").unwrap();
+        assert_eq!(plain, b"\0hush");
+        assert_eq!(SecretKeys::new([key(1)]).open(b"", &plain).unwrap(), b"hush");
+    }
+
+    #[test]
+    fn bytes_of_no_known_form_do_not_open() {
+        let keys = SecretKeys::new([key(1)]);
+        for bytes in [&b""[..], b"\x01", b"\x01abcd", b"\x02rest"] {
+            assert!(matches!(keys.open(b"", bytes), Err(SealError::Form)), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_written_in_base64_or_hexadecimal() {
+        let hex = "07".repeat(KEY_BYTES);
+        let base64 = BASE64_STANDARD.encode([7; KEY_BYTES]);
+        for text in [&hex, &base64, &format!(" {base64}\n")] {
+            assert_eq!(text.parse(), Ok(key(7)), "{text}");
+        }
+        for text in ["", "secret", &hex[1..], &base64[4..], &"0g".repeat(KEY_BYTES)] {
+            assert_eq!(text.parse::<SecretKey>(), Err(SecretKeyError), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_not_printed() {
+        assert_eq!(format!("{:?}", key(7)), "SecretKey(..)");
+        assert!(!format!("{:?}", SecretKeys::new([key(7)])).contains('7'));
+    }
+}
