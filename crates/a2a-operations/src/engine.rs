@@ -5,12 +5,15 @@
 //! sees it.
 
 mod check;
+mod command;
 mod config;
 mod entry;
+mod hold;
+mod keeper;
 mod log;
 mod operations;
+mod outbox;
 mod page;
-mod push;
 mod reader;
 mod registry;
 mod run;
@@ -20,7 +23,10 @@ mod writer;
 
 use std::{
     fmt,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize},
+    },
     time::Duration,
 };
 
@@ -29,16 +35,20 @@ use a2a_core::{
     v1::{AgentCard, Task},
 };
 use async_trait::async_trait;
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::EngineConfig;
 pub(crate) use entry::{Handle, TurnRequest};
 
 use crate::{
-    AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, RequestContext, Scope,
-    Store, TaskUpdater,
+    AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
+    Scope, Store, TaskUpdater, store::Signals,
 };
-use entry::Entry;
+use command::Expected;
+use entry::{Entry, Holder};
+use log::Log;
+use outbox::Outbox;
 use registry::Registry;
 
 /// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
@@ -61,8 +71,20 @@ pub(crate) struct Inner {
     executor: Arc<dyn DynExecutor>,
     store: Arc<dyn Store>,
     push: Option<Arc<dyn PushSender>>,
+    /// Who calls the webhooks, where the engine has a sender.
+    outbox: Option<Outbox>,
     config: EngineConfig,
     entries: Registry,
+    /// Whether other nodes may work on the same tasks.
+    clustered: bool,
+    /// What the other nodes do, until somebody listens.
+    signals: Mutex<Option<Signals>>,
+    /// Whether the engine does what it does by itself.
+    started: AtomicBool,
+    /// Wakes whoever takes over tasks.
+    look_around: Arc<Notify>,
+    /// Who waits for other nodes.
+    expected: Expected,
     /// Executors, cancels, writers and webhooks at work.
     tasks: TaskTracker,
     /// How many executors are at work, those in `ask` not counted.
@@ -116,26 +138,49 @@ impl Engine {
         &self.inner.card
     }
 
+    /// Takes over what an earlier process left behind, renews leases, follows other nodes and
+    /// delivers to webhooks, from now on. Within a tokio runtime an engine does so from the
+    /// start, outside of one from its first call on.
+    pub fn start(&self) {
+        self.inner.start();
+    }
+
     /// Stops: accepts no more messages, ends every stream with an error that says to resume
-    /// elsewhere, and gives the executors until `grace` before they are dropped.
+    /// elsewhere, and gives the executors until `grace` before they are dropped. What they were
+    /// at is left to other nodes, or to the next start.
     pub async fn shutdown(&self, grace: Duration) {
         self.inner.draining.cancel();
         self.inner.tasks.close();
         for entry in self.inner.entries.all() {
-            entry.change(|_| ());
+            entry.change(|state| {
+                // Whoever waits for a message needs no grace: the next one runs it again.
+                if state.asking {
+                    state.kill.cancel();
+                }
+            });
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             for entry in self.inner.entries.all() {
                 entry.change(|state| state.kill.cancel());
             }
+            // They say what they were at, and let go of it.
+            let _ = tokio::time::timeout(LAST_WRITES, self.inner.tasks.wait()).await;
         }
     }
 }
 
+/// How long the store may take for the last writes of executors that were dropped.
+const LAST_WRITES: Duration = Duration::from_secs(2);
+
 impl EngineBuilder {
     /// Keeps tasks in `store`.
-    pub fn store(mut self, store: impl Store) -> Self {
-        self.store = Some(Arc::new(store));
+    pub fn store(self, store: impl Store) -> Self {
+        self.shared_store(Arc::new(store))
+    }
+
+    /// Keeps tasks in a store that others hold too. It still belongs to one engine only.
+    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
         self
     }
 
@@ -162,21 +207,35 @@ impl EngineBuilder {
     /// Makes the engine.
     pub fn build(self) -> Engine {
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-        Engine {
+        let signals = store.signals();
+        let draining = CancellationToken::new();
+        let outbox = self
+            .push
+            .as_ref()
+            .map(|push| Outbox::new(Arc::clone(&store), Arc::clone(push), &self.config, &draining));
+        let engine = Engine {
             inner: Arc::new(Inner {
                 card: self.card,
                 extended_card: self.extended_card,
                 executor: self.executor.0,
                 store,
                 push: self.push,
+                outbox,
                 config: self.config,
                 entries: Registry::new(),
+                clustered: signals.is_some(),
+                signals: Mutex::new(signals),
+                started: AtomicBool::new(false),
+                look_around: Arc::new(Notify::new()),
+                expected: Expected::default(),
                 tasks: TaskTracker::new(),
                 running: AtomicUsize::new(0),
                 asking: AtomicUsize::new(0),
-                draining: CancellationToken::new(),
+                draining,
             }),
-        }
+        };
+        engine.inner.start();
+        engine
     }
 }
 
@@ -191,10 +250,19 @@ impl Inner {
             return Ok(Some(Handle::new(Arc::clone(self), entry)));
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
-        Ok(stored.map(|stored| {
-            let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
-            Handle::new(Arc::clone(self), entry)
-        }))
+        let Some(stored) = stored else { return Ok(None) };
+        let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
+        let handle = Handle::new(Arc::clone(self), entry);
+        if self.clustered {
+            // What other nodes wrote between the look into the store and now was not noted.
+            handle.catch_up().await?;
+        }
+        Ok(Some(handle))
+    }
+
+    /// An empty log behind position `last`.
+    fn empty_log(&self, last: u64) -> Log {
+        Log::new(last, self.config.max_log_events, self.config.max_log_bytes)
     }
 
     /// Returns a task as callers see it.
@@ -202,7 +270,10 @@ impl Inner {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
             let state = handle.lock();
-            return Ok(state.appeared.then(|| Arc::clone(&state.task)));
+            // A task that another node works on may have moved on in the store.
+            if !self.clustered || state.holder == Holder::Here {
+                return Ok(state.appeared.then(|| Arc::clone(&state.task)));
+            }
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
         Ok(stored.map(|stored| stored.task))
@@ -232,6 +303,8 @@ trait DynExecutor: Send + Sync {
     ) -> Result<(), AgentError>;
 
     async fn cancel(&self, context: CancelContext);
+
+    fn recovery(&self) -> Recovery;
 }
 
 #[async_trait]
@@ -246,6 +319,10 @@ impl<E: AgentExecutor> DynExecutor for E {
 
     async fn cancel(&self, context: CancelContext) {
         AgentExecutor::cancel(self, context).await;
+    }
+
+    fn recovery(&self) -> Recovery {
+        AgentExecutor::recovery(self)
     }
 }
 

@@ -43,6 +43,25 @@ pub trait AgentExecutor: Send + Sync + 'static {
         let _ = context;
         std::future::ready(())
     }
+
+    /// What becomes of a task whose node stopped or crashed in the middle of `execute`.
+    fn recovery(&self) -> Recovery {
+        Recovery::Fail
+    }
+}
+
+/// What becomes of a task whose node is gone in the middle of [`AgentExecutor::execute`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Recovery {
+    /// The task is FAILED, with a text that says why.
+    #[default]
+    Fail,
+    /// `execute` is run again with the same message and the task as it stands, on this node or
+    /// another. What it does has to bear being done twice;
+    /// [`RequestContext::is_rerun`] tells it. After
+    /// [`max_reruns`](crate::EngineConfig::max_reruns) in a row the task is FAILED.
+    Rerun,
 }
 
 /// Why an executor failed: a text that the caller reads, and a cause that only the log gets.

@@ -49,6 +49,14 @@ pub trait PushSender: fmt::Debug + Send + Sync + 'static {
     async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError>;
 }
 
+/// Signs what is delivered to webhooks, so that a receiver can tell who calls (spec §13.2).
+/// `a2a-auth` has the one that writes JSON Web Tokens.
+pub trait PushSigner: fmt::Debug + Send + Sync + 'static {
+    /// Returns a token that proves who sends this body to this webhook, and when: visible ASCII,
+    /// as it fits a header. Each try is signed anew.
+    fn sign(&self, webhook: &Webhook, delivery: &Delivery, body: &[u8]) -> Result<String>;
+}
+
 /// Why an event did not reach a webhook.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -14,9 +14,7 @@ pub use memory::{MemoryLimits, MemoryStore};
 pub use outbox::{DeadLetter, Due, DuePush, PushKey, PushOutcome, PushStore};
 pub use page::{PageKey, TaskPage, TaskQuery};
 pub use signal::{Signal, Signals};
-pub use task::{
-    Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition,
-};
+pub use task::{Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition};
 
 /// Everything that an [`Engine`](crate::Engine) keeps.
 ///

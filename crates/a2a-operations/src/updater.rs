@@ -13,6 +13,8 @@ use crate::engine::Handle;
 #[derive(Clone, Debug)]
 pub struct TaskUpdater {
     handle: Handle,
+    /// The run that this belongs to; a later one does not listen to it.
+    run: u64,
 }
 
 /// Why a change was not accepted.
@@ -28,6 +30,9 @@ pub enum UpdateError {
     /// The store does not take the change.
     #[error("the task could not be stored")]
     Store,
+    /// Another run works on the task now, here or on another node: this one was taken for dead.
+    #[error("another run works on the task")]
+    Moved,
 }
 
 /// The message of a status: none, a text, parts, or a whole message.
@@ -71,8 +76,8 @@ impl From<Option<Message>> for StatusMessage {
 }
 
 impl TaskUpdater {
-    pub(crate) fn new(handle: Handle) -> Self {
-        Self { handle }
+    pub(crate) fn new(handle: Handle, run: u64) -> Self {
+        Self { handle, run }
     }
 
     /// The id of the task.
@@ -104,7 +109,7 @@ impl TaskUpdater {
         state: TaskState,
         message: impl Into<StatusMessage>,
     ) -> Result<(), UpdateError> {
-        self.handle.set_status(state, message.into().0).await
+        self.handle.set_status(self.run, state, message.into().0).await
     }
 
     /// Ends the task: COMPLETED.
@@ -218,7 +223,7 @@ impl TaskUpdater {
         &self,
         update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
-        self.handle.push_artifact(update).await
+        self.handle.push_artifact(self.run, update).await
     }
 
     /// Passes on a status update, for example another agent's. The engine sets the ids of the
@@ -228,7 +233,7 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn status_update(&self, update: TaskStatusUpdateEvent) -> Result<(), UpdateError> {
-        self.handle.push_status(update).await
+        self.handle.push_status(self.run, update).await
     }
 
     /// Answers with a message in place of a task. Where the task has appeared already, it is
@@ -239,7 +244,7 @@ impl TaskUpdater {
     /// Any [`UpdateError`].
     pub async fn reply(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
         let message = message.into().0.unwrap_or_else(|| Message::new(Role::Agent, Vec::new()));
-        self.handle.reply(message).await
+        self.handle.reply(self.run, message).await
     }
 
     /// Asks the client for more, INPUT_REQUIRED, and returns its next message: a conversation as
@@ -254,6 +259,6 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn ask(&self, question: impl Into<StatusMessage>) -> Result<Message, UpdateError> {
-        self.handle.ask(question.into().0).await
+        self.handle.ask(self.run, question.into().0).await
     }
 }

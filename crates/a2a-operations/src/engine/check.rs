@@ -1,5 +1,7 @@
 //! What a request has to satisfy before anything is done for it.
 
+use std::sync::Arc;
+
 use a2a_core::{
     Error, ErrorKind, ExtensionSet, Result, Validate,
     v1::{AgentCard, Part, SendMessageRequest, TaskPushNotificationConfig, part::Content},
@@ -11,10 +13,11 @@ use crate::CallContext;
 impl Inner {
     /// Checks what every operation has in common, and returns the extensions it activates.
     pub(super) fn check(
-        &self,
+        self: &Arc<Self>,
         context: &CallContext,
         request: &impl Validate,
     ) -> Result<ExtensionSet> {
+        self.start();
         request.validate()?;
         let missing: Vec<_> = self
             .card

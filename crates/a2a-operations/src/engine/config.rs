@@ -31,10 +31,31 @@ pub struct EngineConfig {
     pub max_push_configs: usize,
     /// Whether artifact updates go to webhooks too, beside tasks and status updates. Default: no.
     pub push_artifacts: bool,
-    /// Tries to deliver an event to a webhook. Default: 5.
+    /// Webhooks that are called at once. Default: 64.
+    pub push_concurrency: usize,
+    /// Time that a try to deliver an event may take, whatever the sender allows itself; less than
+    /// the store's claims take to end. Default: 30 s.
+    pub push_timeout: Duration,
+    /// Tries to deliver an event to a webhook before it is kept as a dead letter. Default: 20,
+    /// which takes about half an hour.
     pub push_attempts: u32,
-    /// Pause after the first failed try, doubled each time. Default: 500 ms.
+    /// The longest pause after the first failed try, doubled each time; how much of it is waited
+    /// is left to chance. Default: 500 ms.
     pub push_backoff: Duration,
+    /// The longest pause between two tries, unless the receiver asks for more. Default: 5 min.
+    pub push_backoff_max: Duration,
+    /// How long a change may wait for a store that fails, before the task is given up here and
+    /// its executor dropped. Default: 20 s.
+    pub store_patience: Duration,
+    /// How often this node says what it works on, and looks for tasks whose node is gone.
+    /// Default: 3 s; less than a third of the store's lease.
+    pub lease_renewal: Duration,
+    /// How often a cut off run for one message is run again before the task is FAILED, where the
+    /// executor wants to be run again. Default: 5.
+    pub max_reruns: u64,
+    /// How long a task that has ended is kept, with its events and webhooks; `None` keeps it for
+    /// good. Default: `None`.
+    pub retention: Option<Duration>,
     /// Whether a message with the id of an earlier one joins its task. Deployed clients reuse
     /// ids, hence the default: no.
     pub join_by_message_id: bool,
@@ -54,8 +75,15 @@ impl Default for EngineConfig {
             max_parts: 1_000,
             max_push_configs: 100,
             push_artifacts: false,
-            push_attempts: 5,
+            push_concurrency: 64,
+            push_timeout: Duration::from_secs(30),
+            push_attempts: 20,
             push_backoff: Duration::from_millis(500),
+            push_backoff_max: Duration::from_secs(300),
+            store_patience: Duration::from_secs(20),
+            lease_renewal: Duration::from_secs(3),
+            max_reruns: 5,
+            retention: None,
             join_by_message_id: false,
         }
     }
@@ -99,10 +127,24 @@ setters! {
     with_max_push_configs: max_push_configs: usize,
     /// Sets [`push_artifacts`](Self::push_artifacts).
     with_push_artifacts: push_artifacts: bool,
+    /// Sets [`push_concurrency`](Self::push_concurrency).
+    with_push_concurrency: push_concurrency: usize,
+    /// Sets [`push_timeout`](Self::push_timeout).
+    with_push_timeout: push_timeout: Duration,
     /// Sets [`push_attempts`](Self::push_attempts).
     with_push_attempts: push_attempts: u32,
     /// Sets [`push_backoff`](Self::push_backoff).
     with_push_backoff: push_backoff: Duration,
+    /// Sets [`push_backoff_max`](Self::push_backoff_max).
+    with_push_backoff_max: push_backoff_max: Duration,
+    /// Sets [`store_patience`](Self::store_patience).
+    with_store_patience: store_patience: Duration,
+    /// Sets [`lease_renewal`](Self::lease_renewal).
+    with_lease_renewal: lease_renewal: Duration,
+    /// Sets [`max_reruns`](Self::max_reruns).
+    with_max_reruns: max_reruns: u64,
+    /// Sets [`retention`](Self::retention).
+    with_retention: retention: Option<Duration>,
     /// Sets [`join_by_message_id`](Self::join_by_message_id).
     with_join_by_message_id: join_by_message_id: bool,
 }

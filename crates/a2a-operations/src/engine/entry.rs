@@ -16,13 +16,15 @@ use a2a_core::v1::{
     Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
     TaskStatusUpdateEvent, stream_response::Payload,
 };
+use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Inner,
+    command::Commands,
     log::{Log, Waiters},
 };
-use crate::{CallContext, Event, EventId, Scope};
+use crate::{CallContext, Event, EventId, Scope, Webhook, store::StoredTask};
 
 /// A task that is worked on or watched. Reached through a [`Handle`].
 #[derive(Debug)]
@@ -45,6 +47,24 @@ pub(super) struct State {
     pub(super) appeared: bool,
     /// How often the task was stored.
     pub(super) version: u64,
+    /// Who may write to the task.
+    pub(super) holder: Holder,
+    /// The epoch under which this node holds the task, or held it last.
+    pub(super) epoch: u64,
+    /// Whether somebody asks the store for a hold on the task.
+    pub(super) reaching: bool,
+    /// How often this node lost the task or took it over. What belongs to an earlier number is
+    /// not listened to.
+    pub(super) run: u64,
+    /// What is worked on, to be recorded with the next write.
+    pub(super) execution: Option<Bytes>,
+    /// The webhooks of a task that is not stored yet.
+    pub(super) webhooks: Vec<Webhook>,
+    /// What came from other nodes.
+    pub(super) commands: Commands,
+    /// Whether somebody reads the task again after another node wrote it, and whether that has
+    /// to be done once more.
+    pub(super) refreshing: Refreshing,
     /// The events that are seen.
     pub(super) log: Log,
     /// The state of the task with the pending changes in it.
@@ -59,7 +79,7 @@ pub(super) struct State {
     pub(super) broken: bool,
     /// The message that answers instead of a task.
     pub(super) reply: Option<Event>,
-    /// Whether an executor is at work.
+    /// Whether an executor is at work, here or on the node that holds the task.
     pub(super) running: bool,
     /// Whether that executor waits in `ask`.
     pub(super) asking: bool,
@@ -75,15 +95,37 @@ pub(super) struct State {
     pub(super) turn_start: u64,
     /// The task at that event, where the turn is streamed.
     pub(super) turn_opening: Option<Arc<Task>>,
+    /// Whether the executor was dropped in the middle of its work by a shutdown.
+    pub(super) cut_off: bool,
+    /// Messages up to this number that had not begun were lost when another node took over.
+    pub(super) void: u64,
     /// Whether a client has canceled.
     pub(super) canceling: bool,
-    /// Whether somebody delivers the events to webhooks.
-    pub(super) pushing: bool,
     /// Signals the executor that the client cancels.
     pub(super) cancel: CancellationToken,
     /// Drops the executor.
     pub(super) kill: CancellationToken,
     pub(super) waiters: Waiters,
+}
+
+/// Who may write to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// Whoever asks the store first.
+    Nobody,
+    /// This node.
+    Here,
+    /// Another node.
+    Elsewhere,
+}
+
+/// Whether a task is being read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refreshing {
+    No,
+    Yes,
+    /// Something more has happened since.
+    Again,
 }
 
 /// A message that waits for its turn.
@@ -102,6 +144,10 @@ pub(crate) struct TurnRequest {
     pub(crate) metadata: Option<Arc<a2a_core::well_known::Struct>>,
     /// Whether the sender reads a stream.
     pub(crate) streams: bool,
+    /// Whether an earlier run for the message was cut off.
+    pub(crate) rerun: bool,
+    /// The command that the message came with, if another node took it.
+    pub(crate) command: Option<Arc<str>>,
 }
 
 /// Something that changes a task.
@@ -143,6 +189,14 @@ impl State {
             task,
             appeared: false,
             version: 0,
+            holder: Holder::Nobody,
+            epoch: 0,
+            reaching: false,
+            run: 0,
+            execution: None,
+            webhooks: Vec::new(),
+            commands: Commands::default(),
+            refreshing: Refreshing::No,
             log,
             last_assigned: last,
             pending: Vec::new(),
@@ -157,12 +211,63 @@ impl State {
             turn: 0,
             turn_start: last + 1,
             turn_opening: None,
+            cut_off: false,
+            void: 0,
             canceling: false,
-            pushing: false,
             cancel: CancellationToken::new(),
             kill: CancellationToken::new(),
             waiters: Waiters::default(),
         }
+    }
+
+    /// Takes over what the store says of a task that is not held here.
+    pub(super) fn follow(&mut self, stored: StoredTask) {
+        self.head = stored.task.state();
+        self.task = stored.task;
+        self.appeared = true;
+        self.version = stored.version;
+        self.epoch = stored.epoch;
+        self.last_assigned = self.log.last();
+        self.running = stored.node.is_some();
+        self.holder = if self.running { Holder::Elsewhere } else { Holder::Nobody };
+    }
+
+    /// Gives up what was worked on here: another node holds the task, or nobody.
+    pub(super) fn lose(&mut self, holder: Holder) {
+        self.pending.clear();
+        self.writing = false;
+        self.holder = holder;
+        self.run += 1;
+        self.kill.cancel();
+        self.running = holder == Holder::Elsewhere;
+        self.asking = false;
+        self.handed = None;
+        self.canceling = false;
+        self.commands = Commands::default();
+        self.queue.clear();
+        self.last_assigned = self.log.last();
+        let begun = self.turn_start <= self.log.last();
+        self.void = self.last_ticket;
+        if !begun {
+            self.turn = self.turn.saturating_sub(1);
+        }
+        self.head = self.task.state();
+    }
+
+    /// Notes that a run of the executor begins here.
+    pub(super) fn begin_run(&mut self) {
+        self.running = true;
+        self.cancel = CancellationToken::new();
+        self.kill = CancellationToken::new();
+    }
+
+    /// Returns whether this node holds the task and has nothing more to do with it.
+    pub(super) fn is_idle_here(&self) -> bool {
+        self.holder == Holder::Here
+            && self.appeared
+            && !self.running
+            && !self.writing
+            && self.pending.is_empty()
     }
 
     /// Returns whether nothing more can come: the task has ended, or a message answered.
@@ -194,25 +299,21 @@ impl State {
 impl Entry {
     /// Creates the entry of a task that has not appeared yet.
     pub(super) fn draft(inner: &Inner, scope: Scope, task: Task) -> Self {
-        let log = Log::new(0, inner.config.max_log_events, inner.config.max_log_bytes);
-        Self {
-            scope,
-            task_id: task.id.as_str().into(),
-            context_id: task.context_id.as_str().into(),
-            handles: AtomicUsize::new(0),
-            state: Mutex::new(State::new(Arc::new(task), 0, log)),
-        }
+        let log = inner.empty_log(0);
+        let (task_id, context_id) = (task.id.as_str().into(), task.context_id.as_str().into());
+        let mut state = State::new(Arc::new(task), 0, log);
+        // Nobody else knows of it.
+        state.holder = Holder::Here;
+        Self { scope, task_id, context_id, handles: AtomicUsize::new(0), state: Mutex::new(state) }
     }
 
     /// Creates the entry of a task from the store.
-    pub(super) fn stored(inner: &Inner, scope: Scope, stored: crate::store::StoredTask) -> Self {
+    pub(super) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
+        let (task_id, context_id) =
+            (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
         let last = stored.last_event.get();
-        let log = Log::new(last, inner.config.max_log_events, inner.config.max_log_bytes);
-        let task = stored.task;
-        let (task_id, context_id) = (task.id.as_str().into(), task.context_id.as_str().into());
-        let mut state = State::new(task, last, log);
-        state.appeared = true;
-        state.version = stored.version;
+        let mut state = State::new(Arc::clone(&stored.task), last, inner.empty_log(last));
+        state.follow(stored);
         let handles = AtomicUsize::new(0);
         Self { scope, task_id, context_id, handles, state: Mutex::new(state) }
     }

@@ -11,6 +11,7 @@ use a2a_core::{
         ListTasksRequest, ListTasksResponse, SendMessageConfiguration, SendMessageRequest,
         SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
+    well_known::Struct,
 };
 use async_trait::async_trait;
 use futures_util::stream;
@@ -18,7 +19,7 @@ use futures_util::stream;
 use super::{
     Engine, Inner,
     check::history_length,
-    entry::Handle,
+    entry::{Handle, Holder},
     page,
     reader::{Reader, Until, snapshot},
     reply_limited,
@@ -146,11 +147,8 @@ impl Agent for Engine {
         let webhook = Webhook { config: config.clone(), revision: call.context.version };
         let stored = self.inner.store.put_config(&scope, webhook).await;
         stored.map_err(Error::from)?;
-        if let Some(entry) = self.inner.entries.find(&scope, &config.task_id) {
-            let handle = Handle::new(Arc::clone(&self.inner), entry);
-            let next = handle.lock().log.last() + 1;
-            handle.spawn_push(next);
-        }
+        // One that was replaced may have events that wait.
+        self.inner.wake_outbox();
         Ok(Reply { response: config, activated })
     }
 
@@ -256,39 +254,11 @@ impl Inner {
         let id = &request.id;
         let handle =
             self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
-        let not_cancelable = |state: TaskState| {
-            let name = state.as_str_name().trim_start_matches("TASK_STATE_");
-            Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is {name} already"))
-                .with_metadata("taskId", id)
-        };
-        enum Next {
-            Signal(Arc<Task>),
-            Force,
-            Wait,
-        }
-        let next = handle.change(|state| {
-            if !state.appeared {
-                return Err(Error::task_not_found(id));
-            }
-            if state.head.is_terminal() {
-                return Err(not_cancelable(state.head));
-            }
-            let first = !std::mem::replace(&mut state.canceling, true);
-            Ok(match (state.running, first) {
-                (true, true) => Next::Signal(Arc::clone(&state.task)),
-                (true, false) => Next::Wait,
-                (false, _) => Next::Force,
-            })
-        })?;
-        match next {
-            Next::Signal(task) => handle.spawn_cancel(CancelContext {
-                task,
-                call: Arc::new(context),
-                metadata: request.metadata,
-            }),
-            Next::Force => handle.force_canceled(),
-            Next::Wait => {}
-        }
+        let inner = Arc::clone(self);
+        let canceled = handle.clone();
+        // Whoever hangs up now leaves no half of it behind.
+        self.detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
+            .await??;
         let task = handle
             .wait(|state| {
                 if state.broken {
@@ -299,8 +269,77 @@ impl Inner {
             .await?;
         match task.state() {
             TaskState::Canceled => Ok(task),
-            state => Err(not_cancelable(state)),
+            state => Err(not_cancelable(&handle.task_id, state)),
         }
+    }
+
+    /// Cancels a task, here or on the node that holds it.
+    async fn pass_cancel_on(
+        self: &Arc<Self>,
+        handle: &Handle,
+        context: CallContext,
+        request: CancelTaskRequest,
+    ) -> Result<()> {
+        let context = Arc::new(context);
+        loop {
+            let (appeared, head) = {
+                let state = handle.lock();
+                (state.appeared, state.head)
+            };
+            if !appeared {
+                return Err(Error::task_not_found(&handle.task_id));
+            }
+            if head.is_terminal() {
+                return Err(not_cancelable(&handle.task_id, head));
+            }
+            match handle.reach().await? {
+                Holder::Here => return self.cancel_here(handle, context, request.metadata),
+                Holder::Elsewhere | Holder::Nobody => {
+                    let ended = self.hand_over_cancel(handle, &context, &request).await?;
+                    // Otherwise the task was let go in between.
+                    if ended.is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Cancels a task that this node holds, without waiting for its end.
+    pub(super) fn cancel_here(
+        &self,
+        handle: &Handle,
+        context: Arc<CallContext>,
+        metadata: Option<Struct>,
+    ) -> Result<()> {
+        enum Next {
+            Signal(Arc<Task>),
+            Force,
+            Wait,
+        }
+        let next = handle.change(|state| {
+            if state.head.is_terminal() {
+                return Err(not_cancelable(&handle.task_id, state.head));
+            }
+            let first = !std::mem::replace(&mut state.canceling, true);
+            Ok(match (state.running, first) {
+                (true, true) => Next::Signal(Arc::clone(&state.task)),
+                (true, false) => Next::Wait,
+                (false, _) => Next::Force,
+            })
+        });
+        match next {
+            Ok(Next::Signal(task)) => {
+                handle.spawn_cancel(CancelContext { task, call: context, metadata });
+            }
+            Ok(Next::Force) => handle.force_canceled(),
+            Ok(Next::Wait) => {}
+            Err(error) => {
+                handle.let_go_if_idle();
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     async fn subscribe(
@@ -353,6 +392,12 @@ impl Inner {
             None => Err(Error::task_not_found(id)),
         }
     }
+}
+
+fn not_cancelable(id: &str, state: TaskState) -> Error {
+    let name = state.as_str_name().trim_start_matches("TASK_STATE_");
+    Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is {name} already"))
+        .with_metadata("taskId", id)
 }
 
 fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<usize>> {

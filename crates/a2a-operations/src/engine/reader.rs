@@ -27,8 +27,6 @@ pub(super) enum Until {
     Answered,
     /// At a terminal state.
     Terminal,
-    /// At a terminal state, or when nobody works on the task any more.
-    Idle,
 }
 
 /// Reads the events of a task from a position on.
@@ -67,11 +65,6 @@ impl Reader {
         self
     }
 
-    /// The position of the event that comes next.
-    pub(super) fn next_position(&self) -> u64 {
-        self.next
-    }
-
     pub(super) fn into_stream(self) -> EventStream {
         EventStream::new(self)
     }
@@ -94,7 +87,7 @@ impl Reader {
             return Err(Error::unavailable("the task could not be stored"));
         }
         let over = match self.until {
-            Until::Answered | Until::Idle => !state.running && state.pending.is_empty(),
+            Until::Answered => !state.running && state.pending.is_empty(),
             Until::Terminal => state.task.state().is_terminal(),
         };
         if over {

@@ -40,6 +40,15 @@ impl Registry {
         Some(Arc::clone(entry))
     }
 
+    /// Finds the entry of a task of any scope, and counts one more handle on it: for what comes
+    /// from other nodes, never for callers.
+    pub(super) fn find_any(&self, task_id: &str) -> Option<Arc<Entry>> {
+        let shard = self.shard(task_id);
+        let entry = shard.get(task_id)?;
+        entry.handles.fetch_add(1, Ordering::Relaxed);
+        Some(Arc::clone(entry))
+    }
+
     /// Adds an entry, or returns the one that is there already, and counts one more handle on it.
     pub(super) fn insert(&self, entry: Entry) -> Arc<Entry> {
         let mut shard = self.shard(&entry.task_id);

@@ -10,7 +10,11 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::entry::{Change, Handle, State, TurnRequest};
+use super::{
+    command::{Record, refuse_all},
+    entry::{Change, Handle, Holder, State, TurnRequest},
+    send::ended,
+};
 use crate::{AgentError, CancelContext, RequestContext, TaskUpdater};
 
 impl Handle {
@@ -21,6 +25,10 @@ impl Handle {
         let working = self.status_event(TaskState::Working, None);
         state.turn = ticket;
         state.turn_start = state.push(working);
+        if let Some(command) = &turn.command {
+            state.commands.begin(Arc::clone(command), state.turn_start);
+        }
+        state.execution = Some(Record::execution(turn));
         state.pending.push(Change::History(Message::clone(&turn.message)));
         // Whoever streams the turn begins with the task as it is here, however far the executor
         // gets before the stream is first read.
@@ -38,24 +46,38 @@ impl Handle {
             task.id = %self.task_id,
             context.id = %self.context_id
         );
+        let number = self.lock().run;
         self.inner.running.fetch_add(1, Ordering::Relaxed);
-        self.inner.tasks.spawn(run(self.clone(), turn).instrument(span));
+        self.inner.tasks.spawn(run(self.clone(), number, turn).instrument(span));
+    }
+
+    /// Ends a task that was cut off and is not run again: FAILED.
+    pub(super) fn fail_interrupted(&self) {
+        self.change(|state| {
+            let text = "the agent was interrupted while it worked on this task";
+            let failed = status(self, TaskState::Failed, Message::agent(text));
+            state.push(failed);
+        });
+        self.write();
     }
 }
 
-async fn run(handle: Handle, first: TurnRequest) {
+async fn run(handle: Handle, number: u64, first: TurnRequest) {
     let mut turn = Some(first);
     while let Some(request) = turn {
-        let outcome = execute(&handle, request).await;
-        turn = handle.change(|state| finish(&handle, state, outcome));
+        let outcome = execute(&handle, number, request).await;
+        turn =
+            handle.change(
+                |state| {
+                    if state.run == number { finish(&handle, state, outcome) } else { None }
+                },
+            );
         handle.write();
     }
     handle.inner.running.fetch_sub(1, Ordering::Relaxed);
-    if handle.inner.push.is_some() && handle.lock().reply.is_some() {
-        handle.forget_webhooks().await;
-    }
     // Whoever still waits gets what there is, or learns that nothing more comes.
     handle.change(|_| ());
+    handle.let_go_if_idle();
 }
 
 /// How an executor ended.
@@ -66,10 +88,10 @@ enum Outcome {
     Dropped,
 }
 
-async fn execute(handle: &Handle, request: TurnRequest) -> Outcome {
+async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome {
     let kill = handle.lock().kill.clone();
     let context = RequestContext::new(handle.clone(), request);
-    let updates = TaskUpdater::new(handle.clone());
+    let updates = TaskUpdater::new(handle.clone(), number);
     let executor = Arc::clone(&handle.inner.executor);
     // The executor may panic already where it makes its future.
     let execution = async move { executor.execute(context, updates).await };
@@ -77,7 +99,7 @@ async fn execute(handle: &Handle, request: TurnRequest) -> Outcome {
     let silence = async {
         tokio::time::sleep(handle.inner.config.appear_after).await;
         handle.change(|state| {
-            if !state.is_over() {
+            if !state.is_over() && state.run == number {
                 state.appear();
             }
         });
@@ -107,6 +129,7 @@ async fn execute(handle: &Handle, request: TurnRequest) -> Outcome {
 fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRequest> {
     state.asking = false;
     state.handed = None;
+    let dropped = matches!(outcome, Outcome::Dropped);
     if state.reply.is_none() && !state.broken {
         let failure = match outcome {
             Outcome::Returned | Outcome::Dropped => None,
@@ -126,7 +149,11 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
             }
         }
     }
-    let next = if state.is_over() { None } else { state.queue.pop_front() };
+    let stops = handle.inner.draining.is_cancelled();
+    // The work is to go on elsewhere, or here after a restart.
+    let works = !matches!(state.head, TaskState::InputRequired) && !state.is_over();
+    state.cut_off = dropped && stops && works;
+    let next = if state.is_over() || stops { None } else { state.queue.pop_front() };
     match next {
         Some(queued) => {
             state.kill = CancellationToken::new();
@@ -135,7 +162,8 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
         }
         None => {
             state.running = false;
-            state.queue.clear();
+            let refused = state.queue.drain(..).filter_map(|queued| queued.turn.command).collect();
+            refuse_all(handle, refused, &ended(&handle.task_id));
             None
         }
     }
@@ -211,6 +239,9 @@ impl Handle {
     /// Sets CANCELED, whatever the executor does.
     pub(super) fn force_canceled(&self) {
         self.change(|state| {
+            if state.holder != Holder::Here {
+                return;
+            }
             state.kill.cancel();
             if !state.is_over() {
                 state.appear();

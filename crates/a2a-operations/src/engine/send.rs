@@ -3,6 +3,7 @@
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use a2a_core::{
@@ -13,21 +14,26 @@ use a2a_core::{
     },
 };
 use prost::Message as _;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     Inner,
-    entry::{Entry, Handle, Queued, State, TurnRequest},
+    command::Record,
+    entry::{Entry, Handle, Holder, Queued, State, TurnRequest},
     reader::{Reader, Until, snapshot},
     reply_limited,
 };
 use crate::{CallContext, EventStream, Scope, Webhook, store::Claim};
+
+/// How long another node may need to store a task that has to appear.
+const APPEARS: Duration = Duration::from_millis(500);
 
 /// A message that was accepted, and the task it works on.
 pub(super) struct Accepted {
     handle: Handle,
     /// The number of the message within its task; 0 joins whatever goes on.
     ticket: u64,
+    /// Where the turn of the message began, if another node has taken it.
+    elsewhere: Option<u64>,
 }
 
 impl Inner {
@@ -54,7 +60,7 @@ impl Inner {
         if let Some(key) = &key
             && let Some(joined) = self.join(&scope, key, fingerprint, &task_id).await?
         {
-            return Ok(Accepted { handle: joined, ticket: 0 });
+            return Ok(Accepted { handle: joined, ticket: 0, elsewhere: None });
         }
         let turn = TurnRequest {
             message: Arc::new(message),
@@ -62,6 +68,8 @@ impl Inner {
             accepted_output_modes: configuration.accepted_output_modes.clone().into(),
             metadata: metadata.map(Arc::new),
             streams,
+            rerun: false,
+            command: None,
         };
         let accepted = if is_new {
             self.begin(scope.clone(), task_id, turn, &configuration).await
@@ -70,7 +78,7 @@ impl Inner {
         };
         if let (Err(_), Some(key)) = (&accepted, &key) {
             // Nothing was done under this key, so a better request may use it.
-            self.store.release(&scope, key).await.map_err(Error::from)?;
+            self.store.unclaim(&scope, key).await.map_err(Error::from)?;
         }
         accepted
     }
@@ -103,8 +111,15 @@ impl Inner {
         if let Some(handle) = self.find_or_load(scope, &known).await? {
             return Ok(Some(handle));
         }
+        if self.clustered {
+            // The first try may be at work on another node, which has nothing to show yet.
+            tokio::time::sleep(self.config.appear_after + APPEARS).await;
+            if let Some(handle) = self.find_or_load(scope, &known).await? {
+                return Ok(Some(handle));
+            }
+        }
         // The first try left no task: a message answered it. Answer this one the same way.
-        self.store.release(scope, key).await.map_err(Error::from)?;
+        self.store.unclaim(scope, key).await.map_err(Error::from)?;
         self.store.claim(scope, key, fingerprint, task_id).await.map_err(Error::from)?;
         Ok(None)
     }
@@ -122,9 +137,10 @@ impl Inner {
             if message.context_id.is_empty() { fresh_id() } else { message.context_id.clone() };
         message.task_id.clone_from(&task_id);
         message.context_id.clone_from(&context_id);
-        if let Some(config) = &configuration.task_push_notification_config {
-            self.put_config(&scope, &task_id, config.clone(), turn.call.version).await?;
-        }
+        let webhook = configuration
+            .task_push_notification_config
+            .clone()
+            .map(|config| webhook(&task_id, config, turn.call.version));
         let task = Task {
             id: task_id,
             context_id,
@@ -139,6 +155,8 @@ impl Inner {
             state.running = true;
             state.last_ticket = 1;
             state.turn = 1;
+            state.execution = Some(Record::execution(&turn));
+            state.webhooks.extend(webhook);
             if configuration.return_immediately {
                 state.appear();
             }
@@ -146,11 +164,8 @@ impl Inner {
         if configuration.return_immediately {
             handle.write();
         }
-        if configuration.task_push_notification_config.is_some() {
-            handle.spawn_push(1);
-        }
         handle.spawn_run(turn);
-        Ok(Accepted { handle, ticket: 1 })
+        Ok(Accepted { handle, ticket: 1, elsewhere: None })
     }
 
     async fn continue_task(
@@ -174,25 +189,66 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity()?;
         if let Some(config) = &configuration.task_push_notification_config {
-            self.put_config(scope, &task_id, config.clone(), turn.call.version).await?;
+            let webhook = webhook(&task_id, config.clone(), turn.call.version);
+            self.store.put_config(scope, webhook).await.map_err(Error::from)?;
         }
-        let has_webhooks = self.push.is_some() && !self.webhooks(scope, &task_id).await?.is_empty();
-        // From here on nothing is awaited: a caller that hangs up leaves no half of it behind.
-        let (ticket, run) = handle
-            .change(|state| self.take(&handle, state, turn, configuration.return_immediately))?;
-        handle.write();
-        if let Some(turn) = run {
-            if has_webhooks {
-                let start = handle.lock().turn_start;
-                handle.spawn_push(start);
-            }
-            handle.spawn_run(turn);
-        }
-        Ok(Accepted { handle, ticket })
+        let return_immediately = configuration.return_immediately;
+        let inner = Arc::clone(self);
+        // Whoever hangs up now leaves no half of it behind.
+        self.detached(async move { inner.pass_on(handle, turn, return_immediately).await }).await?
     }
 
-    /// Takes a message for a task that exists: hands it to an executor that asks, queues it
-    /// behind one that works, or returns it for a new executor.
+    /// Takes a message for a task that exists, here or on the node that holds the task.
+    async fn pass_on(
+        self: &Arc<Self>,
+        handle: Handle,
+        turn: TurnRequest,
+        return_immediately: bool,
+    ) -> Result<Accepted> {
+        loop {
+            if handle.lock().head.is_terminal() {
+                return Err(ended(&handle.task_id));
+            }
+            match handle.reach().await? {
+                Holder::Here => {
+                    let ticket = self.take_here(&handle, turn, return_immediately)?;
+                    return Ok(Accepted { handle, ticket, elsewhere: None });
+                }
+                Holder::Elsewhere | Holder::Nobody => {
+                    let begun = self.hand_over(&handle, &turn, return_immediately).await?;
+                    // Otherwise the task was let go in between.
+                    if let Some(begun) = begun {
+                        return Ok(Accepted { handle, ticket: 0, elsewhere: Some(begun) });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a message for a task that this node holds, and runs the executor if it has to.
+    pub(super) fn take_here(
+        &self,
+        handle: &Handle,
+        turn: TurnRequest,
+        return_immediately: bool,
+    ) -> Result<u64> {
+        let taken = handle.change(|state| self.take(handle, state, turn, return_immediately));
+        let (ticket, run) = match taken {
+            Ok(taken) => taken,
+            Err(error) => {
+                handle.let_go_if_idle();
+                return Err(error);
+            }
+        };
+        handle.write();
+        if let Some(turn) = run {
+            handle.spawn_run(turn);
+        }
+        Ok(ticket)
+    }
+
+    /// Takes a message for a task: hands it to an executor that asks, queues it behind one that
+    /// works, or returns it for a new executor.
     fn take(
         &self,
         handle: &Handle,
@@ -205,6 +261,9 @@ impl Inner {
         }
         if state.is_over() || state.canceling {
             return Err(ended(&handle.task_id));
+        }
+        if state.holder != Holder::Here {
+            return Err(Error::unavailable("another node took the task over; send again"));
         }
         let asks = state.asking && !state.kill.is_cancelled();
         if state.running && !asks {
@@ -233,9 +292,7 @@ impl Inner {
             state.queue.push_back(Queued { ticket, turn });
             return Ok((ticket, None));
         }
-        state.running = true;
-        state.cancel = CancellationToken::new();
-        state.kill = CancellationToken::new();
+        state.begin_run();
         handle.begin_turn(state, ticket, &turn);
         Ok((ticket, Some(turn)))
     }
@@ -252,21 +309,19 @@ impl Inner {
         }
         Ok(())
     }
+}
 
-    async fn put_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        mut config: TaskPushNotificationConfig,
-        revision: ProtocolVersion,
-    ) -> Result<()> {
-        task_id.clone_into(&mut config.task_id);
-        if config.id.is_empty() {
-            config.id = fresh_id();
-        }
-        let webhook = Webhook { config, revision };
-        self.store.put_config(scope, webhook).await.map_err(Error::from)
+/// A webhook as it is stored.
+fn webhook(
+    task_id: &str,
+    mut config: TaskPushNotificationConfig,
+    revision: ProtocolVersion,
+) -> Webhook {
+    task_id.clone_into(&mut config.task_id);
+    if config.id.is_empty() {
+        config.id = fresh_id();
     }
+    Webhook { config, revision }
 }
 
 impl Accepted {
@@ -277,7 +332,7 @@ impl Accepted {
         return_immediately: bool,
         history_length: Option<usize>,
     ) -> Result<SendMessageResponse> {
-        let ticket = self.ticket;
+        let (ticket, elsewhere) = (self.ticket, self.elsewhere);
         let task_id = Arc::clone(&self.handle.task_id);
         let outcome = self
             .handle
@@ -287,6 +342,12 @@ impl Accepted {
                 }
                 if state.broken {
                     return Some(Err(Error::unavailable("the task could not be stored")));
+                }
+                if let Some(begun) = elsewhere {
+                    let seen = state.log.last() >= begun;
+                    let answered = state.task.state().is_settled() || !state.running;
+                    let ready = seen && (return_immediately || answered);
+                    return ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))));
                 }
                 if let Some(refused) = refused(state, ticket, &task_id) {
                     return Some(Err(refused));
@@ -317,7 +378,10 @@ impl Accepted {
     /// Waits for the turn of the message and streams what comes of it.
     pub(super) async fn stream(self) -> Result<EventStream> {
         let ticket = self.ticket;
-        if ticket == 1 {
+        if let Some(begun) = self.elsewhere {
+            return self.stream_elsewhere(begun).await;
+        }
+        if ticket == 1 && self.handle.lock().turn_start <= 1 {
             return Ok(self.first_turn());
         }
         let task_id = Arc::clone(&self.handle.task_id);
@@ -353,6 +417,19 @@ impl Accepted {
         Ok(reader.into_stream())
     }
 
+    /// Streams a turn that another node works on.
+    async fn stream_elsewhere(self, begun: u64) -> Result<EventStream> {
+        self.handle
+            .wait(|state| {
+                if state.broken {
+                    return Some(Err(Error::unavailable("the task could not be read")));
+                }
+                (state.log.last() >= begun).then_some(Ok(()))
+            })
+            .await?;
+        Ok(Reader::from_now(self.handle, Until::Answered).into_stream())
+    }
+
     fn first_turn(self) -> EventStream {
         Reader::new(self.handle, Until::Answered, 1).into_stream()
     }
@@ -366,10 +443,13 @@ enum Answer {
 /// Why a message that queued never got its turn.
 fn refused(state: &State, ticket: u64, task_id: &str) -> Option<Error> {
     let waits = ticket > state.turn;
+    if waits && ticket <= state.void {
+        return Some(Error::unavailable("another node took the task over; send again"));
+    }
     (waits && (state.task.state().is_terminal() || !state.running)).then(|| ended(task_id))
 }
 
-fn ended(task_id: &str) -> Error {
+pub(super) fn ended(task_id: &str) -> Error {
     Error::unsupported(format!("task {task_id} has ended; send a message without its id"))
         .with_metadata("taskId", task_id)
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use a2a_core::{
-    Error, Result,
+    Error, Result, Role,
     v1::{
         Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
         stream_response::Payload,
@@ -11,7 +11,10 @@ use a2a_core::{
     well_known::Timestamp,
 };
 
-use super::entry::{Handle, State};
+use super::{
+    entry::{Change, Handle, State},
+    writer::NotStored,
+};
 use crate::{Event, UpdateError, store::TaskQuery};
 
 /// Changes that may wait for the store before an executor has to wait for it too.
@@ -31,7 +34,11 @@ impl Handle {
     }
 
     pub(crate) fn is_first_turn(&self) -> bool {
-        self.lock().turn == 1
+        let state = self.lock();
+        let is_users = |message: &&Message| message.role() == Role::User;
+        let stored = state.task.history.iter().filter(is_users).count();
+        let pending = state.pending.iter().filter(|change| matches!(change, Change::History(_)));
+        stored + pending.count() <= 1
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -66,16 +73,18 @@ impl Handle {
 
     pub(crate) async fn set_status(
         &self,
+        run: u64,
         state: TaskState,
         message: Option<Message>,
     ) -> Result<(), UpdateError> {
         let event = self.status_event(state, message);
-        let position = self.accept(event)?;
-        self.stored(position).await.map_err(|_failed| UpdateError::Store)
+        let position = self.accept(run, event)?;
+        self.stored(run, position).await.map_err(UpdateError::from)
     }
 
     pub(crate) async fn push_status(
         &self,
+        run: u64,
         mut update: TaskStatusUpdateEvent,
     ) -> Result<(), UpdateError> {
         let status = update.status.get_or_insert_default();
@@ -84,20 +93,21 @@ impl Handle {
         }
         status.timestamp.get_or_insert_with(Timestamp::now);
         self.own_status(&mut update);
-        let position = self.accept(Payload::StatusUpdate(update))?;
-        self.stored(position).await.map_err(|_failed| UpdateError::Store)
+        let position = self.accept(run, Payload::StatusUpdate(update))?;
+        self.stored(run, position).await.map_err(UpdateError::from)
     }
 
     pub(crate) async fn push_artifact(
         &self,
+        run: u64,
         mut update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
         self.own_artifact(&mut update);
-        self.accept(Payload::ArtifactUpdate(update))?;
+        self.accept(run, Payload::ArtifactUpdate(update))?;
         // Chunks are stored in groups; only a store that falls behind holds the executor up.
         self.wait(|state| {
-            if state.broken {
-                Some(Err(UpdateError::Store))
+            if let Err(error) = listens(state, run) {
+                Some(Err(error))
             } else {
                 (state.pending.len() < MAX_PENDING).then_some(Ok(()))
             }
@@ -105,23 +115,23 @@ impl Handle {
         .await
     }
 
-    fn accept(&self, payload: Payload) -> Result<u64, UpdateError> {
+    fn accept(&self, run: u64, payload: Payload) -> Result<u64, UpdateError> {
         let position = self.change(|state| {
-            check(state)?;
+            check(state, run)?;
             state.appear();
-            Ok(state.push(payload))
+            Ok::<_, UpdateError>(state.push(payload))
         })?;
         self.write();
         Ok(position)
     }
 
-    pub(crate) async fn reply(&self, mut message: Message) -> Result<(), UpdateError> {
+    pub(crate) async fn reply(&self, run: u64, mut message: Message) -> Result<(), UpdateError> {
         let replied = self.change(|state| {
-            check(state)?;
+            check(state, run)?;
             if state.last_assigned > 0 {
-                return Ok(Err(message));
+                return Ok::<_, UpdateError>(Err(message));
             }
-            message.role = a2a_core::Role::Agent.into();
+            message.role = Role::Agent.into();
             message.context_id = (*self.context_id).to_owned();
             if message.message_id.is_empty() {
                 message.message_id = a2a_core::fresh_id();
@@ -132,14 +142,18 @@ impl Handle {
         })?;
         match replied {
             Ok(()) => Ok(()),
-            Err(message) => self.set_status(TaskState::Completed, Some(message)).await,
+            Err(message) => self.set_status(run, TaskState::Completed, Some(message)).await,
         }
     }
 
-    pub(crate) async fn ask(&self, question: Option<Message>) -> Result<Message, UpdateError> {
+    pub(crate) async fn ask(
+        &self,
+        run: u64,
+        question: Option<Message>,
+    ) -> Result<Message, UpdateError> {
         let question = self.status_event(TaskState::InputRequired, question);
         let position = self.change(|state| {
-            check(state)?;
+            check(state, run)?;
             if state.canceling {
                 return Err(UpdateError::Canceled);
             }
@@ -155,16 +169,19 @@ impl Handle {
             Ok(position)
         })?;
         self.write();
-        self.stored(position).await.map_err(|_failed| UpdateError::Store)?;
+        self.stored(run, position).await?;
 
         let answer = self.wait(|state| {
+            if let Err(error) = listens(state, run) {
+                return Some(Err(error));
+            }
             if let Some(message) = state.handed.take() {
                 return Some(Ok(message));
             }
             if state.canceling {
                 return Some(Err(UpdateError::Canceled));
             }
-            check(state).err().map(Err)
+            check(state, run).err().map(Err)
         });
         // While it waits, an executor holds no place among the running ones.
         let _parked = Parked::new(self);
@@ -211,12 +228,27 @@ impl Drop for Parked<'_> {
     }
 }
 
-fn check(state: &State) -> Result<(), UpdateError> {
-    if state.broken {
+/// Returns whether the task listens to a run of its executor.
+fn listens(state: &State, run: u64) -> Result<(), UpdateError> {
+    if state.run != run {
+        Err(UpdateError::Moved)
+    } else if state.broken {
         Err(UpdateError::Store)
-    } else if state.is_over() {
-        Err(UpdateError::Ended)
     } else {
         Ok(())
+    }
+}
+
+fn check(state: &State, run: u64) -> Result<(), UpdateError> {
+    listens(state, run)?;
+    if state.is_over() { Err(UpdateError::Ended) } else { Ok(()) }
+}
+
+impl From<NotStored> for UpdateError {
+    fn from(not_stored: NotStored) -> Self {
+        match not_stored {
+            NotStored::Failed => Self::Store,
+            NotStored::Moved => Self::Moved,
+        }
     }
 }

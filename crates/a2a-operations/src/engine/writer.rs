@@ -1,15 +1,23 @@
 //! Written before seen: changes go to the store, and only then to the readers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use a2a_core::v1::Task;
+use a2a_core::v1::{Task, stream_response::Payload};
+use bytes::Bytes;
 use futures_util::FutureExt as _;
+use tokio::time::Instant;
 
-use super::entry::{Change, Handle};
+use super::entry::{Change, Handle, Holder, State};
 use crate::{
-    Event,
-    store::{StoreError, Transition},
+    Event, EventId, Webhook,
+    store::{Committed, Hold, NewTask, StoreError, Transition},
 };
+
+/// The pause after the first try of a store that fails, doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest pause between two tries.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 impl Handle {
     /// Sees to it that the pending changes are stored and shown.
@@ -38,13 +46,15 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// The store has failed.
-    pub(super) async fn stored(&self, position: u64) -> Result<(), StoreFailed> {
+    /// The store has failed, or another node works on the task.
+    pub(super) async fn stored(&self, run: u64, position: u64) -> Result<(), NotStored> {
         self.wait(|state| {
-            if state.log.last() >= position {
+            if state.run != run {
+                Some(Err(NotStored::Moved))
+            } else if state.log.last() >= position {
                 Some(Ok(()))
             } else if state.broken {
-                Some(Err(StoreFailed))
+                Some(Err(NotStored::Failed))
             } else {
                 None
             }
@@ -53,40 +63,72 @@ impl Handle {
     }
 }
 
-/// The store failed while a task was worked on.
+/// Why an event was not stored.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StoreFailed;
+pub(super) enum NotStored {
+    Failed,
+    Moved,
+}
 
 async fn write(handle: Handle) {
     while let Some(group) = next_group(&handle) {
-        let result = store(&handle, &group).await;
-        if let Err(error) = &result {
-            tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "a task could not be stored");
+        let result = store_patiently(&handle, &group).await;
+        if handle.lock().run != group.run {
+            // The task was lost meanwhile, and perhaps taken up again: this is of the past.
+            return;
         }
-        handle.change(|state| match result {
-            Ok(()) => {
-                match group.snapshot {
-                    Some(task) => state.task = task,
-                    None => {
-                        let task = Arc::make_mut(&mut state.task);
-                        group.changes.iter().for_each(|change| change.apply(task));
-                    }
+        match result {
+            Ok(committed) => {
+                let lets_go = group.hold == Hold::Release;
+                handle.change(|state| show(state, group));
+                if committed.has_pushes {
+                    handle.inner.wake_outbox();
                 }
-                state.version += 1;
-                state.appeared = true;
-                for change in group.changes {
-                    if let Change::Event(event) = change {
-                        state.log.push(event);
-                    }
+                if lets_go {
+                    handle.inner.serve_commands(&handle);
                 }
             }
-            Err(_) => {
-                state.broken = true;
-                state.writing = false;
-                state.pending.clear();
-                state.kill.cancel();
+            Err(StoreError::Conflict { .. }) => {
+                tracing::warn!(task.id = %handle.task_id, "another node has taken the task over");
+                handle.change(|state| state.lose(Holder::Elsewhere));
+                handle.refresh();
+                return;
             }
-        });
+            Err(error) => {
+                tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "a task could not be stored");
+                handle.change(|state| {
+                    state.broken = true;
+                    state.writing = false;
+                    state.pending.clear();
+                    state.kill.cancel();
+                });
+                return;
+            }
+        }
+    }
+    // Whoever waited for the writer to be done may let the task go now.
+    handle.let_go_if_idle();
+}
+
+/// Shows readers a group that is stored.
+fn show(state: &mut State, group: Group) {
+    match group.snapshot {
+        Some(task) => state.task = task,
+        None => {
+            let task = Arc::make_mut(&mut state.task);
+            group.changes.iter().for_each(|change| change.apply(task));
+        }
+    }
+    state.version = group.version + 1;
+    state.epoch = group.epoch;
+    state.appeared = true;
+    if group.hold == Hold::Release {
+        state.holder = Holder::Nobody;
+    }
+    for change in group.changes {
+        if let Change::Event(event) = change {
+            state.log.push(event);
+        }
     }
 }
 
@@ -94,8 +136,13 @@ async fn write(handle: Handle) {
 struct Group {
     changes: Vec<Change>,
     version: u64,
+    epoch: u64,
+    run: u64,
     is_new: bool,
     snapshot: Option<Arc<Task>>,
+    webhooks: Vec<Webhook>,
+    hold: Hold,
+    answers: Vec<(Arc<str>, Bytes)>,
 }
 
 fn next_group(handle: &Handle) -> Option<Group> {
@@ -111,10 +158,52 @@ fn next_group(handle: &Handle) -> Option<Group> {
         changes.iter().for_each(|change| change.apply(&mut task));
         Arc::new(task)
     });
-    Some(Group { changes, version: state.version, is_new, snapshot })
+    let ends = state.head.is_terminal();
+    let execution = state.execution.take();
+    // What has ended, or was never worked on by an executor, is nobody's.
+    let hold = match execution {
+        _ if ends || is_new && !state.running && !state.cut_off => Hold::Release,
+        Some(execution) => Hold::Record(execution),
+        None => Hold::Keep,
+    };
+    let last = state.last_assigned;
+    let answers = state.commands.answers(ends.then_some(last));
+    // A task that is new is stored under the first epoch.
+    let epoch = if is_new { 1 } else { state.epoch };
+    let webhooks = std::mem::take(&mut state.webhooks);
+    let (version, run) = (state.version, state.run);
+    Some(Group { changes, version, epoch, run, is_new, snapshot, webhooks, hold, answers })
 }
 
-async fn store(handle: &Handle, group: &Group) -> Result<(), StoreError> {
+/// Stores a group, and tries again for a while where the store fails.
+async fn store_patiently(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
+    let deadline = Instant::now() + handle.inner.config.store_patience;
+    let mut pause = FIRST_PAUSE;
+    let mut tried = false;
+    loop {
+        match store(handle, group).await {
+            Err(StoreError::Failed(cause)) if Instant::now() + pause < deadline => {
+                tracing::warn!(task.id = %handle.task_id, cause = %cause, "the store failed and is tried again");
+                tried = true;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+            // An earlier try may have been written though it failed to say so.
+            Err(StoreError::Conflict { .. }) if tried && is_written(handle, group).await? => {
+                return Ok(Committed::new(true));
+            }
+            result => return result,
+        }
+    }
+}
+
+async fn is_written(handle: &Handle, group: &Group) -> Result<bool, StoreError> {
+    let stored = handle.inner.store.get(&handle.scope, &handle.task_id).await?;
+    Ok(stored
+        .is_some_and(|stored| stored.epoch == group.epoch && stored.version == group.version + 1))
+}
+
+async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
     let events: Vec<Event> = group
         .changes
         .iter()
@@ -123,15 +212,38 @@ async fn store(handle: &Handle, group: &Group) -> Result<(), StoreError> {
             Change::History(_) => None,
         })
         .collect();
+    let is_pushed = |event: &&Event| match event.payload() {
+        Some(Payload::Task(_) | Payload::StatusUpdate(_)) => true,
+        Some(Payload::ArtifactUpdate(_)) => handle.inner.config.push_artifacts,
+        Some(Payload::Message(_)) | None => false,
+    };
+    let pushes: Vec<EventId> = events.iter().filter(is_pushed).filter_map(Event::id).collect();
     let store = &handle.inner.store;
     match (&group.snapshot, group.is_new) {
-        (Some(task), true) => store.insert(&handle.scope, Arc::clone(task), events).await,
+        (Some(task), true) => {
+            let new = NewTask {
+                task: Arc::clone(task),
+                events,
+                pushes,
+                webhooks: group.webhooks.clone(),
+                execution: match &group.hold {
+                    Hold::Record(execution) => Some(execution.clone()),
+                    Hold::Keep => Some(Bytes::new()),
+                    Hold::Release => None,
+                },
+            };
+            store.insert(&handle.scope, new).await
+        }
         (snapshot, _) => {
             let transition = Transition {
                 task_id: Arc::clone(&handle.task_id),
                 version: group.version,
+                epoch: group.epoch,
                 events,
                 snapshot: snapshot.clone(),
+                pushes,
+                hold: group.hold.clone(),
+                answers: group.answers.clone(),
             };
             store.commit(&handle.scope, transition).await
         }

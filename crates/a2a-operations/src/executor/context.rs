@@ -55,6 +55,12 @@ impl RequestContext {
         self.handle.is_first_turn()
     }
 
+    /// Returns whether an earlier run for this message was cut off: its node stopped or crashed.
+    /// What that run told of the task is in [`task`](Self::task).
+    pub fn is_rerun(&self) -> bool {
+        self.request.rerun
+    }
+
     /// What came with the request: version, extensions, parameters, caller.
     pub fn call(&self) -> &CallContext {
         &self.request.call

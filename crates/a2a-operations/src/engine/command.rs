@@ -1,0 +1,420 @@
+//! What one node asks of the node that holds a task: to handle a message, or to cancel.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use a2a_core::{
+    Detail, Error, ErrorKind, ExtensionSet, Message, ProtocolVersion, Result, fresh_id,
+    v1::CancelTaskRequest, well_known::Struct,
+};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+use super::{
+    Inner,
+    entry::{Handle, Holder, TurnRequest},
+};
+use crate::{CallContext, Caller, store::Command};
+
+/// How long a message that wants no answer waits to hear that it was taken.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// How often an answer is looked for that nobody signalled. Only a fault makes that necessary.
+const SAFETY_NET: Duration = Duration::from_secs(10);
+
+/// A turn as it is recorded, and as it travels to the node that holds the task.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The message, unless it is in the history of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<Struct>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accepted_output_modes: Vec<String>,
+    #[serde(flatten)]
+    context: Context,
+}
+
+/// What is recorded of the context of a call: all but what authenticates.
+#[derive(Debug, Serialize, Deserialize)]
+struct Context {
+    version: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extensions: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caller: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Body {
+    Message { turn: Box<Record>, return_immediately: bool },
+    Cancel { context: Context, metadata: Option<Struct> },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Answer {
+    /// It was done, or begun, with the event at this position.
+    At(u64),
+    Refused {
+        status: u16,
+        message: String,
+        details: Vec<Detail>,
+    },
+}
+
+impl Context {
+    fn of(context: &CallContext) -> Self {
+        Self {
+            version: context.version.to_string(),
+            extensions: context.extensions.iter().map(str::to_owned).collect(),
+            parameters: context.parameters.clone(),
+            caller: context.caller.subject().map(str::to_owned),
+        }
+    }
+
+    fn read(self) -> CallContext {
+        CallContext {
+            version: self.version.parse().unwrap_or(ProtocolVersion::LATEST),
+            extensions: self.extensions.into_iter().collect::<ExtensionSet>(),
+            parameters: self.parameters,
+            caller: self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated),
+            ..CallContext::default()
+        }
+    }
+}
+
+impl Record {
+    /// Records a turn whose message is in the history of its task.
+    pub(super) fn execution(turn: &TurnRequest) -> Bytes {
+        encode(&Self::of(turn, None))
+    }
+
+    fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
+        Self {
+            message,
+            metadata: turn.metadata.as_deref().cloned(),
+            accepted_output_modes: turn.accepted_output_modes.to_vec(),
+            context: Context::of(&turn.call),
+        }
+    }
+
+    /// Reads what [`execution`](Self::execution) has recorded; `None` if it is no such thing.
+    pub(super) fn read(execution: &[u8]) -> Option<Self> {
+        serde_json::from_slice(execution).ok()
+    }
+
+    /// Makes the turn again.
+    pub(super) fn into_turn(self, message: Message) -> TurnRequest {
+        TurnRequest {
+            message: Arc::new(message),
+            call: Arc::new(self.context.read()),
+            accepted_output_modes: self.accepted_output_modes.into(),
+            metadata: self.metadata.map(Arc::new),
+            streams: false,
+            rerun: false,
+            command: None,
+        }
+    }
+}
+
+fn encode(value: &impl Serialize) -> Bytes {
+    // Maps have text for keys, and nothing else here can fail.
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+fn refused(error: &Error) -> Bytes {
+    encode(&Answer::Refused {
+        status: error.kind().codes().http,
+        message: error.message().to_owned(),
+        details: error.details(),
+    })
+}
+
+/// The commands of a task that this node has taken and not answered.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    /// Those that were taken; they stay in the store until they are answered.
+    taken: Vec<Arc<str>>,
+    /// Messages whose turn has begun, with the position of its event.
+    begun: Vec<(Arc<str>, u64)>,
+    /// Cancels, to be answered when the task has ended.
+    cancels: Vec<Arc<str>>,
+    /// Whether somebody reads the commands, and whether more have come since.
+    serving: bool,
+    again: bool,
+}
+
+impl Commands {
+    /// Notes that the turn of a message has begun.
+    pub(super) fn begin(&mut self, command: Arc<str>, position: u64) {
+        self.begun.push((command, position));
+    }
+
+    /// Returns whether there is something to do before the task may be let go.
+    pub(super) fn is_busy(&self) -> bool {
+        self.serving || !self.begun.is_empty()
+    }
+
+    /// The answers that are stored with the next write; `ended` is where the task has ended.
+    pub(super) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
+        let mut answers: Vec<_> = self
+            .begun
+            .drain(..)
+            .map(|(id, position)| (id, encode(&Answer::At(position))))
+            .collect();
+        if let Some(position) = ended {
+            let answer = encode(&Answer::At(position));
+            answers.extend(self.cancels.drain(..).map(|id| (id, answer.clone())));
+        }
+        self.taken.retain(|taken| answers.iter().all(|(id, _)| id != taken));
+        answers
+    }
+}
+
+/// Those on this node who wait for the answer to a command.
+#[derive(Debug, Default)]
+pub(super) struct Expected(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
+
+impl Expected {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Arc<str>, Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that a command was answered.
+    pub(super) fn wake(&self, command_id: &str) {
+        if let Some(waiting) = self.lock().get(command_id) {
+            waiting.notify_one();
+        }
+    }
+
+    /// Says that any command may have been answered.
+    pub(super) fn wake_all(&self) {
+        self.lock().values().for_each(|waiting| waiting.notify_one());
+    }
+}
+
+/// Waits for the answer to one command.
+struct Expecting<'a> {
+    expected: &'a Expected,
+    id: Arc<str>,
+    answered: Arc<Notify>,
+}
+
+impl<'a> Expecting<'a> {
+    fn new(expected: &'a Expected) -> Self {
+        let id: Arc<str> = fresh_id().into();
+        let answered = Arc::new(Notify::new());
+        expected.lock().insert(Arc::clone(&id), Arc::clone(&answered));
+        Self { expected, id, answered }
+    }
+}
+
+impl Drop for Expecting<'_> {
+    fn drop(&mut self) {
+        self.expected.lock().remove(&self.id);
+    }
+}
+
+impl Inner {
+    /// Hands a message to the node that holds the task, and returns the position of the event
+    /// that began its turn; `None` if no node holds the task any more.
+    pub(super) async fn hand_over(
+        &self,
+        handle: &Handle,
+        turn: &TurnRequest,
+        return_immediately: bool,
+    ) -> Result<Option<u64>> {
+        let message = Some(Message::clone(&turn.message));
+        let body = Body::Message { turn: Box::new(Record::of(turn, message)), return_immediately };
+        let patience = return_immediately.then_some(AT_ONCE);
+        self.order(handle, &body, patience).await
+    }
+
+    /// Has the node that holds the task cancel it, and waits until it has ended; `None` if no
+    /// node holds the task any more.
+    pub(super) async fn hand_over_cancel(
+        &self,
+        handle: &Handle,
+        context: &CallContext,
+        request: &CancelTaskRequest,
+    ) -> Result<Option<u64>> {
+        let context = Context::of(context);
+        let body = Body::Cancel { context, metadata: request.metadata.clone() };
+        self.order(handle, &body, None).await
+    }
+
+    async fn order(
+        &self,
+        handle: &Handle,
+        body: &Body,
+        patience: Option<Duration>,
+    ) -> Result<Option<u64>> {
+        let expecting = Expecting::new(&self.expected);
+        let command = Command { id: Arc::clone(&expecting.id), body: encode(body) };
+        let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
+        if !posted.map_err(Error::from)? {
+            return Ok(None);
+        }
+        let answer = self.answer_to(handle, &expecting);
+        let answer = match patience {
+            None => answer.await?,
+            Some(patience) => match tokio::time::timeout(patience, answer).await {
+                Ok(answer) => answer?,
+                // It is stored and will be done; that is all this caller wants to know.
+                Err(_elapsed) => return Ok(Some(handle.lock().log.last())),
+            },
+        };
+        match answer {
+            Answer::At(position) => Ok(Some(position)),
+            Answer::Refused { status, message, details } => {
+                Err(Error::from_wire(ErrorKind::from_http(status), message, details))
+            }
+        }
+    }
+
+    async fn answer_to(&self, handle: &Handle, expecting: &Expecting<'_>) -> Result<Answer> {
+        let mut ended = false;
+        loop {
+            match self.store.take_answer(&expecting.id).await {
+                Ok(Some(answer)) => {
+                    return serde_json::from_slice(&answer).map_err(Error::internal);
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(error = ?error, "the answer to a command could not be read");
+                }
+            }
+            tokio::select! {
+                () = expecting.answered.notified() => {}
+                () = tokio::time::sleep(SAFETY_NET) => {}
+                // The node that ended the task may be gone before it saw the command.
+                () = handle.wait(|state| state.task.state().is_terminal().then_some(())), if !ended => {
+                    ended = true;
+                    handle.inner.serve_commands(handle);
+                }
+            }
+        }
+    }
+
+    /// Does what other nodes have asked of the one that holds this task, without waiting for it.
+    pub(super) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
+        if !self.clustered {
+            return;
+        }
+        let begin = handle.change(|state| {
+            state.commands.again = state.commands.serving;
+            !std::mem::replace(&mut state.commands.serving, true)
+        });
+        if begin {
+            self.tasks.spawn(serve(Arc::clone(self), handle.clone()));
+        }
+    }
+}
+
+async fn serve(inner: Arc<Inner>, handle: Handle) {
+    loop {
+        match inner.store.commands(&handle.task_id).await {
+            Ok(commands) => {
+                for command in commands {
+                    obey(&inner, &handle, command).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = ?error, "commands could not be read");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                handle.change(|state| state.commands.again = true);
+            }
+        }
+        let done = handle.change(|state| {
+            let again = std::mem::take(&mut state.commands.again);
+            state.commands.serving = again;
+            !again
+        });
+        if done {
+            handle.let_go_if_idle();
+            return;
+        }
+    }
+}
+
+async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
+    let Command { id, body } = command;
+    let take = handle.change(|state| {
+        // Another node does it where this one does not hold the task. One that has ended has no
+        // holder: whoever let it go last refuses what came too late.
+        let mine = state.holder == Holder::Here || state.head.is_terminal();
+        let take = mine && !state.commands.taken.contains(&id);
+        if take {
+            state.commands.taken.push(Arc::clone(&id));
+        }
+        take
+    });
+    if !take {
+        return;
+    }
+    let result = match serde_json::from_slice(&body) {
+        Ok(Body::Message { mut turn, return_immediately }) => match turn.message.take() {
+            Some(message) => {
+                let mut turn = turn.into_turn(message);
+                turn.command = Some(Arc::clone(&id));
+                inner.take_here(handle, turn, return_immediately).map(|_ticket| ())
+            }
+            None => Err(Error::internal("a command without its message")),
+        },
+        Ok(Body::Cancel { context, metadata }) => {
+            let result = inner.cancel_here(handle, Arc::new(context.read()), metadata);
+            if result.is_ok() {
+                handle.change(|state| state.commands.cancels.push(Arc::clone(&id)));
+                // The task may have ended in between, with no write left to carry the answer.
+                answer_late_cancels(inner, handle).await;
+            }
+            result.map(|_| ())
+        }
+        Err(error) => Err(Error::internal(error)),
+    };
+    if let Err(error) = result {
+        answer(inner, handle, &id, refused(&error)).await;
+    }
+}
+
+async fn answer_late_cancels(inner: &Arc<Inner>, handle: &Handle) {
+    let late = handle.change(|state| {
+        let over = state.task.state().is_terminal() && state.pending.is_empty();
+        let ended = over.then(|| state.log.last());
+        ended.map(|position| state.commands.answers(Some(position))).unwrap_or_default()
+    });
+    for (id, body) in late {
+        answer(inner, handle, &id, body).await;
+    }
+}
+
+async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
+    if let Err(error) = inner.store.answer(id, body).await {
+        tracing::warn!(error = ?error, "a command could not be answered");
+    }
+    handle.change(|state| state.commands.taken.retain(|taken| taken != id));
+    inner.expected.wake(id);
+}
+
+/// Tells those who posted them that these messages never get their turn.
+pub(super) fn refuse_all(handle: &Handle, commands: Vec<Arc<str>>, error: &Error) {
+    if commands.is_empty() {
+        return;
+    }
+    let (handle, body) = (handle.clone(), refused(error));
+    let inner = Arc::clone(&handle.inner);
+    inner.tasks.clone().spawn(async move {
+        for id in commands {
+            answer(&inner, &handle, &id, body.clone()).await;
+        }
+    });
+}

@@ -1,0 +1,269 @@
+//! Who writes to a task: this node, another, or whoever comes first.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use a2a_core::{Error, Result, TaskState};
+use futures_util::FutureExt as _;
+use tracing::Instrument as _;
+
+use super::{
+    Inner,
+    command::Record,
+    entry::{Entry, Handle, Holder, Refreshing},
+};
+use crate::{
+    EventId, Recovery,
+    store::{Acquired, Orphan, Replay, StoredTask},
+};
+
+/// The pause between two tries to read a task that another node has written.
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl Inner {
+    /// Runs `work` to its end, even if the caller stops waiting for it.
+    pub(super) async fn detached<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        let mut work = Box::pin(work);
+        // A store in memory is done at the first look.
+        if let Some(done) = (&mut work).now_or_never() {
+            return Ok(done);
+        }
+        self.tasks.spawn(work.in_current_span()).await.map_err(Error::internal)
+    }
+
+    /// Goes on with a task whose node is gone.
+    pub(super) async fn adopt(self: &Arc<Self>, orphan: Orphan) {
+        let Orphan { scope, stored, execution, recorded } = orphan;
+        tracing::info!(task.id = %stored.task.id, epoch = stored.epoch, "took over a task");
+        let entry = self.entries.insert(Entry::stored(self, scope, stored.clone()));
+        let handle = Handle::new(Arc::clone(self), entry);
+        let reruns = stored.epoch.saturating_sub(recorded);
+        handle.change(|state| state.lose(Holder::Elsewhere));
+        handle.settle(stored).await;
+        let state = handle.lock().head;
+        if execution.is_empty() || state.is_terminal() || state == TaskState::InputRequired {
+            // The task waits for a message, or for nothing, and needs nobody meanwhile.
+            self.serve_commands(&handle);
+            handle.let_go_if_idle();
+            return;
+        }
+        let rerun = self.executor.recovery() == Recovery::Rerun && reruns <= self.config.max_reruns;
+        match handle.interrupted_turn(&execution).filter(|_| rerun) {
+            Some(turn) => {
+                handle.change(|state| {
+                    state.begin_run();
+                    state.last_ticket += 1;
+                    state.turn = state.last_ticket;
+                    state.turn_start = state.log.last();
+                });
+                handle.spawn_run(turn);
+            }
+            None => handle.fail_interrupted(),
+        }
+        self.serve_commands(&handle);
+        self.wake_outbox();
+    }
+}
+
+impl Handle {
+    /// Asks the store for a hold on the task, and returns who holds it now.
+    ///
+    /// # Errors
+    ///
+    /// The store fails, or the task is gone.
+    pub(super) async fn reach(&self) -> Result<Holder> {
+        loop {
+            let begin = self.change(|state| {
+                if state.holder == Holder::Here {
+                    return None;
+                }
+                Some(!std::mem::replace(&mut state.reaching, true))
+            });
+            match begin {
+                None => return Ok(Holder::Here),
+                Some(true) => {
+                    let handle = self.clone();
+                    let reached = async move {
+                        let holder = handle.acquire().await;
+                        handle.change(|state| state.reaching = false);
+                        holder
+                    };
+                    return self.inner.detached(reached).await?;
+                }
+                Some(false) => self.wait(|state| (!state.reaching).then_some(())).await,
+            }
+        }
+    }
+
+    async fn acquire(&self) -> Result<Holder> {
+        let acquired = self.inner.store.acquire(&self.scope, &self.task_id).await;
+        match acquired.map_err(Error::from)? {
+            None => Err(Error::task_not_found(&self.task_id)),
+            Some(Acquired::Elsewhere(_)) => {
+                self.catch_up().await?;
+                self.change(|state| {
+                    // As the store said, even if it has changed since: whoever goes by it asks
+                    // the store again.
+                    Ok(if state.holder == Holder::Here { Holder::Here } else { Holder::Elsewhere })
+                })
+            }
+            Some(Acquired::Here(stored)) => {
+                self.settle(stored).await;
+                Ok(Holder::Here)
+            }
+        }
+    }
+
+    /// Takes up a task that the store has handed to this node.
+    async fn settle(&self, stored: StoredTask) {
+        let behind = self.lock().log.last() < stored.last_event.get();
+        if behind {
+            // Nobody else writes now, so this is the same task and the events that lead to it.
+            let _ = self.catch_up().await;
+        }
+        self.change(|state| {
+            if state.log.last() < stored.last_event.get() {
+                state.log = self.inner.empty_log(stored.last_event.get());
+            }
+            state.follow(stored);
+            state.holder = Holder::Here;
+            state.running = false;
+            state.broken = false;
+        });
+    }
+
+    /// Lets the task go, if this node holds it and has nothing more to do with it. Work that was
+    /// cut off is left to whoever takes the task over.
+    pub(super) fn let_go_if_idle(&self) {
+        let held = self.change(|state| {
+            let idle = state.is_idle_here() && !state.commands.is_busy();
+            idle.then(|| {
+                state.holder = Holder::Nobody;
+                (state.epoch, state.cut_off || state.broken)
+            })
+        });
+        let Some((epoch, unfinished)) = held else { return };
+        let handle = self.clone();
+        let mut work = Box::pin(async move {
+            if unfinished {
+                handle.abandon(epoch).await;
+            } else {
+                handle.let_go(epoch).await;
+            }
+        });
+        if (&mut work).now_or_never().is_none() {
+            self.inner.tasks.spawn(work);
+        }
+    }
+
+    async fn let_go(&self, epoch: u64) {
+        match self.inner.store.release(&self.task_id, epoch).await {
+            Ok(true) => {}
+            // What waits is this node's to do.
+            Ok(false) => match self.reach().await {
+                Ok(_) => self.inner.serve_commands(self),
+                Err(error) => tracing::warn!(error = ?error, "a task could not be taken up again"),
+            },
+            // It runs out by itself.
+            Err(error) => tracing::warn!(error = ?error, "a task could not be let go"),
+        }
+    }
+
+    /// Gives the task to whichever node takes it over.
+    async fn abandon(&self, epoch: u64) {
+        if let Err(error) = self.inner.store.abandon(&self.task_id, epoch).await {
+            tracing::warn!(error = ?error, "a task could not be handed back; its lease runs out");
+        }
+    }
+
+    /// Reads what another node has written to the task, soon.
+    pub(super) fn refresh(&self) {
+        let begin = self.change(|state| match state.refreshing {
+            Refreshing::No => {
+                state.refreshing = Refreshing::Yes;
+                true
+            }
+            Refreshing::Yes | Refreshing::Again => {
+                state.refreshing = Refreshing::Again;
+                false
+            }
+        });
+        if !begin {
+            return;
+        }
+        let handle = self.clone();
+        self.inner.tasks.spawn(async move {
+            loop {
+                if let Err(error) = handle.catch_up().await {
+                    tracing::warn!(error = ?error, "a task could not be read again");
+                    if handle.inner.draining.is_cancelled() {
+                        return;
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+                let done = handle.change(|state| {
+                    let again = state.refreshing == Refreshing::Again;
+                    state.refreshing = if again { Refreshing::Yes } else { Refreshing::No };
+                    !again
+                });
+                if done {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Reads what another node has written to the task.
+    pub(super) async fn catch_up(&self) -> Result<()> {
+        let last = self.lock().log.last();
+        let Some(after) = EventId::new(last) else { return Ok(()) };
+        let loaded = self.inner.store.load(&self.scope, &self.task_id, after).await;
+        match loaded.map_err(Error::from)? {
+            Some((stored, replay)) => self.change(|state| {
+                // Who holds it here knows more than the store.
+                if state.holder == Holder::Here
+                    || stored.version < state.version
+                    || stored.epoch < state.epoch
+                {
+                    return;
+                }
+                match replay {
+                    Replay::Events(events) => {
+                        for event in events {
+                            let next = event.id().map_or(0, EventId::get) == state.log.last() + 1;
+                            if next {
+                                state.log.push(event);
+                            }
+                        }
+                    }
+                    Replay::Trimmed => {}
+                }
+                if state.log.last() < stored.last_event.get() {
+                    state.log = self.inner.empty_log(stored.last_event.get());
+                }
+                if state.log.last() == stored.last_event.get() {
+                    state.follow(stored);
+                }
+            }),
+            None => self.change(|state| {
+                // It was kept long enough.
+                state.broken = true;
+            }),
+        }
+        Ok(())
+    }
+
+    /// The turn that was cut off, made again from what was recorded of it.
+    fn interrupted_turn(&self, execution: &[u8]) -> Option<super::TurnRequest> {
+        let record = Record::read(execution)?;
+        let task = self.task();
+        let mut messages = task.history.iter().rev();
+        let message = messages.find(|message| message.role() == a2a_core::Role::User)?;
+        let mut turn = record.into_turn(message.clone());
+        turn.rerun = true;
+        Some(turn)
+    }
+}
