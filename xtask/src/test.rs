@@ -6,6 +6,8 @@ use std::{
     time::Instant,
 };
 
+use a2a_test_servers::Servers;
+
 use crate::{Result, workspace};
 
 /// What `cargo xtask test` takes.
@@ -28,8 +30,16 @@ struct Total {
 
 pub(crate) fn run(args: &Args) -> ExitCode {
     let start = Instant::now();
-    match total(args) {
+    // The tests of one package find what they need by themselves, and most need nothing.
+    let servers = (!is_one_package(args)).then(Servers::find);
+    if let Some(servers) = &servers {
+        println!("servers: {servers}");
+    }
+    match total(args, servers.as_ref()) {
         Ok(total) => {
+            if let Some(servers) = &servers {
+                println!("servers were: {servers}");
+            }
             println!("tests took {:.0} s", start.elapsed().as_secs_f64());
             println!("{} passed, {} failed", total.passed, total.failed);
             if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -41,12 +51,15 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }
 }
 
-fn total(args: &Args) -> Result<Total> {
+fn is_one_package(args: &Args) -> bool {
+    args.cargo.iter().any(|arg| arg == "-p" || arg.starts_with("--package"))
+}
+
+fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     let mut command = workspace::cargo();
     command.args(["test", "--no-fail-fast"]);
-    let one_package = args.cargo.iter().any(|arg| arg == "-p" || arg.starts_with("--package"));
-    if !one_package {
-        command.arg("--workspace");
+    if let Some(servers) = servers {
+        command.arg("--workspace").envs(servers.environment());
     }
     let mut child = command.args(&args.cargo).stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().ok_or("cargo has no standard output")?;

@@ -1,0 +1,39 @@
+//! A real PostgreSQL and a real NATS server for tests.
+//!
+//! [`postgres`] and [`nats`] give the server that all tests of this process share: the one that
+//! `DATABASE_URL` or `NATS_URL` names, one that listens on the standard local port, or one that
+//! is started here from installed programs, which root gets from `apt-get`. Where there is none
+//! they return [`Skipped`], having said so on standard error. [`Private`] is a server that one
+//! test may kill.
+//!
+//! ```no_run
+//! # async fn a_row_outlives_its_writer() {
+//! let Ok(postgres) = a2a_test_servers::postgres().await else { return };
+//! let url = postgres.database().await;
+//! # }
+//! ```
+//!
+//! A server that was started here ends with the process that started it, whatever ends that:
+//! a small shell stands between the two and notices. `cargo xtask test` finds the servers once,
+//! for all test binaries, and says which they are.
+
+#![allow(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a test that has no server where there should be one is to fail"
+)]
+
+mod nats;
+mod postgres;
+mod private;
+mod process;
+mod program;
+mod servers;
+mod skipped;
+
+pub use nats::{Nats, nats};
+pub use postgres::{Postgres, postgres};
+pub use private::Private;
+pub use servers::Servers;
+pub use skipped::Skipped;

@@ -1,0 +1,127 @@
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use crate::{Skipped, nats, postgres, process::Process};
+
+/// A server of one test, which may kill it, stop it and start it again, at the same address and
+/// with the same files. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Private {
+    kind: Kind,
+    arguments: Vec<String>,
+    folder: PathBuf,
+    port: u16,
+    url: String,
+    process: Option<Process>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Postgres,
+    Nats,
+}
+
+impl Private {
+    /// Starts PostgreSQL, with settings of the form `name=value` beside the usual ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Skipped`], after a line on standard error, where it is not installed and can't be.
+    pub async fn postgres(settings: &[&str]) -> Result<Self, Skipped> {
+        match postgres::Started::new(settings).await {
+            Ok(postgres::Started { process, folder, port, url }) => {
+                Ok(Self::new(Kind::Postgres, settings, folder, port, url, process))
+            }
+            Err(reason) => Err(Skipped::new("PostgreSQL", reason)).inspect_err(Skipped::say),
+        }
+    }
+
+    /// Starts NATS with JetStream, with arguments beside the usual ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Skipped`], after a line on standard error, where it is not installed and can't be.
+    pub async fn nats(arguments: &[&str]) -> Result<Self, Skipped> {
+        match nats::Started::new(arguments).await {
+            Ok(nats::Started { process, folder, port, url }) => {
+                Ok(Self::new(Kind::Nats, arguments, folder, port, url, process))
+            }
+            Err(reason) => Err(Skipped::new("NATS", reason)).inspect_err(Skipped::say),
+        }
+    }
+
+    fn new(
+        kind: Kind,
+        arguments: &[&str],
+        folder: PathBuf,
+        port: u16,
+        url: String,
+        process: Process,
+    ) -> Self {
+        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        Self { kind, arguments, folder, port, url, process: Some(process) }
+    }
+
+    /// The address of the server. That of PostgreSQL names an empty database.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Kills the server with `SIGKILL`, if it runs.
+    pub fn kill(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    /// Starts the server again, unless it runs, and waits until it answers.
+    ///
+    /// # Panics
+    ///
+    /// If it does not come back.
+    pub async fn start(&mut self) {
+        if self.process.is_some() {
+            return;
+        }
+        let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let folder = self.folder.clone();
+        let started = match self.kind {
+            Kind::Postgres => postgres::Started::in_folder(folder, self.port, &arguments)
+                .await
+                .map(|started| started.process),
+            Kind::Nats => nats::Started::in_folder(folder, self.port, &arguments)
+                .await
+                .map(|started| started.process),
+        };
+        self.process = Some(started.unwrap_or_else(|error| panic!("{:?}: {error}", self.kind)));
+    }
+
+    /// Kills the server and starts it again.
+    pub async fn restart(&mut self) {
+        self.kill();
+        self.start().await;
+    }
+
+    /// Stops the server with `SIGSTOP`: connections stay, and nothing answers.
+    pub fn pause(&self) {
+        if let Some(process) = &self.process {
+            process.signal(Signal::STOP);
+        }
+    }
+
+    /// Lets a stopped server go on.
+    pub fn resume(&self) {
+        if let Some(process) = &self.process {
+            process.signal(Signal::CONT);
+        }
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        if self.process.take().is_none() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}

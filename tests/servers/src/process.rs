@@ -1,0 +1,162 @@
+//! A server's process, which never outlives the one that started it.
+
+use std::{
+    fs,
+    io::{self, BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    os::unix::{fs::chown, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::{self, Child, ChildStdin, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use rustix::process::{Pid, Signal};
+
+/// Starts a server and waits on its standard input, which ends when the parent does. Then it
+/// ends the server too, and unless told to keep it, removes the folder.
+const GUARD: &str = r#"
+folder=$1 signal=$2
+shift 2
+"$@" </dev/null >>"$folder/log" 2>&1 &
+server=$!
+echo $server
+read -r word
+kill -s "$signal" $server 2>/dev/null
+kill -s CONT $server 2>/dev/null
+wait $server
+[ "$word" = keep ] || rm -rf "$folder"
+"#;
+
+/// A server that runs, as whoever may run it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    guard: Child,
+    input: Option<ChildStdin>,
+    server: Pid,
+}
+
+impl Process {
+    /// Starts a program that keeps its files in a folder, and that this signal ends at once.
+    pub(crate) fn start(folder: &Path, signal: &str, command: &[String]) -> io::Result<Self> {
+        let mut guard = as_nobody(Command::new("sh"));
+        guard.args(["-c", GUARD, "guard"]).arg(folder).arg(signal).args(command);
+        // A group of its own: an interrupt from the terminal is not for the server.
+        guard.current_dir(folder).process_group(0);
+        guard.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut guard = guard.spawn()?;
+        let input = guard.stdin.take();
+        let mut line = String::new();
+        if let Some(output) = guard.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
+        }
+        let number = line.trim().parse().ok().and_then(Pid::from_raw);
+        let server = number.ok_or_else(|| io::Error::other("the guard did not start"))?;
+        Ok(Self { guard, input, server })
+    }
+
+    /// Whether the server has ended by itself; never where that can't be told.
+    pub(crate) fn has_ended(&self) -> bool {
+        Path::new("/proc/self/stat").exists()
+            && stat(self.server).is_none_or(|(state, _)| state == "Z")
+    }
+
+    /// Sends a signal to the server and to its children.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let _ = rustix::process::kill_process(self.server, signal);
+        for child in children(self.server) {
+            let _ = rustix::process::kill_process(child, signal);
+        }
+    }
+
+    /// Kills the server as a fault would, and keeps its files.
+    pub(crate) fn kill(mut self) {
+        self.signal(Signal::KILL);
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(b"keep\n");
+        }
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        drop(self.input.take());
+        let _ = self.guard.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.input.is_some() {
+            // Whoever is stopped can't end.
+            self.signal(Signal::CONT);
+            self.finish();
+        }
+    }
+}
+
+fn children(parent: Pid) -> Vec<Pid> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .filter_map(|entry| {
+            let pid = Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?)?;
+            let (_, of) = stat(pid)?;
+            (of == parent).then_some(pid)
+        })
+        .collect()
+}
+
+/// The state of a process, and its parent.
+fn stat(pid: Pid) -> Option<(String, Pid)> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // The name stands in parentheses and may hold anything.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut words = rest.split(' ');
+    let state = words.next()?.to_owned();
+    Some((state, Pid::from_raw(words.next()?.parse().ok()?)?))
+}
+
+/// A command of somebody who is not root: PostgreSQL refuses to serve as root.
+pub(crate) fn as_nobody(mut command: Command) -> Command {
+    if let Some((user, group)) = nobody() {
+        command.uid(user).gid(group);
+    }
+    command
+}
+
+/// A new folder that belongs to whoever runs the servers.
+pub(crate) fn folder(name: &str) -> io::Result<PathBuf> {
+    let folder = tempfile::Builder::new().prefix(&format!("a2a-{name}-")).tempdir()?.keep();
+    if let Some((user, group)) = nobody() {
+        chown(&folder, Some(user), Some(group))?;
+    }
+    Ok(folder)
+}
+
+/// The user and group for servers, if this is root.
+fn nobody() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let named = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut words = line.split(':').skip(2);
+        Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    named("postgres").or_else(|| named("nobody")).or(Some((65_534, 65_534)))
+}
+
+/// A port that nobody listens on, below those that connections go out from: a server that was
+/// killed finds it free again.
+pub(crate) fn free_port() -> u16 {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+    let mut number = time ^ process::id().wrapping_mul(7_919);
+    loop {
+        number = number.wrapping_add(1 + CALLS.fetch_add(1, Ordering::Relaxed) * 13);
+        let port = 15_000 + u16::try_from(number % 15_000).unwrap_or_default();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}

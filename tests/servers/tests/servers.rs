@@ -1,0 +1,61 @@
+//! Servers are there, and go when they should.
+
+#![allow(clippy::unwrap_used, reason = "a test panics where it does not get what it expects")]
+
+use a2a_test_servers::{Private, nats, postgres};
+use tokio_postgres::NoTls;
+
+async fn answer(url: &str) -> Result<i32, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    client.batch_execute("CREATE TABLE IF NOT EXISTS kept (n int4)").await?;
+    client.batch_execute("INSERT INTO kept VALUES (1)").await?;
+    Ok(client.query_one("SELECT sum(n)::int4 FROM kept", &[]).await?.get(0))
+}
+
+#[tokio::test]
+async fn each_database_is_new() {
+    let Ok(postgres) = postgres().await else { return };
+    let (one, two) = tokio::join!(postgres.database(), postgres.database());
+    assert_ne!(one, two);
+    assert_eq!(answer(&one).await.unwrap(), 1);
+    assert_eq!(answer(&two).await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_name_on_nats_is_given_once() {
+    let Ok(nats) = nats().await else { return };
+    assert_ne!(nats.unique(), nats.unique());
+}
+
+#[tokio::test]
+async fn a_killed_database_comes_back_with_what_it_had() {
+    let Ok(mut postgres) = Private::postgres(&[]).await else { return };
+    assert_eq!(answer(postgres.url()).await.unwrap(), 1);
+    postgres.kill();
+    answer(postgres.url()).await.unwrap_err();
+    postgres.start().await;
+    assert_eq!(answer(postgres.url()).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_paused_database_goes_on() {
+    let Ok(postgres) = Private::postgres(&[]).await else { return };
+    postgres.pause();
+    let answer = answer(postgres.url());
+    tokio::pin!(answer);
+    let pause = std::time::Duration::from_millis(200);
+    assert!(tokio::time::timeout(pause, &mut answer).await.is_err(), "it is not paused");
+    postgres.resume();
+    assert_eq!(answer.await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_killed_nats_server_comes_back() {
+    let Ok(mut nats) = Private::nats(&["--user", "me", "--pass", "secret"]).await else { return };
+    let port = nats.url().rsplit(':').next().unwrap().parse::<u16>().unwrap();
+    nats.kill();
+    tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap_err();
+    nats.start().await;
+    tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+}
