@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use a2a_core::{
     ErrorKind, ProtocolVersion,
@@ -12,11 +12,15 @@ use a2a_core::{
     },
 };
 use a2a_http::{Server, WebhookPolicy, Webhooks};
-use a2a_operations::{Delivery, Event, PushError, PushSender as _, Webhook};
-use axum::{Router, response::Redirect, routing::post};
+use a2a_operations::{Delivery, Event, PushError, PushSender as _, PushSigner, Webhook};
+use axum::{Router, body::Body, extract::Path, response::Redirect, routing::post};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use tokio::sync::mpsc;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::mpsc,
+};
 
 type Received = mpsc::Receiver<(HeaderMap, Bytes)>;
 
@@ -27,7 +31,16 @@ async fn receiver() -> (u16, Received) {
         StatusCode::ACCEPTED
     };
     let busy = async || (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "7")]);
+    let date = async || {
+        let soon = std::time::SystemTime::now() + Duration::from_secs(120);
+        (StatusCode::TOO_MANY_REQUESTS, [("retry-after", httpdate::fmt_http_date(soon))])
+    };
+    let endless = futures_util::stream::repeat_with(|| Ok::<_, Infallible>([b'x'; 4096].to_vec()));
+    let status = async |Path(status): Path<u16>| StatusCode::from_u16(status).unwrap();
     let router = Router::new()
+        .route("/date", post(date))
+        .route("/endless", post(async move || Body::from_stream(endless)))
+        .route("/status/{status}", post(status))
         .route("/hook", post(take))
         .route("/gone", post(async || StatusCode::GONE))
         .route("/busy", post(busy))
@@ -131,6 +144,172 @@ async fn a_delivery_that_failed_says_whether_to_try_again() {
         }
     }
     assert!(received.try_recv().is_err(), "a redirect was followed");
+}
+
+#[tokio::test]
+async fn each_status_says_what_becomes_of_the_event() {
+    let (port, _received) = receiver().await;
+    let webhooks = allowing("127.0.0.1");
+    for (status, expected) in [
+        (200, "delivered"),
+        (201, "delivered"),
+        (202, "delivered"),
+        (204, "delivered"),
+        (301, "refused"),
+        (304, "refused"),
+        (400, "refused"),
+        (401, "refused"),
+        (403, "refused"),
+        (404, "refused"),
+        (410, "refused"),
+        (413, "refused"),
+        (422, "refused"),
+        (408, "again"),
+        (425, "again"),
+        (429, "again"),
+        (500, "again"),
+        (502, "again"),
+        (503, "again"),
+        (504, "again"),
+    ] {
+        let config = config(format!("http://127.0.0.1:{port}/status/{status}"));
+        let found = match webhooks.deliver(&config, &event()).await {
+            Ok(()) => "delivered",
+            Err(PushError::Retry { after: None, .. }) => "again",
+            Err(PushError::Refused { .. }) => "refused",
+            Err(error) => panic!("{status}: {error:?}"),
+        };
+        assert_eq!(found, expected, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_may_name_the_time_to_come_back() {
+    let (port, _received) = receiver().await;
+    let config = config(format!("http://127.0.0.1:{port}/date"));
+    let result = allowing("127.0.0.1").deliver(&config, &event()).await;
+    let Err(PushError::Retry { after: Some(after), .. }) = result else { panic!("{result:?}") };
+    assert!((110..=120).contains(&after.as_secs()), "{after:?}");
+}
+
+#[tokio::test]
+async fn an_answer_is_not_read_to_its_end_if_it_has_none() {
+    let (port, _received) = receiver().await;
+    let config = config(format!("http://127.0.0.1:{port}/endless"));
+    allowing("127.0.0.1").deliver(&config, &event()).await.unwrap();
+    // A head that promises a body which never comes counts too.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let receiver = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        socket.read_exact(&mut [0; 4]).await.unwrap();
+        socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n").await.unwrap();
+        let mut rest = Vec::new();
+        socket.read_to_end(&mut rest).await
+    });
+    let config = self::config(format!("http://127.0.0.1:{port}/"));
+    allowing("127.0.0.1").deliver(&config, &event()).await.unwrap();
+    let _ = receiver.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_receiver_that_lies_or_hangs_up_is_tried_again() {
+    for answer in [&b""[..], b"HTTP/1.1", b"nonsense\r\n\r\n", b"HTTP/1.1 999999 ?\r\n\r\n"] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let _ = socket.read(&mut [0; 4096]).await;
+                let _ = socket.write_all(answer).await;
+            }
+        });
+        let config = config(format!("http://127.0.0.1:{port}/"));
+        let result = allowing("127.0.0.1").deliver(&config, &event()).await;
+        assert!(matches!(result, Err(PushError::Retry { after: None, .. })), "{result:?}");
+    }
+}
+
+#[tokio::test]
+async fn addresses_that_hide_a_private_one_are_not_called() {
+    let (port, mut received) = receiver().await;
+    let webhooks = Webhooks::new(WebhookPolicy::default()).unwrap();
+    for host in [
+        "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::1]",
+        "2130706433",
+        "0x7f000001",
+        "017700000001",
+        "127.1",
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+        "[fe80::1]",
+        "10.0.0.1",
+        "100.100.100.200",
+    ] {
+        let config = config(format!("http://{host}:{port}/hook"));
+        let result = webhooks.deliver(&config, &event()).await;
+        assert!(matches!(result, Err(PushError::Refused { .. })), "{host}: {result:?}");
+    }
+    assert!(received.try_recv().is_err());
+}
+
+#[derive(Debug)]
+struct Signer;
+
+impl PushSigner for Signer {
+    fn sign(&self, webhook: &Webhook, _: &Delivery, body: &[u8]) -> a2a_core::Result<String> {
+        Ok(format!("signed.{}.{}", webhook.config.url.len(), body.len()))
+    }
+}
+
+#[tokio::test]
+async fn a_signature_goes_where_credentials_leave_it_room() {
+    let (port, mut received) = receiver().await;
+    let webhooks = allowing("127.0.0.1").with_signer(Signer);
+    let mut webhook = config(format!("http://127.0.0.1:{port}/hook"));
+    let url = webhook.config.url.len();
+    webhooks.deliver(&webhook, &event()).await.unwrap();
+    let (headers, body) = received.recv().await.unwrap();
+    let signature = format!("signed.{url}.{}", body.len());
+    assert_eq!(headers["authorization"], "Bearer secret");
+    assert_eq!(headers["x-a2a-notification-signature"], signature);
+    webhook.config.authentication = None;
+    webhooks.deliver(&webhook, &event()).await.unwrap();
+    let (headers, _) = received.recv().await.unwrap();
+    assert_eq!(headers["authorization"], format!("Bearer {signature}"));
+    assert!(!headers.contains_key("x-a2a-notification-signature"));
+}
+
+#[tokio::test]
+async fn credentials_go_under_the_scheme_they_were_given_for() {
+    let (port, mut received) = receiver().await;
+    let webhooks = allowing("127.0.0.1");
+    let mut webhook = config(format!("http://127.0.0.1:{port}/hook"));
+    webhook.config.token = String::new();
+    for (scheme, credentials, expected) in [
+        ("Bearer", "abc", Some("Bearer abc")),
+        ("Basic", "dXNlcjpwYXNz", Some("Basic dXNlcjpwYXNz")),
+        ("ApiKey", "k", Some("ApiKey k")),
+        // Whoever gives a scheme alone expects a token of the agent's own.
+        ("Bearer", "", None),
+    ] {
+        let authentication =
+            AuthenticationInfo { scheme: scheme.into(), credentials: credentials.into() };
+        webhook.config.authentication = Some(authentication);
+        webhooks.deliver(&webhook, &event()).await.unwrap();
+        let (headers, _) = received.recv().await.unwrap();
+        let found = headers.get("authorization").map(|value| value.to_str().unwrap());
+        assert_eq!(found, expected, "{scheme}");
+        assert!(!headers.contains_key("x-a2a-notification-token"));
+    }
+    for scheme in ["", "two words", "a\r\nb"] {
+        let authentication = AuthenticationInfo { scheme: scheme.into(), credentials: "c".into() };
+        webhook.config.authentication = Some(authentication);
+        let error = webhooks.check(&webhook.config).await.unwrap_err();
+        assert_eq!(error.violations()[0].field, "authentication.scheme", "{scheme:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,10 @@
 //! Which addresses are the public internet, and which exceptions there are.
 
-use std::{fmt, net::IpAddr, net::Ipv6Addr, str::FromStr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
 
 use ipnet::IpNet;
 
@@ -79,6 +83,10 @@ impl fmt::Display for Allowed {
     }
 }
 
+/// Where machines of Azure reach their host: it looks public, and is next door. The addresses
+/// at which other clouds keep what only their machines may know are in private networks.
+const AZURE_HOST: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
+
 /// Returns whether an address is on the public internet (the special-purpose registries of
 /// RFC 6890, as far as they are not globally reachable).
 pub(super) fn is_public(address: IpAddr) -> bool {
@@ -94,7 +102,8 @@ pub(super) fn is_public(address: IpAddr) -> bool {
                 || (a == 100 && (64..128).contains(&b)) // carrier-grade NAT
                 || (a == 192 && b == 0 && c == 0) // protocol assignments
                 || (a == 192 && b == 88 && c == 99) // 6to4 relays
-                || (a == 198 && (18..20).contains(&b))) // benchmarking
+                || (a == 198 && (18..20).contains(&b)) // benchmarking
+                || v4 == AZURE_HOST)
         }
         IpAddr::V6(v6) => {
             let [a, b, ..] = v6.segments();
@@ -142,7 +151,10 @@ mod tests {
             ("172.32.0.1", true),
             ("192.168.1.1", false),
             ("169.254.169.254", false),
+            ("168.63.129.16", false),
+            ("168.63.129.17", true),
             ("100.64.0.1", false),
+            ("100.100.100.200", false),
             ("100.128.0.1", true),
             ("198.18.0.1", false),
             ("192.0.0.8", false),
@@ -162,7 +174,13 @@ mod tests {
             ("::127.0.0.1", false),
             ("64:ff9b::7f00:1", false),
             ("64:ff9b::808:808", true),
+            ("64:ff9b:1::808:808", false),
+            ("::ffff:0:7f00:1", false),
             ("2002:7f00:1::", false),
+            ("2002:a9fe:a9fe::1", false),
+            ("2002:808:808::1", true),
+            ("fec0::1", false),
+            ("100::1", false),
         ] {
             assert_eq!(is_public(text.parse().unwrap()), public, "{text}");
         }

@@ -1,6 +1,6 @@
 //! Asks DNS, and keeps only the addresses that may be called.
 
-use std::sync::Arc;
+use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::net::lookup_host;
@@ -9,28 +9,45 @@ use super::WebhookPolicy;
 
 /// Asks DNS at the moment of the connection, so that a name can't be checked with one address
 /// and called with another.
-#[derive(Debug)]
-pub(super) struct CheckedResolver(pub(super) Arc<WebhookPolicy>);
+pub(super) struct CheckedResolver {
+    policy: Arc<WebhookPolicy>,
+    lookup: Lookup,
+}
+
+/// Finds the addresses of a host.
+pub(super) type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
+type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// Every address of a host is in a network that may not be called.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is in a private network")]
 pub(super) struct PrivateHost(String);
 
+impl CheckedResolver {
+    pub(super) fn new(policy: Arc<WebhookPolicy>, lookup: Lookup) -> Self {
+        Self { policy, lookup }
+    }
+}
+
+/// Asks whatever the system asks.
+pub(super) fn system() -> Lookup {
+    Arc::new(|host| Box::pin(async move { Ok(lookup_host((host, 0)).await?.collect()) }))
+}
+
 impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let policy = Arc::clone(&self.0);
+        let policy = Arc::clone(&self.policy);
+        let found = (self.lookup)(name.as_str().to_owned());
         Box::pin(async move {
-            let host = name.as_str();
-            let found: Vec<_> = lookup_host((host, 0)).await?.collect();
-            let any = policy.allows_host(host);
-            let was_found = !found.is_empty();
-            let kept: Vec<_> =
-                found.into_iter().filter(|at| any || policy.allows_address(at.ip())).collect();
-            if kept.is_empty() && was_found {
-                return Err(PrivateHost(host.to_owned()).into());
+            let mut addresses = found.await?;
+            let were_found = !addresses.is_empty();
+            if !policy.allows_host(name.as_str()) {
+                addresses.retain(|address| policy.allows_address(address.ip()));
             }
-            Ok(Box::new(kept.into_iter()) as Addrs)
+            if addresses.is_empty() && were_found {
+                return Err(PrivateHost(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a_core::{Error, ProtocolVersion, Result, v1::TaskPushNotificationConfig};
-use a2a_operations::{Delivery, PushError, PushSender, Webhook};
+use a2a_operations::{Delivery, PushError, PushSender, PushSigner, Webhook};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{
@@ -18,12 +18,24 @@ use http::{
 
 use super::{
     WebhookPolicy,
-    resolver::{CheckedResolver, PrivateHost},
+    resolver::{CheckedResolver, Lookup, PrivateHost, system},
 };
 use crate::{media, parameters, tls};
 
 /// The token that a client gave to recognise its notifications.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
+
+/// The signature of a delivery whose `Authorization` is taken by the credentials of the webhook.
+const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
+
+/// What is read of an answer, in bytes, so that the connection can be used again.
+const MAX_ANSWER: usize = 16 << 10;
+
+/// How long that may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long a connection is kept that nothing is sent over.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest wait that a receiver may ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
@@ -32,12 +44,18 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// connection is made, redirects and proxies of the environment never followed.
 ///
 /// The body is the event as JSON. Any 2xx counts as delivered. 408, 425, 429, 5xx and failures
-/// of the transport may work later; everything else will not.
+/// of the transport may work later; everything else will not. What the receiver says beside its
+/// status is not read.
+///
+/// A delivery carries the token and the credentials that were registered with the webhook. With
+/// a [signer](Self::with_signer) it carries a signature too: as `Authorization: Bearer` where the
+/// webhook has no credentials, and otherwise as `X-A2A-Notification-Signature`.
 #[derive(Clone)]
 pub struct Webhooks {
     client: reqwest::Client,
     policy: Arc<WebhookPolicy>,
     payload: PayloadFn,
+    signer: Option<Arc<dyn PushSigner>>,
 }
 
 /// What is sent to a webhook of some revision.
@@ -75,19 +93,31 @@ impl Webhooks {
     ///
     /// [`Internal`](a2a_core::ErrorKind::Internal) where TLS can't be set up.
     pub fn new(policy: WebhookPolicy) -> Result<Self> {
+        Self::with_lookup(policy, system())
+    }
+
+    fn with_lookup(policy: WebhookPolicy, lookup: Lookup) -> Result<Self> {
         let policy = Arc::new(policy);
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::client_config().map_err(Error::internal)?)
-            .dns_resolver(CheckedResolver(Arc::clone(&policy)))
+            .dns_resolver(CheckedResolver::new(Arc::clone(&policy), lookup))
             // A proxy would resolve names itself, behind the check.
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(policy.timeout)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(Error::internal)?;
         let payload: PayloadFn = Arc::new(|_, delivery| Some(Payload::current(delivery)));
-        Ok(Self { client, policy, payload })
+        Ok(Self { client, policy, payload, signer: None })
+    }
+
+    /// Signs every delivery, so that receivers can tell who sends it.
+    #[must_use]
+    pub fn with_signer(mut self, signer: impl PushSigner) -> Self {
+        self.signer = Some(Arc::new(signer));
+        self
     }
 
     /// Says what is sent to a webhook, by the revision in which it was registered; with nothing
@@ -121,9 +151,22 @@ impl PushSender for Webhooks {
         if let Some(version) = payload.version {
             headers.insert(parameters::VERSION, version);
         }
+        if let Some(signer) = &self.signer {
+            // Without a signature it would be refused, and given up for good.
+            let later = |error: Error| PushError::Retry { after: None, source: error.into() };
+            let token = signer.sign(webhook, delivery, &payload.body).map_err(later)?;
+            let (name, value) = if headers.contains_key(AUTHORIZATION) {
+                (SIGNATURE, token)
+            } else {
+                (AUTHORIZATION, format!("Bearer {token}"))
+            };
+            headers.insert(name, secret("signature", &value).map_err(later)?);
+        }
         let call = self.client.post(url).headers(headers).body(payload.body);
         let response = call.send().await.map_err(unreachable)?;
-        judge(response.status(), response.headers())
+        let judged = judge(response.status(), response.headers());
+        let _ = tokio::time::timeout(ANSWER_TIMEOUT, pass_over(response)).await;
+        judged
     }
 }
 
@@ -136,7 +179,11 @@ fn secrets(config: &TaskPushNotificationConfig, token: HeaderName) -> Result<Hea
     if let Some(authentication) = &config.authentication
         && !authentication.credentials.is_empty()
     {
-        let value = format!("{} {}", authentication.scheme, authentication.credentials);
+        let scheme = &authentication.scheme;
+        if scheme.is_empty() || !scheme.bytes().all(is_token) {
+            return Err(Error::invalid_params("authentication.scheme", "must name a scheme"));
+        }
+        let value = format!("{scheme} {}", authentication.credentials);
         headers.insert(AUTHORIZATION, secret("authentication", &value)?);
     }
     Ok(headers)
@@ -154,6 +201,22 @@ fn secret(field: &str, text: &str) -> Result<HeaderValue> {
     })?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+/// Returns whether a byte may be in the name of a scheme (RFC 9110 §5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Reads a short answer to its end. The connection of a longer one is closed with it.
+async fn pass_over(mut response: reqwest::Response) {
+    let mut left = MAX_ANSWER;
+    while let Ok(Some(chunk)) = response.chunk().await {
+        match left.checked_sub(chunk.len()) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
 }
 
 fn judge(status: StatusCode, headers: &HeaderMap) -> Result<(), PushError> {
@@ -207,7 +270,9 @@ mod tests {
             assert!(judge(StatusCode::from_u16(status).unwrap(), &empty).is_ok(), "{status}");
         }
         for (status, retry) in
-            [(500, true), (503, true), (429, true), (408, true), (301, false), (410, false)]
+            [(500, true), (503, true), (429, true), (408, true), (425, true), (301, false)]
+                .into_iter()
+                .chain([(400, false), (401, false), (404, false), (410, false), (413, false)])
         {
             let error = judge(StatusCode::from_u16(status).unwrap(), &empty).unwrap_err();
             assert_eq!(matches!(error, PushError::Retry { .. }), retry, "{status}");
@@ -226,6 +291,66 @@ mod tests {
         ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
             assert_eq!(retry_after(&headers, now), seconds.map(Duration::from_secs), "{value}");
+        }
+    }
+
+    /// A DNS in which every name has the same addresses.
+    fn dns(addresses: &[&str]) -> Lookup {
+        let addresses: Vec<std::net::SocketAddr> = addresses
+            .iter()
+            .map(|address| (address.parse::<std::net::IpAddr>().unwrap(), 0).into())
+            .collect();
+        Arc::new(move |_| {
+            let addresses = addresses.clone();
+            Box::pin(async move { Ok(addresses) })
+        })
+    }
+
+    fn webhook(url: String) -> (Webhook, Delivery) {
+        let config = TaskPushNotificationConfig { url, ..Default::default() };
+        let event = a2a_operations::Event::new(None, a2a_core::v1::StreamResponse::default());
+        (config.into(), Delivery { event, task: Arc::default() })
+    }
+
+    #[tokio::test]
+    async fn a_public_name_with_a_private_address_is_not_called() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (webhook, delivery) = webhook(format!("http://hooks.example:{port}/"));
+        for addresses in [
+            &["127.0.0.1"][..],
+            &["::ffff:127.0.0.1"],
+            &["64:ff9b::7f00:1", "2002:7f00:1::1"],
+            &["10.0.0.1", "169.254.169.254", "fd00:ec2::254", "::1"],
+        ] {
+            let policy = WebhookPolicy::default();
+            let webhooks = Webhooks::with_lookup(policy, dns(addresses)).unwrap();
+            webhooks.check(&webhook.config).await.unwrap();
+            let result = webhooks.deliver(&webhook, &delivery).await;
+            assert!(matches!(result, Err(PushError::Refused { .. })), "{addresses:?}: {result:?}");
+        }
+        // Of several addresses, those that may be called are.
+        let policy = WebhookPolicy::default()
+            .with_allowed("127.0.0.1".parse().unwrap())
+            .with_timeout(Duration::from_secs(5));
+        let webhooks =
+            Webhooks::with_lookup(policy, dns(&["127.0.0.2", "10.0.0.1", "127.0.0.1"])).unwrap();
+        let deliver = webhooks.deliver(&webhook, &delivery);
+        let (accepted, result) =
+            tokio::join!(async { drop(listener.accept().await.unwrap()) }, deliver,);
+        let () = accepted;
+        assert!(matches!(result, Err(PushError::Retry { .. })), "{result:?}");
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_not_found_is_tried_again() {
+        let (webhook, delivery) = webhook("http://hooks.example/".into());
+        let nothing: Lookup =
+            Arc::new(|_| Box::pin(async { Err(std::io::Error::other("no such name")) }));
+        for lookup in [dns(&[]), nothing] {
+            let webhooks = Webhooks::with_lookup(WebhookPolicy::default(), lookup).unwrap();
+            let result = webhooks.deliver(&webhook, &delivery).await;
+            assert!(matches!(result, Err(PushError::Retry { .. })), "{result:?}");
         }
     }
 }
