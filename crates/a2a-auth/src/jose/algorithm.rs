@@ -1,0 +1,62 @@
+use std::{fmt, str::FromStr};
+
+/// How a token is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// ECDSA with P-256 and SHA-256.
+    Es256,
+    /// Ed25519.
+    EdDsa,
+    /// RSA (PKCS #1 v1.5) with SHA-256 and at least 2048 bits.
+    Rs256,
+}
+
+/// A token names an algorithm that is not to be trusted, or not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the algorithm {0:?} is refused")]
+pub struct RefusedAlgorithm(pub String);
+
+impl Algorithm {
+    /// Every algorithm.
+    pub const ALL: [Self; 3] = [Self::Es256, Self::EdDsa, Self::Rs256];
+
+    /// The name that the standards give it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Es256 => "ES256",
+            Self::EdDsa => "EdDSA",
+            Self::Rs256 => "RS256",
+        }
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = RefusedAlgorithm;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Names are case-sensitive (RFC 7515 §4.1.1).
+        let known = Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == text);
+        known.ok_or_else(|| RefusedAlgorithm(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_asymmetric_algorithms_have_a_name() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.as_str().parse(), Ok(algorithm));
+        }
+        for text in ["none", "None", "HS256", "HS512", "es256", "RS512", "PS256", ""] {
+            assert!(text.parse::<Algorithm>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    digest,
+    signature::{
+        ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
+        UnparsedPublicKey,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+use super::Algorithm;
+
+/// A public key as a JSON Web Key (RFC 7517).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "Wire", into = "Wire")]
+pub struct Jwk {
+    id: String,
+    material: Material,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Material {
+    /// The uncompressed point: 4, x, y.
+    P256([u8; 65]),
+    Ed25519([u8; 32]),
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
+}
+
+/// A JSON Web Key is of no use here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the key is of no use: {0}")]
+pub struct InvalidKey(pub(super) &'static str);
+
+/// The signature is not that of the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WrongSignature;
+
+impl Jwk {
+    pub(super) fn new(material: Material) -> Self {
+        let mut key = Self { id: String::new(), material };
+        key.id = key.thumbprint();
+        key
+    }
+
+    /// The id by which tokens name the key: the one it came with, or else its thumbprint.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The one algorithm that the key is for.
+    pub fn algorithm(&self) -> Algorithm {
+        match self.material {
+            Material::P256(_) => Algorithm::Es256,
+            Material::Ed25519(_) => Algorithm::EdDsa,
+            Material::Rsa { .. } => Algorithm::Rs256,
+        }
+    }
+
+    /// The SHA-256 thumbprint (RFC 7638), in base64url.
+    pub fn thumbprint(&self) -> String {
+        let wire = Wire::of(&self.material);
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        // The members that make the key, in the order of their names. What is in them needs no
+        // escaping.
+        let canonical = match self.material {
+            Material::P256(_) => format!(
+                r#"{{"crv":"P-256","kty":"EC","x":"{}","y":"{}"}}"#,
+                text(&wire.x),
+                text(&wire.y)
+            ),
+            Material::Ed25519(_) => {
+                format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, text(&wire.x))
+            }
+            Material::Rsa { .. } => {
+                format!(r#"{{"e":"{}","kty":"RSA","n":"{}"}}"#, text(&wire.e), text(&wire.n))
+            }
+        };
+        URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, canonical.as_bytes()))
+    }
+
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), WrongSignature> {
+        let verified = match &self.material {
+            Material::P256(point) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
+            }
+            Material::Ed25519(key) => {
+                UnparsedPublicKey::new(&ED25519, key).verify(message, signature)
+            }
+            Material::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
+                &RSA_PKCS1_2048_8192_SHA256,
+                message,
+                signature,
+            ),
+        };
+        verified.map_err(|ring::error::Unspecified| WrongSignature)
+    }
+}
+
+/// A key as it is written. Members that are not named here are passed over, private ones too.
+#[derive(Clone, Default, Deserialize, Serialize)]
+struct Wire {
+    kty: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kid: Option<String>,
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    usage: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alg: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crv: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    x: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    e: Option<String>,
+}
+
+impl Wire {
+    fn of(material: &Material) -> Self {
+        let encode = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
+        match material {
+            Material::P256(point) => Self {
+                kty: "EC".into(),
+                crv: Some("P-256".into()),
+                x: encode(&point[1..33]),
+                y: encode(&point[33..]),
+                ..Self::default()
+            },
+            Material::Ed25519(key) => Self {
+                kty: "OKP".into(),
+                crv: Some("Ed25519".into()),
+                x: encode(key),
+                ..Self::default()
+            },
+            Material::Rsa { n, e } => {
+                Self { kty: "RSA".into(), n: encode(n), e: encode(e), ..Self::default() }
+            }
+        }
+    }
+
+    fn material(&self) -> Result<Material, InvalidKey> {
+        match (self.kty.as_str(), self.crv.as_deref()) {
+            ("EC", Some("P-256")) => {
+                let mut point = [4; 65];
+                point[1..33].copy_from_slice(&fixed::<32>(self.x.as_deref())?);
+                point[33..].copy_from_slice(&fixed::<32>(self.y.as_deref())?);
+                Ok(Material::P256(point))
+            }
+            ("OKP", Some("Ed25519")) => Ok(Material::Ed25519(fixed(self.x.as_deref())?)),
+            ("RSA", _) => {
+                Ok(Material::Rsa { n: number(self.n.as_deref())?, e: number(self.e.as_deref())? })
+            }
+            _ => Err(InvalidKey("its kind is not supported")),
+        }
+    }
+}
+
+impl TryFrom<Wire> for Jwk {
+    type Error = InvalidKey;
+
+    fn try_from(wire: Wire) -> Result<Self, Self::Error> {
+        let mut key = Self::new(wire.material()?);
+        if wire.usage.is_some_and(|usage| usage != "sig") {
+            return Err(InvalidKey("it is not for signatures"));
+        }
+        if wire.alg.is_some_and(|alg| alg != key.algorithm().as_str()) {
+            return Err(InvalidKey("it is for another algorithm"));
+        }
+        if let Some(id) = wire.kid {
+            key.id = id;
+        }
+        Ok(key)
+    }
+}
+
+impl From<Jwk> for Wire {
+    fn from(key: Jwk) -> Self {
+        let mut wire = Self::of(&key.material);
+        wire.alg = Some(key.algorithm().as_str().to_owned());
+        wire.usage = Some("sig".to_owned());
+        wire.kid = Some(key.id);
+        wire
+    }
+}
+
+fn decode(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {
+    let text = text.ok_or(InvalidKey("a member is missing"))?;
+    let decoded = URL_SAFE_NO_PAD.decode(text);
+    decoded.map_err(|_error| InvalidKey("a member is not base64url"))
+}
+
+fn fixed<const N: usize>(text: Option<&str>) -> Result<[u8; N], InvalidKey> {
+    let decoded = decode(text)?.try_into();
+    decoded.map_err(|_bytes| InvalidKey("a member has another length"))
+}
+
+/// An unsigned number without zeros in front of it, as ring wants it.
+fn number(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {
+    let bytes = decode(text)?;
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    Ok(bytes[zeros..].to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_thumbprint_is_that_of_the_standards() {
+        // RFC 7638 §3.1 and RFC 8037 appendix A.3.
+        let rsa = json!({
+            "kty": "RSA",
+            "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1\
+                  L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4\
+                  QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbO\
+                  pbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csF\
+                  Cur-kEgU8awapJzKnqDKgw",
+            "e": "AQAB",
+            "alg": "RS256",
+            "kid": "2011-04-29",
+        });
+        let okp = json!({
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        });
+        for (key, thumbprint, id) in [
+            (rsa, "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs", "2011-04-29"),
+            (
+                okp,
+                "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+                "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+            ),
+        ] {
+            let key: Jwk = serde_json::from_value(key).unwrap();
+            assert_eq!((key.thumbprint().as_str(), key.id()), (thumbprint, id));
+            let again = serde_json::to_value(&key).unwrap();
+            assert_eq!(serde_json::from_value::<Jwk>(again).unwrap(), key);
+        }
+    }
+
+    #[test]
+    fn keys_that_are_of_no_use_are_told_apart() {
+        let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        for key in [
+            json!({"kty": "oct", "k": "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ"}),
+            json!({"kty": "EC", "crv": "P-384", "x": x, "y": x}),
+            json!({"kty": "EC", "crv": "P-256", "x": x}),
+            json!({"kty": "OKP", "crv": "X25519", "x": x}),
+            json!({"kty": "OKP", "crv": "Ed25519", "x": "AQAB"}),
+            json!({"kty": "OKP", "crv": "Ed25519", "x": format!("{x}=")}),
+            json!({"kty": "OKP", "crv": "Ed25519", "x": x, "use": "enc"}),
+            json!({"kty": "OKP", "crv": "Ed25519", "x": x, "alg": "ES256"}),
+            json!({"crv": "Ed25519", "x": x}),
+        ] {
+            assert!(serde_json::from_value::<Jwk>(key.clone()).is_err(), "{key}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap as _};
+use serde_json::Value;
+
+use super::{Jwk, KeySource, MissingKey};
+
+/// Public keys as a JWK set (RFC 7517 §5).
+///
+/// Keys that are of no use here are passed over when a set is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JwkSet(Vec<Jwk>);
+
+/// Keys that are read of a set, at most.
+const MAX_KEYS: usize = 100;
+
+impl JwkSet {
+    /// The keys.
+    pub fn keys(&self) -> &[Jwk] {
+        &self.0
+    }
+
+    /// Returns the key with an id.
+    pub fn find(&self, id: &str) -> Option<&Jwk> {
+        self.0.iter().find(|key| key.id() == id)
+    }
+
+    /// The set as JSON, as it is served.
+    pub fn json(&self) -> Bytes {
+        // Nothing in a set can fail to be written; an empty set is one that nobody trusts.
+        serde_json::to_vec(self).map_or_else(|_| Bytes::from_static(br#"{"keys":[]}"#), Bytes::from)
+    }
+}
+
+impl FromIterator<Jwk> for JwkSet {
+    /// Of two keys with one id, the first is kept.
+    fn from_iter<I: IntoIterator<Item = Jwk>>(keys: I) -> Self {
+        let mut set = Self::default();
+        for key in keys {
+            if set.find(key.id()).is_none() {
+                set.0.push(key);
+            }
+        }
+        set
+    }
+}
+
+impl Serialize for JwkSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry("keys", &self.0)?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for JwkSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Wire {
+            keys: Vec<Value>,
+        }
+        let Wire { keys } = Wire::deserialize(deserializer)?;
+        Ok(keys.into_iter().take(MAX_KEYS).filter_map(|key| Jwk::deserialize(key).ok()).collect())
+    }
+}
+
+#[async_trait]
+impl KeySource for JwkSet {
+    async fn key(&self, id: &str) -> Result<Jwk, MissingKey> {
+        self.find(id).cloned().ok_or(MissingKey::Unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_set_is_read_without_the_keys_that_are_of_no_use() {
+        let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        let set: JwkSet = serde_json::from_value(json!({
+            "keys": [
+                {"kty": "oct", "kid": "secret", "k": "AAAA"},
+                {"kty": "OKP", "crv": "Ed25519", "x": x, "kid": "a", "d": "private"},
+                "nonsense",
+                {"kty": "OKP", "crv": "Ed25519", "x": x, "kid": "a"},
+                {"kty": "new", "kid": "b"},
+            ],
+            "more": true,
+        }))
+        .unwrap();
+        assert_eq!(set.keys().len(), 1);
+        assert!(set.find("a").is_some() && set.find("secret").is_none());
+        let written: Value = serde_json::from_slice(&set.json()).unwrap();
+        let key = json!({
+            "kty": "OKP", "crv": "Ed25519", "x": x, "kid": "a", "alg": "EdDSA", "use": "sig",
+        });
+        assert_eq!(written, json!({ "keys": [key] }));
+    }
+}

@@ -1,0 +1,159 @@
+use std::{fmt, sync::Arc};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ring::{
+    rand::SystemRandom,
+    rsa::PublicKeyComponents,
+    signature::{
+        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
+        RSA_PKCS1_SHA256, RsaKeyPair,
+    },
+};
+use rustls::pki_types::{PrivateKeyDer, pem::PemObject as _};
+
+use super::{Algorithm, Jwk, jwk::Material};
+
+/// A private key that signs. Clones are the same key.
+#[derive(Clone)]
+pub struct SigningKey(Arc<Inner>);
+
+struct Inner {
+    pair: Pair,
+    public: Jwk,
+    random: SystemRandom,
+}
+
+enum Pair {
+    Es256(EcdsaKeyPair),
+    EdDsa(Ed25519KeyPair),
+    Rs256(RsaKeyPair),
+}
+
+/// Why there is no private key, or no signature.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The text has no private key in PEM.
+    #[error("there is no private key in PEM")]
+    NoPem(#[source] rustls::pki_types::pem::Error),
+    /// The key is none of those that are supported, or is broken.
+    #[error(
+        "the private key is of no use: it has to be P-256, Ed25519 or RSA with 2048 to 4096 bits, as PKCS #8"
+    )]
+    Unusable,
+    /// Keys for this algorithm have to be made elsewhere.
+    #[error("keys for {0} can't be generated here")]
+    NotGenerated(Algorithm),
+    /// The system gave no random bytes.
+    #[error("the system gave no random bytes")]
+    NoRandom,
+}
+
+impl SigningKey {
+    /// Makes a new key, which lives as long as the process. A key that is to stay is made with
+    /// [`generate_pem`](Self::generate_pem).
+    ///
+    /// # Errors
+    ///
+    /// [`NotGenerated`](KeyError::NotGenerated) for RS256.
+    pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
+        Self::from_pem(&Self::generate_pem(algorithm)?)
+    }
+
+    /// Makes a new key as text, for a file that nobody else reads.
+    ///
+    /// # Errors
+    ///
+    /// [`NotGenerated`](KeyError::NotGenerated) for RS256.
+    pub fn generate_pem(algorithm: Algorithm) -> Result<String, KeyError> {
+        let random = SystemRandom::new();
+        let document = match algorithm {
+            Algorithm::Es256 => {
+                EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
+            }
+            Algorithm::EdDsa => Ed25519KeyPair::generate_pkcs8(&random),
+            Algorithm::Rs256 => return Err(KeyError::NotGenerated(algorithm)),
+        };
+        let document = document.map_err(|ring::error::Unspecified| KeyError::NoRandom)?;
+        let mut pem = String::from("-----BEGIN PRIVATE KEY-----\n");
+        for line in document.as_ref().chunks(48) {
+            pem.push_str(&STANDARD.encode(line));
+            pem.push('\n');
+        }
+        pem.push_str("-----END PRIVATE KEY-----\n");
+        Ok(pem)
+    }
+
+    /// Reads the first private key of a PEM file. What kind of key it is says how it signs.
+    ///
+    /// # Errors
+    ///
+    /// [`NoPem`](KeyError::NoPem) and [`Unusable`](KeyError::Unusable).
+    pub fn from_pem(pem: &str) -> Result<Self, KeyError> {
+        let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(KeyError::NoPem)?;
+        let random = SystemRandom::new();
+        let pair = match &key {
+            PrivateKeyDer::Pkcs8(key) => Pair::from_pkcs8(key.secret_pkcs8_der(), &random),
+            PrivateKeyDer::Pkcs1(key) => {
+                RsaKeyPair::from_der(key.secret_pkcs1_der()).ok().map(Pair::Rs256)
+            }
+            _ => None,
+        };
+        let pair = pair.ok_or(KeyError::Unusable)?;
+        let public = Jwk::new(pair.public().ok_or(KeyError::Unusable)?);
+        Ok(Self(Arc::new(Inner { pair, public, random })))
+    }
+
+    /// The public half. Its id is its thumbprint, so that it stays the same.
+    pub fn public(&self) -> &Jwk {
+        &self.0.public
+    }
+
+    /// How the key signs.
+    pub fn algorithm(&self) -> Algorithm {
+        self.0.public.algorithm()
+    }
+
+    pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        let Inner { pair, random, .. } = &*self.0;
+        let signed = match pair {
+            Pair::Es256(pair) => {
+                pair.sign(random, message).map(|signature| signature.as_ref().to_vec())
+            }
+            Pair::EdDsa(pair) => Ok(pair.sign(message).as_ref().to_vec()),
+            Pair::Rs256(pair) => {
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, random, message, &mut signature).map(|()| signature)
+            }
+        };
+        signed.map_err(|ring::error::Unspecified| KeyError::NoRandom)
+    }
+}
+
+impl Pair {
+    fn from_pkcs8(der: &[u8], random: &SystemRandom) -> Option<Self> {
+        // The kinds exclude each other: each reads its own object identifier first. Keys made
+        // by OpenSSL come without the public half, hence "maybe unchecked".
+        let ed25519 = || Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).ok().map(Self::EdDsa);
+        let p256 = || EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, random).ok();
+        let rsa = || RsaKeyPair::from_pkcs8(der).ok().map(Self::Rs256);
+        ed25519().or_else(|| p256().map(Self::Es256)).or_else(rsa)
+    }
+
+    fn public(&self) -> Option<Material> {
+        Some(match self {
+            Self::Es256(pair) => Material::P256(pair.public_key().as_ref().try_into().ok()?),
+            Self::EdDsa(pair) => Material::Ed25519(pair.public_key().as_ref().try_into().ok()?),
+            Self::Rs256(pair) => {
+                let PublicKeyComponents { n, e } = PublicKeyComponents::from(pair.public());
+                Material::Rsa { n, e }
+            }
+        })
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SigningKey").field(&self.0.public.id()).finish()
+    }
+}

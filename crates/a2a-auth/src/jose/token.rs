@@ -1,0 +1,237 @@
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Algorithm, Jwk, KeyError, RefusedAlgorithm, SigningKey};
+
+/// A token as it arrives (RFC 7515 §7.1), taken apart but not yet believed.
+#[derive(Debug)]
+pub struct Token<'a> {
+    header: Header,
+    payload: Vec<u8>,
+    signed: &'a str,
+    signature: Vec<u8>,
+}
+
+/// What a token says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// How it is signed.
+    pub algorithm: Algorithm,
+    /// The id of the key.
+    pub key_id: Option<String>,
+}
+
+/// Why a token is not believed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// It is no token.
+    #[error("it is not a token: {0}")]
+    Malformed(&'static str),
+    /// It is signed in a way that is not to be trusted.
+    #[error(transparent)]
+    Algorithm(#[from] RefusedAlgorithm),
+    /// The signature is not that of the key.
+    #[error("the signature is wrong")]
+    Signature,
+}
+
+/// No token is longer, in bytes.
+const MAX_LENGTH: usize = 16 << 10;
+
+#[derive(Deserialize, Serialize)]
+struct Wire<'a> {
+    alg: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    typ: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crit: Option<Value>,
+}
+
+impl<'a> Token<'a> {
+    /// Takes a token apart.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](TokenError::Malformed) and [`Algorithm`](TokenError::Algorithm).
+    pub fn parse(text: &'a str) -> Result<Self, TokenError> {
+        if text.len() > MAX_LENGTH {
+            return Err(TokenError::Malformed("it is too long"));
+        }
+        let three = TokenError::Malformed("it has other than three parts");
+        let Some((signed, signature)) = text.rsplit_once('.') else { return Err(three) };
+        let Some((header, payload)) = signed.split_once('.') else { return Err(three) };
+        let decode = |part: &str| {
+            let decoded = URL_SAFE_NO_PAD.decode(part);
+            decoded.map_err(|_error| TokenError::Malformed("a part is not base64url"))
+        };
+        let header = decode(header)?;
+        let header: Wire<'_> = serde_json::from_slice(&header)
+            .map_err(|_error| TokenError::Malformed("its header can't be read"))?;
+        // Extensions that have to be understood (RFC 7515 §4.1.11): there are none.
+        if header.crit.is_some() {
+            return Err(TokenError::Malformed("its header has critical extensions"));
+        }
+        let header = Header { algorithm: header.alg.parse()?, key_id: header.kid };
+        Ok(Self { header, payload: decode(payload)?, signed, signature: decode(signature)? })
+    }
+
+    /// What the token says of itself; not to be believed before it is verified.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Returns what is signed, if it is signed with this key.
+    ///
+    /// # Errors
+    ///
+    /// [`Signature`](TokenError::Signature), for a key of another algorithm too.
+    pub fn verify(&self, key: &Jwk) -> Result<&[u8], TokenError> {
+        let is_valid = key.algorithm() == self.header.algorithm
+            && key.verify(self.signed.as_bytes(), &self.signature).is_ok();
+        if is_valid { Ok(&self.payload) } else { Err(TokenError::Signature) }
+    }
+}
+
+impl SigningKey {
+    /// Writes a signed token.
+    ///
+    /// # Errors
+    ///
+    /// [`NoRandom`](KeyError::NoRandom).
+    pub fn token(&self, payload: &[u8]) -> Result<String, KeyError> {
+        let header = Wire {
+            alg: self.algorithm().as_str().to_owned(),
+            kid: Some(self.public().id().to_owned()),
+            typ: Some("JWT"),
+            crit: None,
+        };
+        // Strings alone can't fail to be written.
+        let header = serde_json::to_vec(&header).map_err(|_error| KeyError::Unusable)?;
+        let mut token = URL_SAFE_NO_PAD.encode(header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(payload, &mut token);
+        let signature = self.sign(token.as_bytes())?;
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
+        Ok(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // RFC 8037 appendix A.4; the key is that of A.2.
+    const ED25519: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0Jz\
+                           lnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
+    // RFC 7515 appendix A.3.
+    const ES256: &str = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6\
+                         Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmX\
+                         FCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
+    // RFC 7515 appendix A.2.
+    const RS256: &str = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6\
+                         Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2V\
+                         tQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBY\
+                         NX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN938\
+                         3LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6L\
+                         bgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+
+    fn keys() -> [(&'static str, Jwk); 3] {
+        let ed25519 = json!({
+            "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        });
+        let p256 = json!({
+            "kty": "EC",
+            "crv": "P-256",
+            "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+            "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+        });
+        let rsa = json!({
+            "kty": "RSA",
+            "n": "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPM\
+                  EzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-\
+                  bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3\
+                  qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9g\
+                  b54h4FRWyuXpoQ",
+            "e": "AQAB",
+        });
+        [(ED25519, ed25519), (ES256, p256), (RS256, rsa)]
+            .map(|(token, key)| (token, serde_json::from_value(key).unwrap()))
+    }
+
+    #[test]
+    fn the_tokens_of_the_standards_are_verified() {
+        for (text, key) in keys() {
+            let token = Token::parse(text).unwrap();
+            assert!(!token.verify(&key).unwrap().is_empty(), "{text}");
+            for (_, other) in keys() {
+                assert_eq!(token.verify(&other).is_ok(), other == key, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn rs256_signs_as_the_standard_does() {
+        let key = SigningKey::from_pem(include_str!("rfc7515_a2.pem")).unwrap();
+        let [_, _, (_, public)] = keys();
+        assert_eq!(key.public(), &public);
+        let (signed, signature) = RS256.rsplit_once('.').unwrap();
+        assert_eq!(URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes()).unwrap()), signature);
+    }
+
+    #[test]
+    fn what_was_signed_here_is_verified_and_nothing_else() {
+        for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
+            let key = SigningKey::generate(algorithm).unwrap();
+            let text = key.token(b"payload").unwrap();
+            let token = Token::parse(&text).unwrap();
+            assert_eq!(token.header().key_id.as_deref(), Some(key.public().id()));
+            assert_eq!(token.verify(key.public()).unwrap(), b"payload");
+            let other = SigningKey::generate(algorithm).unwrap();
+            assert!(token.verify(other.public()).is_err(), "{algorithm}");
+            let (signed, signature) = text.rsplit_once('.').unwrap();
+            let (header, _) = signed.split_once('.').unwrap();
+            let forged = format!("{header}.{}.{signature}", URL_SAFE_NO_PAD.encode("pay-load"));
+            assert!(Token::parse(&forged).unwrap().verify(key.public()).is_err(), "{algorithm}");
+        }
+    }
+
+    #[test]
+    fn tokens_without_a_signature_that_proves_anything_are_refused() {
+        let with = |header: Value| {
+            let header = URL_SAFE_NO_PAD.encode(header.to_string());
+            Token::parse(&format!("{header}.e30.AAAA")).map(|_| ())
+        };
+        assert!(with(json!({"alg": "EdDSA"})).is_ok());
+        for alg in ["none", "NONE", "HS256"] {
+            assert!(matches!(with(json!({"alg": alg})), Err(TokenError::Algorithm(_))), "{alg}");
+        }
+        for header in [json!({}), json!({"alg": 1}), json!({"alg": "EdDSA", "crit": ["b64"]})] {
+            assert!(matches!(with(header.clone()), Err(TokenError::Malformed(_))), "{header}");
+        }
+        for text in ["", "a", "a.b", "a.b.c.d", "e30.e30.", "..", &"a".repeat(20_000)] {
+            assert!(matches!(Token::parse(text), Err(TokenError::Malformed(_))), "{text:.20}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_read_from_pem_and_signs_as_before() {
+        let pem = SigningKey::generate_pem(Algorithm::Es256).unwrap();
+        let (one, two) = (SigningKey::from_pem(&pem).unwrap(), SigningKey::from_pem(&pem).unwrap());
+        assert_eq!(one.public(), two.public());
+        let text = one.token(b"x").unwrap();
+        assert!(Token::parse(&text).unwrap().verify(two.public()).is_ok());
+        assert!(!format!("{one:?}").contains("PRIVATE"));
+        assert!(matches!(SigningKey::from_pem("nothing"), Err(KeyError::NoPem(_))));
+        let broken = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        assert!(matches!(SigningKey::from_pem(broken), Err(KeyError::Unusable)));
+        let generated = SigningKey::generate(Algorithm::Rs256);
+        assert!(matches!(generated, Err(KeyError::NotGenerated(_))));
+    }
+}

@@ -1,0 +1,409 @@
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use a2a_core::v1::{StreamResponse, stream_response::Payload};
+use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
+use subtle::ConstantTimeEq as _;
+
+use super::{
+    ReceiveError,
+    claims::{Claims, hash, since_1970},
+    replay::{Replays, Sighting},
+};
+use crate::jose::{KeySource, MissingKey, Token};
+
+/// The token that the owner of the webhook gave.
+const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
+/// The signature, where `Authorization` carries the credentials of the webhook.
+const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
+
+/// How far clocks may be apart.
+const LEEWAY: Duration = Duration::from_secs(60);
+/// Calls that are remembered, so that none is taken twice.
+const MAX_REMEMBERED: usize = 100_000;
+/// No id of a call is longer, in bytes.
+const MAX_ID: usize = 256;
+
+/// Checks what arrives at a webhook: that it comes from the agent, is meant for this webhook, is
+/// whole, is new, and is of a task that somebody waits for.
+///
+/// What was not asked for is not checked: a receiver without keys, token and credentials believes
+/// everybody.
+#[must_use]
+pub struct Receiver {
+    url: String,
+    token: Option<String>,
+    authorization: Option<String>,
+    signed: Option<Signed>,
+    is_expected: Option<Expected>,
+    max_age: Duration,
+    replays: Replays,
+}
+
+struct Signed {
+    issuer: String,
+    keys: Box<dyn KeySource>,
+}
+
+type Expected = Box<dyn Fn(&str, Option<&str>) -> bool + Send + Sync>;
+
+impl Receiver {
+    /// A receiver at an address, as it was registered with the agent.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            token: None,
+            authorization: None,
+            signed: None,
+            is_expected: None,
+            max_age: Duration::from_secs(300),
+            replays: Replays::new(MAX_REMEMBERED),
+        }
+    }
+
+    /// Wants calls to be signed by an issuer, with one of its keys.
+    pub fn with_keys(mut self, issuer: impl Into<String>, keys: impl KeySource) -> Self {
+        self.signed = Some(Signed { issuer: issuer.into(), keys: Box::new(keys) });
+        self
+    }
+
+    /// Wants calls to carry the token that was registered with the webhook.
+    pub fn with_token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Wants calls to carry the credentials that were registered with the webhook.
+    pub fn with_credentials(mut self, scheme: &str, credentials: &str) -> Self {
+        self.authorization = Some(format!("{scheme} {credentials}"));
+        self
+    }
+
+    /// Wants events to be of tasks that somebody waits for: the function is given the id of the
+    /// task, and the token of the call, for those who register a token of its own for each task.
+    /// It should compare tokens in constant time.
+    pub fn with_tasks(
+        mut self,
+        is_expected: impl Fn(&str, Option<&str>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.is_expected = Some(Box::new(is_expected));
+        self
+    }
+
+    /// Sets how old a signed call may be. Default: 5 min.
+    pub fn with_max_age(mut self, max_age: Duration) -> Self {
+        self.max_age = max_age;
+        self
+    }
+
+    /// Checks a call, and returns the event that it brings. The body is to be given as it came.
+    ///
+    /// # Errors
+    ///
+    /// A [`ReceiveError`] to answer with.
+    pub async fn receive(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<StreamResponse, ReceiveError> {
+        self.receive_at(SystemTime::now(), headers, body).await
+    }
+
+    async fn receive_at(
+        &self,
+        now: SystemTime,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<StreamResponse, ReceiveError> {
+        let header = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+        compare("credentials", self.authorization.as_deref(), header(&AUTHORIZATION))?;
+        compare("token", self.token.as_deref(), header(&NOTIFICATION_TOKEN))?;
+        let now = since_1970(now);
+        let claims = match &self.signed {
+            None => None,
+            Some(signed) => {
+                let token = header(&SIGNATURE).or_else(|| bearer(header(&AUTHORIZATION)?));
+                let token = token.ok_or(ReceiveError::Unsigned)?;
+                let claims = signed.claims(token).await?;
+                self.check(&claims, signed, body, now)?;
+                Some(claims)
+            }
+        };
+        let event: StreamResponse =
+            a2a_core::json::from_slice(body).map_err(ReceiveError::Malformed)?;
+        let task_id = task_id(&event);
+        if let Some(signed) = claims.as_ref().and_then(|claims| claims.task_id.as_deref())
+            && task_id.is_some_and(|task_id| task_id != signed)
+        {
+            return Err(ReceiveError::Claim("taskId"));
+        }
+        if let Some(is_expected) = &self.is_expected
+            && !is_expected(task_id.unwrap_or_default(), header(&NOTIFICATION_TOKEN))
+        {
+            return Err(ReceiveError::UnknownTask);
+        }
+        // Last: a call that is refused for something else may come again.
+        if let Some(claims) = &claims {
+            self.note(claims, now)?;
+        }
+        Ok(event)
+    }
+
+    /// Checks that the claims are of this call, and that it is no older than it may be.
+    fn check(
+        &self,
+        claims: &Claims,
+        signed: &Signed,
+        body: &[u8],
+        now: Duration,
+    ) -> Result<(), ReceiveError> {
+        let (now, leeway) = (now.as_secs_f64(), LEEWAY.as_secs_f64());
+        let is_late = |time: f64| time > now + leeway;
+        let fits = |claim, fits| if fits { Ok(()) } else { Err(ReceiveError::Claim(claim)) };
+        fits("iss", claims.iss == signed.issuer)?;
+        fits("aud", claims.aud.has(&self.url))?;
+        let oldest = now - leeway - self.max_age.as_secs_f64();
+        fits("iat", !is_late(claims.iat) && claims.iat >= oldest)?;
+        fits("exp", claims.exp > now - leeway)?;
+        fits("nbf", !claims.nbf.is_some_and(is_late))?;
+        fits("jti", !claims.jti.is_empty() && claims.jti.len() <= MAX_ID)?;
+        let written = claims.request_body_sha256.as_bytes();
+        fits("request_body_sha256", hash(body).as_bytes().ct_eq(written).into())
+    }
+
+    fn note(&self, claims: &Claims, now: Duration) -> Result<(), ReceiveError> {
+        // It may have been signed by a clock that is ahead.
+        let until = now + self.max_age + LEEWAY * 2;
+        match self.replays.note(&claims.jti, until, now) {
+            Sighting::First => Ok(()),
+            Sighting::Again => Err(ReceiveError::Replayed),
+            Sighting::Full => Err(ReceiveError::Overloaded),
+        }
+    }
+}
+
+impl Signed {
+    /// The claims of a token, if a key of the issuer has signed it.
+    async fn claims(&self, token: &str) -> Result<Claims, ReceiveError> {
+        let token = Token::parse(token)?;
+        let id = token.header().key_id.as_deref().ok_or(ReceiveError::UnknownKey)?;
+        let key = self.keys.key(id).await.map_err(|error| match error {
+            MissingKey::Unknown => ReceiveError::UnknownKey,
+            error @ MissingKey::Unavailable(_) => ReceiveError::NoKeys(error),
+        })?;
+        serde_json::from_slice(token.verify(&key)?).map_err(ReceiveError::Claims)
+    }
+}
+
+/// Compares without telling by the time it takes where the first difference is.
+fn compare(
+    what: &'static str,
+    wanted: Option<&str>,
+    given: Option<&str>,
+) -> Result<(), ReceiveError> {
+    let Some(wanted) = wanted else { return Ok(()) };
+    let is_same = given.is_some_and(|given| given.as_bytes().ct_eq(wanted.as_bytes()).into());
+    if is_same { Ok(()) } else { Err(ReceiveError::Credential(what)) }
+}
+
+fn bearer(authorization: &str) -> Option<&str> {
+    let (scheme, token) = authorization.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// The task that an event is of; a message need not be of one.
+fn task_id(event: &StreamResponse) -> Option<&str> {
+    let id = match event.payload.as_ref()? {
+        Payload::Task(task) => &task.id,
+        Payload::Message(message) => &message.task_id,
+        Payload::StatusUpdate(update) => &update.task_id,
+        Payload::ArtifactUpdate(update) => &update.task_id,
+    };
+    (!id.is_empty()).then_some(id)
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use a2a_core::{
+        Task, TaskState,
+        v1::{TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent},
+    };
+    use a2a_operations::{Delivery, Event, Webhook};
+    use http::{HeaderValue, StatusCode};
+
+    use super::*;
+    use crate::{
+        jose::{Algorithm, SigningKey},
+        webhook::Signer,
+    };
+
+    const URL: &str = "https://me.example/hook";
+    const ISSUER: &str = "https://agent.example";
+
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+    }
+
+    fn delivery() -> Delivery {
+        let status = TaskStatus { state: TaskState::Completed.into(), ..TaskStatus::default() };
+        let update = TaskStatusUpdateEvent {
+            task_id: "t".into(),
+            context_id: "c".into(),
+            status: Some(status),
+            ..TaskStatusUpdateEvent::default()
+        };
+        let payload = Some(Payload::StatusUpdate(update));
+        let task = Task { id: "t".into(), ..Task::default() };
+        Delivery { event: Event::new(None, StreamResponse { payload }), task: Arc::new(task) }
+    }
+
+    fn webhook(url: &str) -> Webhook {
+        TaskPushNotificationConfig { url: url.into(), ..Default::default() }.into()
+    }
+
+    fn signer() -> Signer {
+        Signer::new(ISSUER, SigningKey::generate(Algorithm::EdDsa).unwrap())
+    }
+
+    fn receiver(signer: &Signer) -> Receiver {
+        Receiver::new(URL).with_keys(ISSUER, signer.jwks().clone())
+    }
+
+    fn signed(token: &str) -> HeaderMap {
+        let value = HeaderValue::try_from(format!("Bearer {token}")).unwrap();
+        HeaderMap::from_iter([(AUTHORIZATION, value)])
+    }
+
+    #[tokio::test]
+    async fn a_signed_delivery_is_taken_once() {
+        let (signer, body) = (signer(), delivery().event.json());
+        let receiver = receiver(&signer);
+        let token = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();
+        let event = receiver.receive_at(now(), &signed(&token), &body).await.unwrap();
+        assert_eq!(task_id(&event), Some("t"));
+        let again = receiver.receive_at(now(), &signed(&token), &body).await;
+        assert!(matches!(again, Err(ReceiveError::Replayed)), "{again:?}");
+        let retried = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();
+        receiver.receive_at(now(), &signed(&retried), &body).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_not_what_was_signed_is_refused() {
+        let (signer, body) = (signer(), delivery().event.json());
+        let receiver = receiver(&signer);
+        let at = |seconds: i64| {
+            let age = Duration::from_secs(seconds.unsigned_abs());
+            if seconds < 0 { now() - age } else { now() + age }
+        };
+        let sign = |time, url: &str| signer.sign_at(time, &webhook(url), &delivery(), &body);
+        for (token, claim) in [
+            (sign(at(-361), URL), "iat"),
+            (sign(at(61), URL), "iat"),
+            (sign(now(), "https://me.example/hook/"), "aud"),
+            (
+                signer.clone().with_lifetime(Duration::ZERO).sign_at(
+                    at(-60),
+                    &webhook(URL),
+                    &delivery(),
+                    &body,
+                ),
+                "exp",
+            ),
+            (signer.sign_at(now(), &webhook(URL), &delivery(), b"{}"), "request_body_sha256"),
+            (
+                signer.sign_at(
+                    now(),
+                    &webhook(URL),
+                    &Delivery {
+                        task: Arc::new(Task { id: "other".into(), ..Task::default() }),
+                        ..delivery()
+                    },
+                    &body,
+                ),
+                "taskId",
+            ),
+        ] {
+            let result = receiver.receive_at(now(), &signed(&token.unwrap()), &body).await;
+            let Err(ReceiveError::Claim(found)) = result else { panic!("{claim}: {result:?}") };
+            assert_eq!(found, claim);
+        }
+        let other = Receiver::new(URL).with_keys("https://other.example", signer.jwks().clone());
+        let token = sign(now(), URL).unwrap();
+        let result = other.receive_at(now(), &signed(&token), &body).await;
+        assert!(matches!(result, Err(ReceiveError::Claim("iss"))), "{result:?}");
+        receiver.receive_at(now(), &signed(&token), &body).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn only_published_keys_are_believed() {
+        let (old, new, body) = (signer(), signer(), delivery().event.json());
+        let receiver = receiver(&old);
+        let token = |signer: &Signer| {
+            signed(&signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap())
+        };
+        let result = receiver.receive_at(now(), &token(&new), &body).await;
+        assert!(matches!(result, Err(ReceiveError::UnknownKey)), "{result:?}");
+        for headers in [HeaderMap::new(), signed(""), signed("eyJhbGciOiJub25lIn0.e30.")] {
+            let error = receiver.receive_at(now(), &headers, &body).await.unwrap_err();
+            assert_eq!(error.status(), StatusCode::UNAUTHORIZED, "{error:?}");
+        }
+        // While keys are exchanged, both are published.
+        let both = old.clone().with_published(new.jwks().keys()[0].clone());
+        let receiver = Receiver::new(URL).with_keys(ISSUER, both.jwks().clone());
+        for signer in [&old, &new] {
+            receiver.receive_at(now(), &token(signer), &body).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn token_credentials_and_task_are_checked_where_they_are_known() {
+        let body = delivery().event.json();
+        let receiver = Receiver::new(URL)
+            .with_token("secret")
+            .with_credentials("Bearer", "password")
+            .with_tasks(|task_id, token| task_id == "t" && token == Some("secret"));
+        let right = [
+            (NOTIFICATION_TOKEN, HeaderValue::from_static("secret")),
+            (AUTHORIZATION, HeaderValue::from_static("Bearer password")),
+        ];
+        let all = HeaderMap::from_iter(right.clone());
+        receiver.receive(&all, &body).await.unwrap();
+        receiver.receive(&all, &body).await.unwrap();
+        for (name, _) in right {
+            for value in [None, Some("secre"), Some("secrets"), Some("Bearer Password")] {
+                let mut headers = all.clone();
+                headers.remove(&name);
+                headers.extend(value.map(|value| (name.clone(), HeaderValue::from_static(value))));
+                let result = receiver.receive(&headers, &body).await;
+                assert!(matches!(result, Err(ReceiveError::Credential(_))), "{name} {value:?}");
+            }
+        }
+        let foreign = br#"{"statusUpdate":{"taskId":"x","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+        let result = receiver.receive(&all, foreign).await;
+        assert!(matches!(result, Err(ReceiveError::UnknownTask)), "{result:?}");
+        let result = receiver.receive(&all, b"no event").await;
+        assert!(matches!(result, Err(ReceiveError::Malformed(_))), "{result:?}");
+    }
+
+    #[tokio::test]
+    async fn a_signature_has_a_header_of_its_own_beside_credentials() {
+        let (signer, body) = (signer(), delivery().event.json());
+        let receiver = receiver(&signer).with_credentials("Basic", "dTpw");
+        let token = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();
+        let headers = HeaderMap::from_iter([
+            (AUTHORIZATION, HeaderValue::from_static("Basic dTpw")),
+            (SIGNATURE, HeaderValue::try_from(token).unwrap()),
+        ]);
+        receiver.receive_at(now(), &headers, &body).await.unwrap();
+    }
+}

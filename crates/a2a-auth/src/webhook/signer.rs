@@ -1,0 +1,105 @@
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use a2a_core::{Error, Result};
+use a2a_operations::{Delivery, PushSigner, Webhook};
+use axum::{Router, response::IntoResponse as _, routing::get};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use uuid::Uuid;
+
+use super::claims::{Signed, hash, since_1970};
+use crate::jose::{Jwk, JwkSet, SigningKey};
+
+/// Where the keys of an agent are published.
+pub const JWKS_PATH: &str = "/.well-known/jwks.json";
+
+/// Signs deliveries to webhooks as JSON Web Tokens, with the issuer, the address of the webhook
+/// as audience, the time, the task and a hash of the body.
+///
+/// Every node of an agent signs with the same key, or publishes the keys of all. To exchange a
+/// key, publish the new one first ([`with_published`](Self::with_published)), sign with it when
+/// receivers have had the time to see it (about ten minutes), and publish the old one for as long
+/// again.
+#[derive(Clone)]
+pub struct Signer {
+    issuer: String,
+    key: SigningKey,
+    published: JwkSet,
+    lifetime: Duration,
+}
+
+impl Signer {
+    /// Signs with `key`. The issuer is what receivers know the agent by: its address.
+    pub fn new(issuer: impl Into<String>, key: SigningKey) -> Self {
+        let published = JwkSet::from_iter([key.public().clone()]);
+        Self { issuer: issuer.into(), key, published, lifetime: Duration::from_secs(300) }
+    }
+
+    /// Publishes one more key: one that will sign, or has signed, or signs at another node.
+    #[must_use]
+    pub fn with_published(mut self, key: Jwk) -> Self {
+        self.published = self.published.keys().iter().cloned().chain([key]).collect();
+        self
+    }
+
+    /// Sets how long a token is valid. Default: 5 min.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// The keys that receivers need.
+    pub fn jwks(&self) -> &JwkSet {
+        &self.published
+    }
+
+    /// Serves the keys at [`JWKS_PATH`], to anybody.
+    pub fn router(&self) -> Router {
+        let document = self.published.json();
+        let answer = async move || {
+            // As long as receivers of ours keep them.
+            let headers = [
+                (CONTENT_TYPE, "application/jwk-set+json"),
+                (CACHE_CONTROL, "public, max-age=600"),
+            ];
+            (headers, document).into_response()
+        };
+        Router::new().route(JWKS_PATH, get(answer))
+    }
+
+    pub(super) fn sign_at(
+        &self,
+        now: SystemTime,
+        webhook: &Webhook,
+        delivery: &Delivery,
+        body: &[u8],
+    ) -> Result<String> {
+        let now = since_1970(now);
+        let claims = Signed {
+            iss: &self.issuer,
+            aud: &webhook.config.url,
+            iat: now.as_secs(),
+            exp: (now + self.lifetime).as_secs(),
+            jti: Uuid::new_v4(),
+            task_id: &delivery.task.id,
+            request_body_sha256: hash(body),
+        };
+        let claims = serde_json::to_vec(&claims).map_err(Error::internal)?;
+        self.key.token(&claims).map_err(Error::internal)
+    }
+}
+
+impl PushSigner for Signer {
+    fn sign(&self, webhook: &Webhook, delivery: &Delivery, body: &[u8]) -> Result<String> {
+        self.sign_at(SystemTime::now(), webhook, delivery, body)
+    }
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signer").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
