@@ -83,6 +83,8 @@ pub(crate) struct Inner {
     started: AtomicBool,
     /// Wakes whoever takes over tasks.
     look_around: Arc<Notify>,
+    /// Tasks to hand back, which the store did not take back yet.
+    abandoned: Mutex<Vec<(Arc<str>, u64)>>,
     /// Who waits for other nodes.
     expected: Expected,
     /// Executors, cancels, writers and webhooks at work.
@@ -212,7 +214,7 @@ impl EngineBuilder {
         let outbox = self
             .push
             .as_ref()
-            .map(|push| Outbox::new(Arc::clone(&store), Arc::clone(push), &self.config, &draining));
+            .map(|push| Outbox::new(store.clone(), Arc::clone(push), &self.config, &draining));
         let engine = Engine {
             inner: Arc::new(Inner {
                 card: self.card,
@@ -227,6 +229,7 @@ impl EngineBuilder {
                 signals: Mutex::new(signals),
                 started: AtomicBool::new(false),
                 look_around: Arc::new(Notify::new()),
+                abandoned: Mutex::default(),
                 expected: Expected::default(),
                 tasks: TaskTracker::new(),
                 running: AtomicUsize::new(0),

@@ -33,8 +33,8 @@ pub struct EngineConfig {
     pub push_artifacts: bool,
     /// Webhooks that are called at once. Default: 64.
     pub push_concurrency: usize,
-    /// Time that a try to deliver an event may take, whatever the sender allows itself; less than
-    /// the store's claims take to end. Default: 30 s.
+    /// Time that a try to deliver an event may take, whatever the sender allows itself. Default:
+    /// 20 s; less than the store's claims of webhooks take to end.
     pub push_timeout: Duration,
     /// Tries to deliver an event to a webhook before it is kept as a dead letter. Default: 20,
     /// which takes about half an hour.
@@ -76,7 +76,7 @@ impl Default for EngineConfig {
             max_push_configs: 100,
             push_artifacts: false,
             push_concurrency: 64,
-            push_timeout: Duration::from_secs(30),
+            push_timeout: Duration::from_secs(20),
             push_attempts: 20,
             push_backoff: Duration::from_millis(500),
             push_backoff_max: Duration::from_secs(300),

@@ -12,9 +12,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use a2a_core::v1::{
-    Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
-    TaskStatusUpdateEvent, stream_response::Payload,
+use a2a_core::{
+    Error,
+    v1::{
+        Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+        TaskStatusUpdateEvent, stream_response::Payload,
+    },
 };
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +27,10 @@ use super::{
     command::Commands,
     log::{Log, Waiters},
 };
-use crate::{CallContext, Event, EventId, Scope, Webhook, store::StoredTask};
+use crate::{
+    CallContext, Event, EventId, Scope, Webhook,
+    store::{StoreError, StoredTask},
+};
 
 /// A task that is worked on or watched. Reached through a [`Handle`].
 #[derive(Debug)]
@@ -77,6 +83,8 @@ pub(super) struct State {
     pub(super) writing: bool,
     /// The store failed: nothing more can be told about the task from here.
     pub(super) broken: bool,
+    /// The store failed because it is full.
+    pub(super) full: bool,
     /// The message that answers instead of a task.
     pub(super) reply: Option<Event>,
     /// Whether an executor is at work, here or on the node that holds the task.
@@ -202,6 +210,7 @@ impl State {
             pending: Vec::new(),
             writing: false,
             broken: false,
+            full: false,
             reply: None,
             running: false,
             asking: false,
@@ -252,6 +261,15 @@ impl State {
             self.turn = self.turn.saturating_sub(1);
         }
         self.head = self.task.state();
+    }
+
+    /// What callers get to know of a task that could not be stored or read.
+    pub(super) fn failure(&self) -> Error {
+        if self.full {
+            StoreError::Full.into()
+        } else {
+            Error::unavailable("the task could not be stored")
+        }
     }
 
     /// Notes that a run of the executor begins here.

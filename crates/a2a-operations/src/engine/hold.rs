@@ -1,6 +1,10 @@
 //! Who writes to a task: this node, another, or whoever comes first.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use a2a_core::{Error, Result, TaskState};
 use futures_util::FutureExt as _;
@@ -31,6 +35,23 @@ impl Inner {
             return Ok(done);
         }
         self.tasks.spawn(work.in_current_span()).await.map_err(Error::internal)
+    }
+
+    /// The tasks that are still to be handed back: no more than were at work when the store
+    /// failed.
+    fn lock_abandoned(&self) -> MutexGuard<'_, Vec<(Arc<str>, u64)>> {
+        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands back what could not be handed back before.
+    pub(super) async fn abandon_the_rest(&self) {
+        let abandoned = std::mem::take(&mut *self.lock_abandoned());
+        for (index, (task_id, epoch)) in abandoned.iter().enumerate() {
+            if self.store.abandon(task_id, *epoch).await.is_err() {
+                self.lock_abandoned().extend_from_slice(&abandoned[index..]);
+                return;
+            }
+        }
     }
 
     /// Goes on with a task whose node is gone.
@@ -174,7 +195,8 @@ impl Handle {
     /// Gives the task to whichever node takes it over.
     async fn abandon(&self, epoch: u64) {
         if let Err(error) = self.inner.store.abandon(&self.task_id, epoch).await {
-            tracing::warn!(error = ?error, "a task could not be handed back; its lease runs out");
+            tracing::warn!(error = ?error, "a task could not be handed back yet");
+            self.inner.lock_abandoned().push((Arc::clone(&self.task_id), epoch));
         }
     }
 

@@ -70,6 +70,7 @@ async fn keep(engine: Weak<Inner>) {
         }
         let Some(inner) = engine.upgrade() else { return };
         inner.renew().await;
+        inner.abandon_the_rest().await;
         if !draining.is_cancelled() {
             inner.take_over().await;
             if swept.is_none_or(|swept| swept.elapsed() >= SWEEP) {

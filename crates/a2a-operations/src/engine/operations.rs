@@ -262,7 +262,7 @@ impl Inner {
         let task = handle
             .wait(|state| {
                 if state.broken {
-                    return Some(Err(Error::unavailable("the task could not be stored")));
+                    return Some(Err(state.failure()));
                 }
                 state.task.state().is_terminal().then(|| Ok(Arc::clone(&state.task)))
             })

@@ -25,8 +25,8 @@ use tracing::Instrument as _;
 
 use super::EngineConfig;
 use crate::{
-    Delivery, PushSender, Store,
-    store::{DuePush, PushKey, PushOutcome},
+    Delivery, PushSender,
+    store::{DuePush, PushKey, PushOutcome, PushStore},
 };
 
 /// How long nothing is looked for, if nothing is known to become due. What a node leaves behind
@@ -47,7 +47,7 @@ pub(super) struct Outbox {
 }
 
 struct Worker {
-    store: Arc<dyn Store>,
+    store: Arc<dyn PushStore>,
     sender: Arc<dyn PushSender>,
     config: EngineConfig,
     wake: Notify,
@@ -66,7 +66,7 @@ enum End {
 
 impl Outbox {
     pub(super) fn new(
-        store: Arc<dyn Store>,
+        store: Arc<dyn PushStore>,
         sender: Arc<dyn PushSender>,
         config: &EngineConfig,
         draining: &CancellationToken,

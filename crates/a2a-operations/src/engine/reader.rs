@@ -84,7 +84,7 @@ impl Reader {
             return Ok(Refill::Some);
         }
         if state.broken {
-            return Err(Error::unavailable("the task could not be stored"));
+            return Err(state.failure());
         }
         let over = match self.until {
             Until::Answered => !state.running && state.pending.is_empty(),

@@ -257,7 +257,7 @@ impl Inner {
         return_immediately: bool,
     ) -> Result<(u64, Option<TurnRequest>)> {
         if state.broken {
-            return Err(Error::unavailable("the task could not be stored"));
+            return Err(state.failure());
         }
         if state.is_over() || state.canceling {
             return Err(ended(&handle.task_id));
@@ -341,7 +341,7 @@ impl Accepted {
                     return Some(Ok(Answer::Reply(reply.clone())));
                 }
                 if state.broken {
-                    return Some(Err(Error::unavailable("the task could not be stored")));
+                    return Some(Err(state.failure()));
                 }
                 if let Some(begun) = elsewhere {
                     let seen = state.log.last() >= begun;
@@ -389,7 +389,7 @@ impl Accepted {
             .handle
             .wait(|state| {
                 if state.broken {
-                    return Some(Err(Error::unavailable("the task could not be stored")));
+                    return Some(Err(state.failure()));
                 }
                 if let Some(refused) = refused(state, ticket, &task_id) {
                     return Some(Err(refused));

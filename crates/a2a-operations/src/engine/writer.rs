@@ -98,6 +98,7 @@ async fn write(handle: Handle) {
                 tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "a task could not be stored");
                 handle.change(|state| {
                     state.broken = true;
+                    state.full = matches!(error, StoreError::Full);
                     state.writing = false;
                     state.pending.clear();
                     state.kill.cancel();

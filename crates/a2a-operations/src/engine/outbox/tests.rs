@@ -1,10 +1,13 @@
 use std::{
     collections::VecDeque,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use a2a_core::{
-    Error, Result, Task, TaskState,
+    Error, Task, TaskState,
     v1::{
         StreamResponse, TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent,
         stream_response::Payload,
@@ -16,7 +19,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::*;
 use crate::{
     Caller, Event, EventId, MemoryStore, PushError, Scope, Webhook,
-    store::{DeadLetter, Hold, NewTask, PushStore as _, TaskStore as _, Transition},
+    store::{DeadLetter, Due, Hold, NewTask, StoreError, TaskStore as _, Transition},
 };
 
 /// What the receivers answer; they take what is not scripted.
@@ -59,7 +62,7 @@ impl Script {
 
 #[async_trait]
 impl PushSender for Script {
-    async fn check(&self, _: &TaskPushNotificationConfig) -> Result<()> {
+    async fn check(&self, _: &TaskPushNotificationConfig) -> a2a_core::Result<()> {
         Ok(())
     }
 
@@ -126,8 +129,12 @@ impl Scene {
     }
 
     fn start(&self) -> Running {
+        self.start_with(self.store.clone())
+    }
+
+    fn start_with(&self, store: Arc<dyn PushStore>) -> Running {
         let draining = CancellationToken::new();
-        let (store, sender) = (self.store.clone(), self.sender.clone());
+        let sender = self.sender.clone();
         let outbox = Outbox::new(store, sender, &self.config, &draining);
         let worker = tokio::spawn(outbox.run());
         Running { outbox, draining, worker }
@@ -180,6 +187,57 @@ impl Scene {
     /// Waits for longer than anything is looked for, and returns whether there was a call.
     async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(Duration::from_secs(3600), self.calls.recv()).await.is_err()
+    }
+}
+
+/// A store that fails a number of times.
+#[derive(Debug)]
+struct Troubled {
+    store: Arc<MemoryStore>,
+    left: AtomicU32,
+}
+
+impl Troubled {
+    fn trouble(&self) -> Result<(), StoreError> {
+        let less = |left: u32| left.checked_sub(1);
+        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(_) => Err(StoreError::failed("the disk is gone")),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl PushStore for Troubled {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        self.store.put_config(scope, webhook).await
+    }
+
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        self.store.configs(scope, task_id).await
+    }
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        self.store.delete_config(scope, task_id, id).await
+    }
+
+    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
+        self.trouble()?;
+        self.store.due(limit).await
+    }
+
+    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
+        self.trouble()?;
+        self.store.pushed(key, outcome).await
+    }
+
+    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
+        self.store.dead_letters(limit).await
     }
 }
 
@@ -347,4 +405,24 @@ async fn no_more_webhooks_are_called_at_once_than_configured() {
     }
     let seconds: Vec<_> = times.iter().map(|time| (*time - times[0]).as_secs()).collect();
     assert_eq!(seconds, [0, 0, 1, 1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_delays_events_and_loses_none() {
+    let slow = vec![("a", Answer::Take(Duration::from_secs(1)))];
+    let mut scene = Scene::new(&["a"], slow).await;
+    scene.write(1).await;
+    let store = Arc::new(Troubled { store: Arc::clone(&scene.store), left: AtomicU32::new(5) });
+    let _running = scene.start_with(store.clone());
+    assert_eq!(scene.calls(1).await, ["a 1"]);
+    // What came of a try is said again.
+    store.left.store(NOTE_ATTEMPTS - 1, Ordering::Relaxed);
+    assert_eq!(scene.calls(1).await, ["a 2"]);
+    // If that is of no use, the event comes again when the claim has ended.
+    scene.sender.answers.lock().unwrap().push_back(("a", Answer::Take(Duration::from_secs(1))));
+    scene.write(2).await;
+    assert_eq!(scene.calls(1).await, ["a 3"]);
+    store.left.store(NOTE_ATTEMPTS, Ordering::Relaxed);
+    assert_eq!(scene.calls(2).await, ["a 3", "a 4"]);
+    assert!(scene.is_quiet().await);
 }
