@@ -2,12 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use a2a_core::v1::Task;
 use a2a_operations::{
     Scope,
     store::{Hold, PageKey, StoreError, Transition},
 };
 use bytes::Bytes;
-use prost::Message as _;
+
+use crate::codec::encode_task;
 
 use super::{
     link::{Link, LinkError},
@@ -50,12 +52,14 @@ impl CommitRow {
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });
         }
-        let after = snapshot.map(|task| After {
-            state: i16::try_from(i32::from(task.state())).unwrap_or_default(),
-            millis: PageKey::millis_of(&task),
-            ended: task.state().is_terminal(),
-            snapshot: task.encode_to_vec(),
-        });
+        let after = |task: Arc<Task>| {
+            Ok::<_, StoreError>(After {
+                state: i16::try_from(i32::from(task.state())).unwrap_or_default(),
+                millis: PageKey::millis_of(&task),
+                ended: task.state().is_terminal(),
+                snapshot: encode_task(&task).map_err(StoreError::failed)?,
+            })
+        };
         let (hold, execution) = match hold {
             Hold::Keep => (0, None),
             Hold::Record(execution) => (1, Some(execution)),
@@ -72,9 +76,9 @@ impl CommitRow {
             epoch: number(epoch),
             first: place(events.first()),
             last: place(events.last()),
-            body: pack(&events, &pushes),
+            body: pack(&events, &pushes)?,
             pushed: pushes.iter().max().map(|event| number(event.get())),
-            after,
+            after: snapshot.map(after).transpose()?,
             hold,
             execution,
             answers,
@@ -135,6 +139,7 @@ pub(super) async fn write(
             answers.push(&**answer);
         }
     }
+    let node = &*session.node;
     let found = link
         .execute(
             &session.commit,
@@ -155,7 +160,7 @@ pub(super) async fn write(
                 &holds,
                 &executions,
                 &chunk,
-                &session.node,
+                &node,
                 &session.slot,
                 &session.channel,
                 &numbers,

@@ -36,10 +36,11 @@ WITH input AS MATERIALIZED (
     UPDATE bodies b SET
         position = CASE WHEN i.snapshot IS NULL THEN b.position ELSE w.last_event END,
         snapshot = coalesce(i.snapshot, b.snapshot),
-        execution = coalesce(i.execution, b.execution),
-        recorded = CASE WHEN i.execution IS NULL THEN b.recorded ELSE i.epoch END
+        execution = CASE i.hold WHEN 0 THEN b.execution ELSE i.execution END,
+        recorded = CASE i.hold WHEN 0 THEN b.recorded WHEN 1 THEN i.epoch ELSE 0 END
     FROM written w JOIN input i USING (n)
-    WHERE b.task = w.key AND (i.snapshot IS NOT NULL OR i.execution IS NOT NULL)
+    WHERE b.task = w.key
+        AND (i.snapshot IS NOT NULL OR i.hold = 1 OR (i.hold = 2 AND b.execution IS NOT NULL))
 ), logged AS (
     INSERT INTO events (task, last, first, pushed, body)
     SELECT w.key, i.last, i.first, i.pushed IS NOT NULL, i.body

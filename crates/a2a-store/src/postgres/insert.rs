@@ -7,13 +7,14 @@ use a2a_operations::{
     store::{NewTask, PageKey, StoreError},
 };
 use bytes::Bytes;
-use prost::Message as _;
+
+use crate::{SecretKeys, codec::encode_task};
 
 use super::{
     link::{Link, LinkError},
     row::{is_possible, key, number, pack},
     signal::Chunks,
-    webhook::{HookRow, Hooks},
+    webhook::HookRow,
     writer::{Session, Written},
 };
 
@@ -38,15 +39,17 @@ pub(super) struct InsertRow {
 }
 
 impl InsertRow {
-    pub(super) fn new(scope: &Scope, new: NewTask, hooks: &Hooks) -> Result<Self, StoreError> {
+    pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
         let NewTask { task, events, pushes, webhooks, execution } = new;
         if !is_possible(scope, &task.id) {
-            return Err(StoreError::failed("the tenant, the owner or the task has too long a name"));
+            return Err(StoreError::failed(
+                "the tenant, the owner or the task has too long a name",
+            ));
         }
         let state = task.state();
         let last = events.last().and_then(|event| event.id()).unwrap_or(EventId::FIRST);
         let hook = |webhook| {
-            let row = hooks.row(webhook)?;
+            let row = HookRow::new(webhook, keys)?;
             Ok((row.config_id.clone(), row))
         };
         Ok(Self {
@@ -58,9 +61,9 @@ impl InsertRow {
             millis: PageKey::millis_of(&task),
             ended: state.is_terminal(),
             last: number(last.get()),
-            snapshot: task.encode_to_vec(),
+            snapshot: encode_task(&task).map_err(StoreError::failed)?,
             execution,
-            body: pack(&events, &pushes),
+            body: pack(&events, &pushes)?,
             pushed: pushes.iter().max().map(|event| number(event.get())),
             hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
         })
@@ -97,15 +100,17 @@ pub(super) async fn write(
     let mut chunks = Chunks::new(&session.node);
     let chunk: Vec<_> = rows.iter().map(|row| chunks.add(row.id.len())).collect();
     let (mut numbers, mut config_ids) = (Vec::new(), Vec::new());
-    let (mut revisions, mut configs) = (Vec::new(), Vec::new());
+    let (mut names, mut urls, mut configs) = (Vec::new(), Vec::new(), Vec::new());
     for (n, row) in (1_i64..).zip(rows) {
         for hook in row.hooks.values() {
             numbers.push(n);
             config_ids.push(hook.config_id.as_str());
-            revisions.push(hook.revision.as_str());
+            names.push(hook.name.as_bytes());
+            urls.push(hook.url.as_str());
             configs.push(hook.body.as_slice());
         }
     }
+    let node = &*session.node;
     let found = link
         .execute(
             &session.insert,
@@ -123,13 +128,14 @@ pub(super) async fn write(
                 &bodies,
                 &pushed,
                 &chunk,
-                &session.node,
+                &node,
                 &session.lease_millis,
                 &session.slot,
                 &session.channel,
                 &numbers,
                 &config_ids,
-                &revisions,
+                &names,
+                &urls,
                 &configs,
             ],
         )

@@ -30,16 +30,12 @@ WITH input AS MATERIALIZED (
     SET node = excluded.node, epoch = excluded.epoch, until = excluded.until
 ), hooked AS (
     INSERT INTO webhooks
-        (task_id, config_id, tenant, owner, revision, body, place, pending, due)
-    SELECT w.id, h.config_id, w.tenant, w.owner, h.revision, h.body, 0, coalesce(i.pushed, 0),
-        CASE WHEN i.pushed IS NOT NULL THEN now() END
-    FROM unnest($18::int8[], $19::text[], $20::text[], $21::bytea[])
-        AS h(n, config_id, revision, body)
+        (task_id, config_id, tenant, owner, name, url, body, place, pending, due)
+    SELECT w.id, h.config_id, w.tenant, w.owner, h.name, h.url, h.body, 0,
+        coalesce(i.pushed, 0), CASE WHEN i.pushed IS NOT NULL THEN now() END
+    FROM unnest($18::int8[], $19::text[], $20::bytea[], $21::text[], $22::bytea[])
+        AS h(n, config_id, name, url, body)
     JOIN input i USING (n) JOIN written w USING (id)
-    ON CONFLICT (task_id, config_id) DO UPDATE
-    SET tenant = excluded.tenant, owner = excluded.owner, revision = excluded.revision,
-        body = excluded.body, place = 0, pending = excluded.pending, due = excluded.due,
-        attempts = 0, claim = webhooks.claim + 1
     RETURNING task_id, due
 ), counted AS (
     INSERT INTO totals (tenant, owner, whole, context_id, slot, s0, s1, s2, s3, s4, s5, s6, s7, s8)

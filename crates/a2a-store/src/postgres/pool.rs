@@ -103,8 +103,7 @@ impl Pool {
                 return Ok((Loan { link, _permit: permit }, false));
             }
         }
-        let link =
-            self.connector.link().await.map_err(|error| Failure { error, stale: false })?;
+        let link = self.connector.link().await.map_err(|error| Failure { error, stale: false })?;
         Ok((Loan { link, _permit: permit }, true))
     }
 

@@ -2,18 +2,16 @@
 
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
-use a2a_core::v1::{StreamResponse, Task, stream_response::Payload};
 use a2a_operations::{
     Event, EventId, Scope,
     store::{Replay, StoreError, StoredTask},
 };
-use bytes::{Buf as _, Bytes};
-use prost::{
-    Message as _,
-    encoding::{decode_varint, encode_varint, encoded_len_varint},
-};
+use bytes::Buf as _;
+use prost::encoding::{decode_varint, encode_varint};
 use ring::digest::{SHA256, digest};
 use tokio_postgres::{Row, types::FromSql};
+
+use crate::codec::{apply, decode_event, decode_task, encode_event};
 
 /// The longest text that is put in an index as it is.
 const MAX_KEY: usize = 300;
@@ -67,26 +65,19 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Packs the events of one write: each has its length and whether it goes to webhooks before it.
-pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Option<Vec<u8>> {
+pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Result<Option<Vec<u8>>, StoreError> {
     if events.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let encoded: Vec<(u64, Bytes)> = events
-        .iter()
-        .map(|event| {
-            let body = event.protobuf();
-            let is_pushed = event.id().is_some_and(|id| pushes.contains(&id));
-            let length = u64::try_from(body.len()).unwrap_or(u64::MAX);
-            (length << 1 | u64::from(is_pushed), body)
-        })
-        .collect();
-    let size = encoded.iter().map(|(head, body)| encoded_len_varint(*head) + body.len()).sum();
-    let mut packed = Vec::with_capacity(size);
-    for (head, body) in encoded {
-        encode_varint(head, &mut packed);
+    let mut packed = Vec::new();
+    for event in events {
+        let body = encode_event(event).map_err(StoreError::failed)?;
+        let is_pushed = event.id().is_some_and(|id| pushes.contains(&id));
+        let length = u64::try_from(body.len()).map_err(StoreError::failed)?;
+        encode_varint(length << 1 | u64::from(is_pushed), &mut packed);
         packed.extend_from_slice(&body);
     }
-    Some(packed)
+    Ok(Some(packed))
 }
 
 /// Unpacks the events behind a position; `first` is that of the first one in `packed`.
@@ -106,33 +97,42 @@ pub(super) fn unpack(
         };
         packed = rest;
         if at > after && (head & 1 == 1 || !only_pushed) {
-            let response = StreamResponse::decode(body).map_err(StoreError::failed)?;
-            events.push(Event::new(EventId::new(at), response));
+            let position = EventId::new(at).unwrap_or(EventId::FIRST);
+            events.push(decode_event(position, body).map_err(StoreError::failed)?);
         }
         at = at.saturating_add(1);
     }
     Ok(())
 }
 
-/// A task as a row has it: see [`STORED`].
+/// A task as a row has it: see [`stored!`].
 pub(super) struct StoredRow {
     pub(super) stored: StoredTask,
     /// The events behind the snapshot, or behind the position that was asked for.
     rows: Vec<(i64, Vec<u8>)>,
 }
 
-/// What a [`StoredRow`] is read from: `t` is the task, `b` its body, and `{after}` a position.
-pub(super) const STORED: &str = "t.id, t.version, t.epoch, t.node, t.last_event, b.snapshot, \
-    b.position, \
-    ARRAY(SELECT e.first FROM events e WHERE e.task = t.key AND e.last > {after} ORDER BY e.last) \
-        AS firsts, \
-    ARRAY(SELECT e.body FROM events e WHERE e.task = t.key AND e.last > {after} ORDER BY e.last) \
-        AS packed";
+/// What a [`StoredRow`] is read from: `t` is the task, `b` its body, and `$after` the position
+/// behind which events are read, at most that of the snapshot.
+macro_rules! stored {
+    ($after:literal) => {
+        concat!(
+            "t.id, t.version, t.epoch, t.node, t.last_event, b.snapshot, b.position, ",
+            "ARRAY(SELECT e.first FROM events e WHERE e.task = t.key AND e.last > ",
+            $after,
+            " ORDER BY e.last) AS firsts, ",
+            "ARRAY(SELECT e.body FROM events e WHERE e.task = t.key AND e.last > ",
+            $after,
+            " ORDER BY e.last) AS packed "
+        )
+    };
+}
+pub(super) use stored;
 
 impl StoredRow {
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         let snapshot: &[u8] = get(row, "snapshot")?;
-        let mut task = Task::decode(snapshot).map_err(StoreError::failed)?;
+        let mut task = decode_task(snapshot).map_err(StoreError::failed)?;
         let seen = natural(get(row, "position")?);
         let firsts: Vec<i64> = get(row, "firsts")?;
         let packed: Vec<Vec<u8>> = get(row, "packed")?;
@@ -141,11 +141,7 @@ impl StoredRow {
         for (first, packed) in &rows {
             unpack(*first, packed, seen, false, &mut later)?;
         }
-        for event in &later {
-            if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
-                task.apply_artifact(update);
-            }
-        }
+        apply(&mut task, &later);
         let node: Option<&str> = get(row, "node")?;
         let stored = StoredTask {
             task: Arc::new(task),
@@ -175,6 +171,8 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> Result<T, Sto
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    use a2a_core::v1::{StreamResponse, Task, stream_response::Payload};
+
     use super::*;
 
     fn event(at: u64) -> Event {
@@ -185,13 +183,14 @@ mod tests {
     #[test]
     fn packed_events_come_back_behind_any_position() {
         let events: Vec<_> = (5..9).map(event).collect();
-        let packed = pack(&events, &[position(6), position(8)]).unwrap();
+        let packed = pack(&events, &[position(6), position(8)]).unwrap().unwrap();
         for after in 4..=9 {
             for only_pushed in [false, true] {
                 let mut unpacked = Vec::new();
                 unpack(5, &packed, after, only_pushed, &mut unpacked).unwrap();
-                let found: Vec<_> = unpacked.iter().map(|event| event.id().unwrap().get()).collect();
-                let wanted = |at: &u64| *at > after && (!only_pushed || at % 2 == 0);
+                let found: Vec<_> =
+                    unpacked.iter().map(|event| event.id().unwrap().get()).collect();
+                let wanted = |at: &u64| *at > after && (!only_pushed || at.is_multiple_of(2));
                 assert_eq!(found, (5..9).filter(wanted).collect::<Vec<_>>(), "behind {after}");
             }
         }
@@ -199,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_cut_row_is_an_error() {
-        let packed = pack(&[event(1)], &[]).unwrap();
+        let packed = pack(&[event(1)], &[]).unwrap().unwrap();
         let mut events = Vec::new();
         assert!(unpack(1, &packed[..packed.len() - 1], 0, false, &mut events).is_err());
     }

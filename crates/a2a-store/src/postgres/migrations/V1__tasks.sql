@@ -109,8 +109,10 @@ CREATE TABLE webhooks (
     config_id text COLLATE "C" NOT NULL,
     tenant    text COLLATE "C" NOT NULL,
     owner     text COLLATE "C" NOT NULL,
-    revision  text NOT NULL,
-    -- The configuration, its secrets sealed.
+    -- The id as it was given; `config_id` may be a digest of it.
+    name      bytea NOT NULL,
+    -- For operators; what authenticates is in the body, sealed.
+    url       text NOT NULL,
     body      bytea NOT NULL,
     -- Everything up to here is delivered or given up.
     place     bigint NOT NULL,

@@ -1,0 +1,212 @@
+//! Who holds which task.
+//!
+//! Everything here is one statement in a transaction of its own, and locks the row of the task
+//! before that of its lease. Renewing locks leases only, and never waits.
+
+use std::{collections::HashMap, sync::Arc};
+
+use a2a_operations::{
+    Scope,
+    store::{Acquired, Orphan, StoreError, StoredTask},
+};
+use bytes::Bytes;
+use tokio_postgres::Row;
+
+use super::{
+    PostgresStore,
+    outbox::scope,
+    row::{StoredRow, get, is_possible, natural, number, stored},
+    writer::millis,
+};
+
+/// The most leases that one statement renews.
+const RENEWALS: usize = 2_000;
+
+/// How often a task is reached for that others take and leave at the same time.
+const TRIES: usize = 16;
+
+const LOOK: &str = concat!(
+    "SELECT t.node IS NULL OR t.node = $4 \
+        OR NOT EXISTS (SELECT FROM leases l WHERE l.task_id = t.id AND l.until > now()) \
+        AS is_free, ",
+    stored!("b.position"),
+    "FROM tasks t JOIN bodies b ON b.task = t.key WHERE t.id = $1 AND t.tenant = $2 AND t.owner = $3"
+);
+
+const TAKE: &str = "
+WITH t AS (
+    UPDATE tasks SET epoch = epoch + 1, node = $3
+    WHERE id = $1 AND epoch = $2 AND node IS NOT DISTINCT FROM $4
+        AND (node IS NULL OR node = $3
+            OR NOT EXISTS (SELECT FROM leases l WHERE l.task_id = $1 AND l.until > now()))
+    RETURNING id, epoch, version, last_event
+), l AS (
+    INSERT INTO leases (task_id, node, epoch, until)
+    SELECT id, $3, epoch, now() + $5::int8 * interval '1 ms' FROM t
+    ON CONFLICT (task_id) DO UPDATE
+    SET node = excluded.node, epoch = excluded.epoch, until = excluded.until
+), said AS MATERIALIZED (
+    SELECT pg_notify($6::text, $3 || E'\\nw ' || last_event || ' ' || id)::text AS said FROM t
+    WHERE $6 IS NOT NULL
+)
+SELECT epoch, version, (SELECT count(said) FROM said) FROM t";
+
+const RENEW: &str = "
+WITH h AS MATERIALIZED (
+    SELECT l.task_id FROM leases l JOIN unnest($1::text[], $2::int8[]) AS h(id, epoch)
+        ON l.task_id = h.id AND l.epoch = h.epoch
+    FOR UPDATE OF l SKIP LOCKED
+)
+UPDATE leases l SET until = now() + $3::int8 * interval '1 ms' FROM h WHERE l.task_id = h.task_id";
+
+const RELEASE: &str = "
+WITH t AS (
+    UPDATE tasks SET node = NULL
+    WHERE id = $1 AND epoch = $2 AND node IS NOT NULL AND commands = 0
+    RETURNING key, id, last_event
+), l AS (
+    DELETE FROM leases USING t WHERE task_id = t.id
+), b AS (
+    UPDATE bodies SET execution = NULL, recorded = 0 FROM t
+    WHERE task = t.key AND execution IS NOT NULL
+), said AS MATERIALIZED (
+    SELECT pg_notify($4::text, $3::text || E'\\nw ' || last_event || ' ' || id)::text AS said FROM t
+    WHERE $4 IS NOT NULL
+)
+SELECT (SELECT count(said) FROM said) FROM t";
+
+const HELD: &str = "SELECT 1 FROM tasks WHERE id = $1 AND epoch = $2 AND node IS NOT NULL";
+
+const ABANDON: &str = "
+WITH l AS (
+    UPDATE leases SET until = now() WHERE task_id = $1 AND epoch = $2 AND until > now()
+    RETURNING 1
+), said AS MATERIALIZED (
+    SELECT pg_notify($4::text, $3::text || E'\\nb')::text AS said FROM l WHERE $4 IS NOT NULL
+)
+SELECT count(said) FROM said";
+
+// A task that changed hands since the statement began has another epoch or node than its lease
+// had then, and is left alone.
+const TAKE_OVER: &str = "
+WITH gone AS MATERIALIZED (
+    SELECT t.key, l.until FROM leases l
+    JOIN tasks t ON t.id = l.task_id AND t.epoch = l.epoch AND t.node = l.node
+    WHERE l.until <= now() ORDER BY l.until LIMIT $1 FOR UPDATE OF t SKIP LOCKED
+), t AS (
+    UPDATE tasks SET epoch = epoch + 1, node = $2 FROM gone WHERE tasks.key = gone.key
+    RETURNING tasks.id, tasks.epoch, tasks.last_event, gone.until
+), l AS (
+    UPDATE leases SET node = $2, epoch = t.epoch, until = now() + $3::int8 * interval '1 ms'
+    FROM t WHERE leases.task_id = t.id
+), lines AS (
+    SELECT E'\\nw ' || last_event || ' ' || id AS line,
+        sum(length(id) + 30) OVER (ORDER BY id) / 6000 AS chunk FROM t
+), said AS MATERIALIZED (
+    SELECT pg_notify($4::text, $2 || string_agg(line, ''))::text AS said FROM lines
+    WHERE $4 IS NOT NULL GROUP BY floor(chunk)
+)
+SELECT id, epoch, (SELECT count(said) FROM said) FROM t ORDER BY until";
+
+const ORPHANS: &str = concat!(
+    "SELECT t.tenant, t.owner, b.execution, b.recorded, ",
+    stored!("b.position"),
+    "FROM tasks t JOIN bodies b ON b.task = t.key WHERE t.id = ANY($1) AND t.node = $2"
+);
+
+impl PostgresStore {
+    pub(super) async fn take(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Option<Acquired>, StoreError> {
+        if !is_possible(scope, task_id) {
+            return Ok(None);
+        }
+        let (tenant, owner, me) = (&*scope.tenant, &*scope.owner, &*self.node);
+        for _ in 0..TRIES {
+            let rows = self.pool.read(LOOK, &[&task_id, &tenant, &owner, &me]).await?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let stored = StoredRow::read(row)?.stored;
+            if !get::<bool>(row, "is_free")? {
+                return Ok(Some(Acquired::Elsewhere(stored)));
+            }
+            if let Some(stored) = self.take_as_seen(scope, stored).await? {
+                return Ok(Some(Acquired::Here(stored)));
+            }
+        }
+        Err(StoreError::failed("a task changes hands all the time"))
+    }
+
+    /// Takes a task, unless another node took or left it since it was read.
+    async fn take_as_seen(
+        &self,
+        scope: &Scope,
+        seen: StoredTask,
+    ) -> Result<Option<StoredTask>, StoreError> {
+        let task_id = seen.task.id.as_str();
+        let (epoch, me, lease) = (number(seen.epoch), &*self.node, millis(self.lease));
+        let params: super::link::Params<'_> =
+            &[&task_id, &epoch, &me, &seen.node.as_deref(), &lease, &self.channel];
+        let rows = self.pool.write(TAKE, params).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let epoch = natural(get(row, "epoch")?);
+        if natural(get(row, "version")?) == seen.version {
+            return Ok(Some(StoredTask { epoch, node: Some(Arc::clone(&self.node)), ..seen }));
+        }
+        // It was written meanwhile, for the last time by another node.
+        let stored = self.read(scope, task_id).await?;
+        Ok(stored.filter(|stored| stored.epoch == epoch))
+    }
+
+    pub(super) async fn renew_all(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+        let lease = millis(self.lease);
+        for held in held.chunks(RENEWALS) {
+            let ids: Vec<&str> = held.iter().map(|(id, _)| &**id).collect();
+            let epochs: Vec<i64> = held.iter().map(|(_, epoch)| number(*epoch)).collect();
+            self.pool.write(RENEW, &[&ids, &epochs, &lease]).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn let_go(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        let (epoch, me) = (number(epoch), &*self.node);
+        let released = self.pool.write(RELEASE, &[&task_id, &epoch, &me, &self.channel]).await?;
+        if !released.is_empty() {
+            return Ok(true);
+        }
+        Ok(self.pool.read(HELD, &[&task_id, &epoch]).await?.is_empty())
+    }
+
+    pub(super) async fn let_run_out(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        let (epoch, me) = (number(epoch), &*self.node);
+        self.pool.write(ABANDON, &[&task_id, &epoch, &me, &self.channel]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn take_orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let limit = number(u64::try_from(limit).unwrap_or(u64::MAX));
+        let (me, lease) = (&*self.node, millis(self.lease));
+        let rows = self.pool.write(TAKE_OVER, &[&limit, &me, &lease, &self.channel]).await?;
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<&str> = rows.iter().map(|row| get(row, "id")).collect::<Result<_, _>>()?;
+        let mut orphans = HashMap::new();
+        for row in &self.pool.read(ORPHANS, &[&ids, &me]).await? {
+            let orphan = orphan(row)?;
+            orphans.insert(orphan.stored.task.id.clone(), orphan);
+        }
+        Ok(ids.into_iter().filter_map(|id| orphans.remove(id)).collect())
+    }
+}
+
+fn orphan(row: &Row) -> Result<Orphan, StoreError> {
+    let execution: Option<&[u8]> = get(row, "execution")?;
+    Ok(Orphan {
+        scope: scope(row)?,
+        stored: StoredRow::read(row)?.stored,
+        execution: execution.map(Bytes::copy_from_slice).unwrap_or_default(),
+        recorded: natural(get(row, "recorded")?),
+    })
+}

@@ -1,0 +1,61 @@
+//! The tables, made and brought up to date.
+
+use super::{
+    PostgresError,
+    link::{Connector, Link, LinkError, quoted},
+};
+
+mod embedded {
+    #![allow(missing_docs, unreachable_pub, clippy::str_to_string, reason = "generated from SQL")]
+    refinery::embed_migrations!("src/postgres/migrations");
+}
+
+/// Makes the schema and its tables, or brings them to the version that this library needs. One
+/// node does so, and others wait.
+pub(super) async fn migrate(connector: &Connector) -> Result<(), PostgresError> {
+    let (host, database) = connector.place();
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| PostgresError::Migrate {
+        host: host.clone(),
+        database: database.clone(),
+        source,
+    };
+    let mut link = connector.link().await.map_err(|error| PostgresError::Connect {
+        host: host.clone(),
+        database: database.clone(),
+        source: error.into(),
+    })?;
+    let (schema, found) =
+        prepare(&mut link, connector.schema()).await.map_err(|error| failed(error.into()))?;
+    tracing::debug!(schema, ?found, "the tables are looked at");
+    let runner = embedded::migrations::runner();
+    let known = runner.get_migrations().iter().map(|step| step.version()).max().unwrap_or(0);
+    let found = found.and_then(|version| u32::try_from(version).ok()).unwrap_or(0);
+    if found > known.unsigned_abs() {
+        return Err(PostgresError::TooNew { host, database, found, known: known.unsigned_abs() });
+    }
+    // The lock goes with the connection.
+    runner.run_async(link.client()).await.map_err(|error| failed(error.into()))?;
+    Ok(())
+}
+
+/// Locks the schema against other nodes, and returns it with the version of its tables.
+async fn prepare<'a>(
+    link: &mut Link,
+    schema: &'a str,
+) -> Result<(&'a str, Option<i32>), LinkError> {
+    link.query("SELECT pg_advisory_lock(hashtext('a2a'), hashtext($1))", &[&schema]).await?;
+    let there = "SELECT to_regnamespace(quote_ident($1)) IS NOT NULL";
+    let there = link.query(there, &[&schema]).await?;
+    let is_there = there.first().map_or(Ok(false), |row| row.try_get(0))?;
+    if !is_there {
+        link.client().batch_execute(&format!("CREATE SCHEMA {}", quoted(schema))).await?;
+    }
+    let history = format!("{}.refinery_schema_history", quoted(schema));
+    let made = link.query("SELECT to_regclass($1) IS NOT NULL", &[&history]).await?;
+    if !made.first().map_or(Ok(false), |row| row.try_get(0))? {
+        return Ok((schema, None));
+    }
+    let newest = "SELECT max(version) FROM refinery_schema_history";
+    let newest = link.query(newest, &[]).await?;
+    Ok((schema, newest.first().map_or(Ok(None), |row| row.try_get(0))?))
+}

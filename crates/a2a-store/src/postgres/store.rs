@@ -1,0 +1,252 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use a2a_operations::{
+    EventId, Scope, Webhook,
+    store::{
+        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
+        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        TaskQuery, TaskStore, Transition,
+    },
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::{
+    PostgresConfig, PostgresError,
+    address::Address,
+    commit::CommitRow,
+    insert::InsertRow,
+    link::Connector,
+    migration,
+    pool::Pool,
+    signal::{Listener, channel},
+    writer::{Setup, Write, Writers},
+};
+use crate::SecretKeys;
+
+/// Keeps tasks in a PostgreSQL database that many nodes share, of version 12 or newer.
+///
+/// It heals its connections by itself. While there are none, calls fail.
+pub struct PostgresStore {
+    pub(super) node: Arc<str>,
+    pub(super) lease: Duration,
+    pub(super) push_claim: Duration,
+    pub(super) keys: SecretKeys,
+    /// Where nodes tell each other what happens, if they do.
+    pub(super) channel: Option<String>,
+    pub(super) pool: Pool,
+    writers: Writers,
+    listener: Option<Listener>,
+}
+
+impl PostgresStore {
+    /// Opens a database as a node of its own, and makes its tables where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// See [`PostgresError`]. Nothing in it repeats the password.
+    pub async fn connect(url: &str) -> Result<Self, PostgresError> {
+        Self::connect_with(url, PostgresConfig::default()).await
+    }
+
+    /// Opens a database.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(url: &str, config: PostgresConfig) -> Result<Self, PostgresError> {
+        let address = Address::parse(url)?;
+        let connector = Arc::new(Connector::new(address, config.schema)?);
+        migration::migrate(&connector).await?;
+        let node: Arc<str> = match config.node {
+            Some(node) => named(&node).into(),
+            None => Uuid::now_v7().to_string().into(),
+        };
+        let channel = config.notify.then(|| channel(connector.schema()));
+        let listener = match &channel {
+            None => None,
+            Some(channel) => {
+                let (connector, node) = (Arc::clone(&connector), Arc::clone(&node));
+                let (host, database) = connector.place();
+                let listener = Listener::start(connector, channel.clone(), node).await;
+                Some(listener.map_err(|error| PostgresError::Connect {
+                    host,
+                    database,
+                    source: error.into(),
+                })?)
+            }
+        };
+        let setup = Setup {
+            connector: Arc::clone(&connector),
+            node: Arc::clone(&node),
+            lease: config.lease,
+            channel: channel.clone(),
+        };
+        Ok(Self {
+            node,
+            lease: config.lease,
+            push_claim: config.push_claim,
+            keys: config.secret_keys,
+            channel,
+            pool: Pool::new(connector, config.readers),
+            writers: Writers::spawn(&setup, config.writers),
+            listener,
+        })
+    }
+}
+
+/// A name that stands in a line of a notification.
+fn named(name: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
+    name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect()
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("node", &self.node)
+            .field("pool", &self.pool)
+            .field("writers", &self.writers)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TaskStore for PostgresStore {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+        self.writers.write(Write::Insert(InsertRow::new(scope, new, &self.keys)?)).await
+    }
+
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+        self.writers.write(Write::Commit(CommitRow::new(scope, transition)?)).await
+    }
+
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+        self.read(scope, task_id).await
+    }
+
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+        self.read_with_log(scope, task_id, after).await
+    }
+
+    async fn replay(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<Replay>, StoreError> {
+        self.read_log(scope, task_id, after).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        self.page(scope, query).await
+    }
+
+    async fn claim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.claim_key(scope, key, fingerprint, task_id).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
+        self.unclaim_key(scope, key).await
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+        self.forget(sweep).await
+    }
+}
+
+#[async_trait]
+impl LeaseStore for PostgresStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+        self.take(scope, task_id).await
+    }
+
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+        self.renew_all(held).await
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        self.let_go(task_id, epoch).await
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        self.let_run_out(task_id, epoch).await
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.take_orphans(limit).await
+    }
+
+    async fn post(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        self.post_command(scope, task_id, &command).await
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        self.waiting_commands(task_id).await
+    }
+
+    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.answer_command(command_id, &answer).await
+    }
+
+    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        self.take_command_answer(command_id).await
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.listener.as_ref()?.signals()
+    }
+}
+
+#[async_trait]
+impl PushStore for PostgresStore {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        self.put_webhook(scope, &webhook).await
+    }
+
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        self.webhooks(scope, task_id).await
+    }
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        self.delete_webhook(scope, task_id, id).await
+    }
+
+    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
+        self.due_pushes(limit).await
+    }
+
+    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
+        self.note_push(key, outcome).await
+    }
+
+    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
+        self.letters(limit).await
+    }
+}

@@ -1,0 +1,118 @@
+//! Webhooks of tasks.
+
+use a2a_operations::{Scope, Webhook, store::StoreError};
+use tokio_postgres::Row;
+
+use crate::{
+    SecretKeys,
+    codec::{decode_webhook, encode_webhook},
+};
+
+use super::{
+    PostgresStore,
+    row::{get, is_possible, key, printable},
+};
+
+/// A webhook, ready to be stored.
+pub(super) struct HookRow {
+    /// The id as a key.
+    pub(super) config_id: String,
+    /// The id as it was given.
+    pub(super) name: String,
+    pub(super) url: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl HookRow {
+    pub(super) fn new(webhook: &Webhook, keys: &SecretKeys) -> Result<Self, StoreError> {
+        let config = &webhook.config;
+        Ok(Self {
+            config_id: key(&config.id).into_owned(),
+            name: config.id.clone(),
+            url: printable(&config.url).into_owned(),
+            body: encode_webhook(webhook, keys).map_err(StoreError::failed)?,
+        })
+    }
+}
+
+/// Reads a webhook from columns `name` and `body`; returns its id, too.
+pub(super) fn read(
+    row: &Row,
+    task_id: &str,
+    keys: &SecretKeys,
+) -> Result<(String, Webhook), StoreError> {
+    let name: &[u8] = get(row, "name")?;
+    let name = String::from_utf8(name.to_vec()).map_err(StoreError::failed)?;
+    let body: &[u8] = get(row, "body")?;
+    let webhook = decode_webhook(task_id, &name, body, keys).map_err(StoreError::failed)?;
+    Ok((name, webhook))
+}
+
+// The row of the task is changed first, so that this comes before or after a write to the task
+// but never in the middle of one (`hooks` in commit.sql).
+const PUT: &str = "
+WITH t AS (
+    UPDATE tasks SET hooks = hooks + 1 WHERE id = $1 AND tenant = $2 AND owner = $3
+    RETURNING last_event
+)
+INSERT INTO webhooks (task_id, config_id, tenant, owner, name, url, body, place)
+SELECT $1, $4, $2, $3, $5, $6, $7, t.last_event FROM t
+ON CONFLICT (task_id, config_id) DO UPDATE SET url = excluded.url, body = excluded.body
+RETURNING 1";
+
+const GET: &str = "SELECT name, body FROM webhooks \
+    WHERE task_id = $1 AND tenant = $2 AND owner = $3";
+
+const DELETE: &str = "DELETE FROM webhooks \
+    WHERE task_id = $1 AND tenant = $2 AND owner = $3 AND config_id = $4";
+
+impl PostgresStore {
+    pub(super) async fn put_webhook(
+        &self,
+        scope: &Scope,
+        webhook: &Webhook,
+    ) -> Result<(), StoreError> {
+        let task_id = webhook.config.task_id.as_str();
+        let conflict = || StoreError::Conflict { task_id: task_id.to_owned() };
+        if !is_possible(scope, task_id) {
+            return Err(conflict());
+        }
+        let row = HookRow::new(webhook, &self.keys)?;
+        let (tenant, owner) = (&*scope.tenant, &*scope.owner);
+        let name = row.name.as_bytes();
+        let params: super::link::Params<'_> =
+            &[&task_id, &tenant, &owner, &row.config_id, &name, &row.url, &row.body];
+        let rows = self.pool.write(PUT, params).await?;
+        if rows.is_empty() { Err(conflict()) } else { Ok(()) }
+    }
+
+    pub(super) async fn webhooks(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Vec<Webhook>, StoreError> {
+        if !is_possible(scope, task_id) {
+            return Ok(Vec::new());
+        }
+        let (tenant, owner) = (&*scope.tenant, &*scope.owner);
+        let rows = self.pool.read(GET, &[&task_id, &tenant, &owner]).await?;
+        let read = |row| read(row, task_id, &self.keys);
+        let mut webhooks = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        webhooks.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(webhooks.into_iter().map(|(_, webhook)| webhook).collect())
+    }
+
+    pub(super) async fn delete_webhook(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        if !is_possible(scope, task_id) {
+            return Ok(());
+        }
+        let (tenant, owner, id) = (&*scope.tenant, &*scope.owner, &*key(id));
+        self.pool.write(DELETE, &[&task_id, &tenant, &owner, &id]).await?;
+        Ok(())
+    }
+}
