@@ -506,3 +506,27 @@ async fn a_shutdown_hands_its_tasks_to_another_node_at_once() {
     let stored = two.get_task(get(&task.id)).await.unwrap().response;
     assert_eq!(chunks(&stored), (0..5).map(|number| format!("{number} ")).collect::<String>());
 }
+
+#[tokio::test]
+async fn a_further_message_that_is_sent_again_is_handled_once_wherever_it_comes() {
+    let (one, two) = stores();
+    let (one, two) = (engine(one, Writer::new(0).0), engine(two, Writer::new(0).0));
+    let task = task_of(&one, send("park")).await;
+    let mut call = to_task(&task.id, "park");
+    call.context.idempotency_key = Some("once".to_owned());
+    let first = task_of(&two, call.clone()).await;
+    for node in [&one, &two] {
+        let again = soon("the answer", task_of(node, call.clone())).await;
+        assert_eq!(again.history.len(), first.history.len());
+        assert_eq!(again.state(), TaskState::InputRequired);
+    }
+    let mut last = to_task(&task.id, "end");
+    last.context.idempotency_key = Some("last".to_owned());
+    assert_eq!(task_of(&one, last.clone()).await.state(), TaskState::Completed);
+    for node in [&one, &two] {
+        assert_eq!(
+            soon("the answer", task_of(node, last.clone())).await.state(),
+            TaskState::Completed
+        );
+    }
+}

@@ -36,6 +36,8 @@ pub(super) struct Record {
     metadata: Option<Struct>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accepted_output_modes: Vec<String>,
+    #[serde(default)]
+    joins: bool,
     #[serde(flatten)]
     context: Context,
 }
@@ -103,6 +105,7 @@ impl Record {
             message,
             metadata: turn.metadata.as_deref().cloned(),
             accepted_output_modes: turn.accepted_output_modes.to_vec(),
+            joins: turn.joins,
             context: Context::of(&turn.call),
         }
     }
@@ -120,6 +123,7 @@ impl Record {
             accepted_output_modes: self.accepted_output_modes.into(),
             metadata: self.metadata.map(Arc::new),
             streams: false,
+            joins: self.joins,
             rerun: false,
             command: None,
         }
@@ -366,7 +370,15 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
             Some(message) => {
                 let mut turn = turn.into_turn(message);
                 turn.command = Some(Arc::clone(&id));
-                inner.take_here(handle, turn, return_immediately).map(|_ticket| ())
+                match inner.take_here(handle, turn, return_immediately) {
+                    // An earlier try has brought it.
+                    Ok(0) => {
+                        let last = handle.lock().log.last();
+                        answer(inner, handle, &id, encode(&Answer::At(last))).await;
+                        Ok(())
+                    }
+                    taken => taken.map(|_ticket| ()),
+                }
             }
             None => Err(Error::internal("a command without its message")),
         },

@@ -152,6 +152,8 @@ pub(crate) struct TurnRequest {
     pub(crate) metadata: Option<Arc<a2a_core::well_known::Struct>>,
     /// Whether the sender reads a stream.
     pub(crate) streams: bool,
+    /// Whether the message is the same as one with its id that was taken before.
+    pub(crate) joins: bool,
     /// Whether an earlier run for the message was cut off.
     pub(crate) rerun: bool,
     /// The command that the message came with, if another node took it.
@@ -261,6 +263,19 @@ impl State {
             self.turn = self.turn.saturating_sub(1);
         }
         self.head = self.task.state();
+    }
+
+    /// Returns whether a message of the client was taken: it is in the history, or will be.
+    pub(super) fn has_message(&self, message_id: &str) -> bool {
+        let is_same = |message: &Message| {
+            message.role() == a2a_core::Role::User && message.message_id == message_id
+        };
+        self.task.history.iter().any(is_same)
+            || self.queue.iter().any(|queued| is_same(&queued.turn.message))
+            || self.pending.iter().any(|change| match change {
+                Change::History(message) => is_same(message),
+                Change::Event(_) => false,
+            })
     }
 
     /// What callers get to know of a task that could not be stored or read.

@@ -350,6 +350,11 @@ impl Inner {
     ) -> Result<EventStream> {
         let handle =
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
+        let ahead = after.is_some_and(|after| after.get() > handle.lock().log.last());
+        if ahead && self.clustered {
+            // The caller has seen more at another node than was noted here yet.
+            handle.catch_up().await?;
+        }
         let (appeared, first, last, task) = {
             let state = handle.lock();
             (state.appeared, state.log.first(), state.log.last(), Arc::clone(&state.task))

@@ -56,9 +56,13 @@ impl Inner {
 
         let key = self.key_of(&context, &message);
         let is_new = message.task_id.is_empty();
+        let joins = key.is_some();
         let task_id = if is_new { fresh_id() } else { message.task_id.clone() };
         if let Some(key) = &key
             && let Some(joined) = self.join(&scope, key, fingerprint, &task_id).await?
+            // The task of a further message was there before it; whether it has the message too
+            // is for its holder to say.
+            && is_new
         {
             return Ok(Accepted { handle: joined, ticket: 0, elsewhere: None });
         }
@@ -68,6 +72,7 @@ impl Inner {
             accepted_output_modes: configuration.accepted_output_modes.clone().into(),
             metadata: metadata.map(Arc::new),
             streams,
+            joins,
             rerun: false,
             command: None,
         };
@@ -206,6 +211,9 @@ impl Inner {
         return_immediately: bool,
     ) -> Result<Accepted> {
         loop {
+            if turn.joins && handle.lock().has_message(&turn.message.message_id) {
+                return Ok(Accepted { handle, ticket: 0, elsewhere: None });
+            }
             if handle.lock().head.is_terminal() {
                 return Err(ended(&handle.task_id));
             }
@@ -258,6 +266,9 @@ impl Inner {
     ) -> Result<(u64, Option<TurnRequest>)> {
         if state.broken {
             return Err(state.failure());
+        }
+        if turn.joins && state.has_message(&turn.message.message_id) {
+            return Ok((0, None));
         }
         if state.is_over() || state.canceling {
             return Err(ended(&handle.task_id));
