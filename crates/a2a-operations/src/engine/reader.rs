@@ -87,7 +87,7 @@ impl Reader {
             return Err(state.failure());
         }
         let over = match self.until {
-            Until::Answered => !state.running && state.pending.is_empty(),
+            Until::Answered => !state.running && state.is_shown(),
             Until::Terminal => state.task.state().is_terminal(),
         };
         if over {
