@@ -4,8 +4,6 @@
 //! hold it exactly (free data with integers past 2^53, or nested deeper than it is read again),
 //! it is JSON behind another byte.
 
-use std::sync::Arc;
-
 use a2a_core::{
     Artifact, Message, Part, ProtocolVersion,
     v1::{
@@ -187,4 +185,71 @@ fn is_plain_artifact(artifact: &Artifact) -> bool {
 
 fn is_plain_part(part: &Part) -> bool {
     part.metadata.is_none() && !matches!(part.content, Some(Content::Data(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{TaskState, well_known::Value};
+    use a2a_operations::testing::store::scenery::{at, chunk, shown, task, webhook};
+    use serde_json::json;
+
+    use super::*;
+
+    fn with_data(data: serde_json::Value) -> Task {
+        let artifact = Artifact::new("data", Part::data(Value::from(data)));
+        Task { artifacts: vec![artifact], ..task("t", "c", TaskState::Completed, 5) }
+    }
+
+    #[test]
+    fn what_is_encoded_reads_as_it_was() {
+        let mut deep = json!(1);
+        for _ in 0..200 {
+            deep = json!([deep]);
+        }
+        for (data, form) in [
+            (json!({ "a": [1, 2.5, null, {}] }), PROTOBUF),
+            (json!({ "id": u64::MAX }), JSON),
+            (json!([i64::MIN + 1]), JSON),
+            (deep, JSON),
+        ] {
+            let task = with_data(data);
+            let bytes = encode_task(&task).unwrap();
+            assert_eq!(bytes[0], form, "{task:?}");
+            assert_eq!(decode_task(&bytes).unwrap(), task);
+            let event = shown(7, &task);
+            let bytes = encode_event(&event).unwrap();
+            let read = decode_event(at(7), &bytes).unwrap();
+            assert_eq!((read.id(), read.response()), (event.id(), event.response()));
+        }
+        assert_eq!(decode_task(&encode_task(&Task::default()).unwrap()).unwrap(), Task::default());
+    }
+
+    #[test]
+    fn a_chunk_takes_little_more_than_its_text_and_its_ids() {
+        let id = "0198f0a4-7b1c-7d60-8a5e-0123456789ab";
+        let bytes = encode_event(&chunk(2, id, &"x".repeat(40))).unwrap();
+        assert!(bytes.len() < 40 + id.len() + 40, "{} bytes", bytes.len());
+    }
+
+    #[test]
+    fn a_webhook_keeps_its_revision_and_opens_only_in_its_place() {
+        let keys = SecretKeys::new([crate::SecretKey::from_bytes([1; 32])]);
+        for byte in 1..=5 {
+            let revision = revision_of(byte).unwrap();
+            let webhook = Webhook { revision, ..webhook("t", "a") };
+            let bytes = encode_webhook(&webhook, &keys).unwrap();
+            assert_eq!(decode_webhook("t", "a", &bytes, &keys).unwrap(), webhook);
+            assert!(decode_webhook("t", "b", &bytes, &keys).is_err());
+            assert!(decode_webhook("u", "a", &bytes, &keys).is_err());
+        }
+        assert_eq!((revision_of(0), revision_of(6)), (None, None));
+    }
+
+    #[test]
+    fn bytes_of_no_known_form_are_refused() {
+        for bytes in [&b""[..], b"\x07", b"\x00\xff", b"\x01{"] {
+            assert!(decode_task(bytes).is_err(), "{bytes:?}");
+            assert!(decode_webhook("t", "a", bytes, &SecretKeys::default()).is_err());
+        }
+    }
 }

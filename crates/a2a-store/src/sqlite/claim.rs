@@ -1,0 +1,39 @@
+use a2a_core::well_known::Timestamp;
+use a2a_operations::{Scope, store::Claim};
+use rusqlite::{Connection, params};
+
+use super::{failure::Result, read::scope_no, write::intern_scope};
+
+pub(super) fn claim(
+    db: &Connection,
+    scope: &Scope,
+    key: &str,
+    fingerprint: u64,
+    task_id: &str,
+) -> Result<Claim> {
+    let scope = intern_scope(db, scope)?;
+    let mut insert = db.prepare_cached(
+        "INSERT INTO claims (scope, key, fingerprint, task_id, millis)
+         VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+    )?;
+    let now = Timestamp::now().as_millis();
+    // SQLite has no numbers past 2^63; the bits are the same.
+    let row = params![scope, key, fingerprint.cast_signed(), task_id, now];
+    if insert.execute(row)? > 0 {
+        return Ok(Claim::New);
+    }
+    let mut query =
+        db.prepare_cached("SELECT task_id, fingerprint FROM claims WHERE scope = ?1 AND key = ?2")?;
+    Ok(query.query_row(params![scope, key], |row| {
+        let fingerprint: i64 = row.get(1)?;
+        Ok(Claim::Known { task_id: row.get(0)?, fingerprint: fingerprint.cast_unsigned() })
+    })?)
+}
+
+pub(super) fn unclaim(db: &Connection, scope: &Scope, key: &str) -> Result<()> {
+    if let Some(scope) = scope_no(db, scope)? {
+        let mut delete = db.prepare_cached("DELETE FROM claims WHERE scope = ?1 AND key = ?2")?;
+        delete.execute(params![scope, key])?;
+    }
+    Ok(())
+}

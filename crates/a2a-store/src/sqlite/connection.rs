@@ -1,0 +1,83 @@
+use std::path::Path;
+
+use refinery::embed_migrations;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+
+embed_migrations!("src/sqlite/migrations");
+
+/// Says whose a database is, in its header: "A2As".
+const APPLICATION_ID: i32 = 0x4132_4173;
+
+/// The most prepared statements that a connection keeps.
+const STATEMENTS: usize = 128;
+
+/// Why a file is not a store.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SchemaError {
+    #[error("the database belongs to another program")]
+    Foreign,
+    #[error("the schema has version {found}")]
+    Newer { found: i64, known: i64 },
+    #[error("the database failed")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("a migration failed")]
+    Migration(#[from] refinery::Error),
+}
+
+/// Opens the connection that writes.
+pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    prepare(&db)?;
+    // FULL, because with NORMAL a power cut takes back what was seen.
+    db.execute_batch(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA journal_size_limit = 67108864;",
+    )?;
+    Ok(db)
+}
+
+/// Opens a connection that reads.
+pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    prepare(&db)?;
+    Ok(db)
+}
+
+fn prepare(db: &Connection) -> rusqlite::Result<()> {
+    // Another program may lock the file for a moment, to back it up.
+    db.busy_timeout(std::time::Duration::from_secs(10))?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    db.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
+}
+
+/// Brings the schema up to date, after checking that it is ours and not from the future.
+pub(super) fn migrate(db: &mut Connection) -> Result<(), SchemaError> {
+    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let things: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (id, things) {
+        (APPLICATION_ID, _) => {}
+        (0, 0) => db.pragma_update(None, "application_id", APPLICATION_ID)?,
+        _ => return Err(SchemaError::Foreign),
+    }
+    let runner = migrations::runner();
+    let known = runner.get_migrations().iter().map(|migration| i64::from(migration.version()));
+    let known = known.max().unwrap_or_default();
+    if let Some(found) = version(db)?.filter(|found| *found > known) {
+        return Err(SchemaError::Newer { found, known });
+    }
+    runner.run(db)?;
+    Ok(())
+}
+
+fn version(db: &Connection) -> rusqlite::Result<Option<i64>> {
+    let query = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";
+    if db.query_row(query, [], |_| Ok(())).optional()?.is_none() {
+        return Ok(None);
+    }
+    db.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))
+}

@@ -1,0 +1,79 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use a2a_operations::store::StoreError;
+use rusqlite::Connection;
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+use super::failure::{Failure, Result};
+
+/// A few connections that read, each what was committed at one moment.
+#[derive(Debug)]
+pub(super) struct Readers {
+    idle: Arc<Mutex<Vec<Connection>>>,
+    permits: Arc<Semaphore>,
+    count: u32,
+}
+
+impl Readers {
+    pub(super) fn new(connections: Vec<Connection>) -> Self {
+        let permits = Arc::new(Semaphore::new(connections.len()));
+        let count = u32::try_from(connections.len()).unwrap_or(u32::MAX);
+        Self { idle: Arc::new(Mutex::new(connections)), permits, count }
+    }
+
+    /// Reads, on a thread that may wait for the disk.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, StoreError> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_closed| Failure::Closed)?;
+        let idle = Arc::clone(&self.idle);
+        let done = spawn_blocking(move || {
+            let lent = Lent::take(idle).ok_or(Failure::Closed)?;
+            let transaction = lent.connection()?.unchecked_transaction()?;
+            let done = read(&transaction);
+            drop(transaction);
+            drop(lent);
+            drop(permit);
+            done
+        });
+        Ok(done.await.map_err(StoreError::failed)??)
+    }
+
+    /// Waits for the reads that go on, and closes the connections.
+    pub(super) async fn close(&self) {
+        if let Ok(all) = self.permits.acquire_many(self.count).await {
+            self.permits.close();
+            lock(&self.idle).clear();
+            drop(all);
+        }
+    }
+}
+
+/// A connection that is given back even by a read that panics.
+struct Lent {
+    connection: Option<Connection>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+}
+
+impl Lent {
+    fn take(idle: Arc<Mutex<Vec<Connection>>>) -> Option<Self> {
+        let connection = Some(lock(&idle).pop()?);
+        Some(Self { connection, idle })
+    }
+
+    fn connection(&self) -> Result<&Connection> {
+        self.connection.as_ref().ok_or(Failure::Closed)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        lock(&self.idle).extend(self.connection.take());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

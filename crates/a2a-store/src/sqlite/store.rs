@@ -1,0 +1,326 @@
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use a2a_operations::{
+    EventId, Scope, Webhook,
+    store::{
+        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
+        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        TaskQuery, TaskStore, Transition,
+    },
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::task::spawn_blocking;
+use uuid::Uuid;
+
+use super::{
+    claim,
+    failure::Failure,
+    lease,
+    open::{OpenError, Opened, SqliteOptions, open},
+    page, push, read,
+    reader::Readers,
+    sweep,
+    write::{Change, Conflict, Insert},
+    writer::Writer,
+};
+use crate::seal::SecretKeys;
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+/// Keeps tasks in a SQLite file, through every end of the process and of the machine.
+///
+/// What was answered is on the disk. The file belongs to one process at a time, so leases don't
+/// run out, and those of an earlier process are taken over at once. Beside the file stand its
+/// write-ahead log (`-wal`, `-shm`) and a lock (`.lock`), which stays and means nothing once its
+/// process is gone.
+///
+/// ```
+/// # async fn open() -> Result<(), a2a_store::sqlite::OpenError> {
+/// use a2a_store::sqlite::SqliteStore;
+///
+/// let store = SqliteStore::open("a2a.db").await?;
+/// # store.close().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct SqliteStore {
+    path: PathBuf,
+    node: Arc<str>,
+    writer: Writer,
+    readers: Readers,
+    keys: SecretKeys,
+    push_claim: Duration,
+    /// Numbers the claims of webhooks; those of an earlier process are void.
+    next_claim: Arc<AtomicI64>,
+}
+
+impl SqliteStore {
+    /// Opens a file, or makes it, with the default options.
+    ///
+    /// # Errors
+    ///
+    /// An [`OpenError`] that names the file, for one that is in use, is no store, or can't be
+    /// read and written.
+    pub async fn open(path: impl AsRef<Path>) -> std::result::Result<Self, OpenError> {
+        Self::open_with(path, SqliteOptions::default()).await
+    }
+
+    /// Opens a file, or makes it.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub async fn open_with(
+        path: impl AsRef<Path>,
+        options: SqliteOptions,
+    ) -> std::result::Result<Self, OpenError> {
+        let path = path.as_ref().to_owned();
+        let failed = {
+            let path = path.clone();
+            move |source| OpenError::Failed { path, source }
+        };
+        match spawn_blocking(move || Self::open_blocking(path, options)).await {
+            Ok(opened) => opened,
+            Err(error) => Err(failed(error.into())),
+        }
+    }
+
+    fn open_blocking(
+        path: PathBuf,
+        options: SqliteOptions,
+    ) -> std::result::Result<Self, OpenError> {
+        let Opened { lock, writer, readers } = open(&path, &options)?;
+        let writer = Writer::start(writer, lock, options.group)
+            .map_err(|error| OpenError::Failed { path: path.clone(), source: error.into() })?;
+        Ok(Self {
+            path,
+            node: Uuid::now_v7().to_string().into(),
+            writer,
+            readers: Readers::new(readers),
+            keys: options.keys,
+            push_claim: options.push_claim,
+            next_claim: Arc::new(AtomicI64::new(1)),
+        })
+    }
+
+    /// Waits for what goes on, brings the write-ahead log into the file, and gives the file up.
+    /// What comes later fails. A store that is dropped does the same, but nobody knows when.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    /// The path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many transactions were made since the file was opened: under load far fewer than
+    /// there were writes.
+    pub fn transactions(&self) -> u64 {
+        self.writer.transactions()
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("path", &self.path)
+            .field("node", &self.node)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TaskStore for SqliteStore {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed> {
+        let task_id = new.task.id.clone();
+        let insert = Insert::encode(new, &self.keys).map_err(Failure::from)?;
+        let (scope, node) = (scope.clone(), Arc::clone(&self.node));
+        let made = self.writer.write(move |db| insert.make(db, &scope, &node)).await?;
+        made.map_err(|Conflict| StoreError::Conflict { task_id })
+    }
+
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
+        let task_id = Arc::clone(&transition.task_id);
+        let change = Change::encode(transition).map_err(Failure::from)?;
+        let scope = scope.clone();
+        let made = self.writer.write(move |db| change.make(db, &scope)).await?;
+        made.map_err(|Conflict| StoreError::Conflict { task_id: task_id.as_ref().to_owned() })
+    }
+
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
+        let (scope, task_id) = (scope.clone(), task_id.to_owned());
+        self.readers.read(move |db| read::get(db, &scope, &task_id)).await
+    }
+
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>> {
+        let (scope, task_id) = (scope.clone(), task_id.to_owned());
+        let load = move |db: &rusqlite::Connection| {
+            let stored = read::get(db, &scope, &task_id)?;
+            Ok(stored.zip(read::replay(db, &scope, &task_id, after)?))
+        };
+        self.readers.read(load).await
+    }
+
+    async fn replay(&self, scope: &Scope, task_id: &str, after: EventId) -> Result<Option<Replay>> {
+        let (scope, task_id) = (scope.clone(), task_id.to_owned());
+        self.readers.read(move |db| read::replay(db, &scope, &task_id, after)).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
+        let (scope, query) = (scope.clone(), query.clone());
+        self.readers.read(move |db| page::page(db, &scope, &query)).await
+    }
+
+    async fn claim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+    ) -> Result<Claim> {
+        let (scope, key, task_id) = (scope.clone(), key.to_owned(), task_id.to_owned());
+        self.writer.write(move |db| claim::claim(db, &scope, &key, fingerprint, &task_id)).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<()> {
+        let (scope, key) = (scope.clone(), key.to_owned());
+        self.writer.write(move |db| claim::unclaim(db, &scope, &key)).await
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<usize> {
+        let Sweep { tasks, claims, limit, .. } = sweep;
+        self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
+        let Some(age) = tasks else { return Ok(0) };
+        let mut swept = 0;
+        while swept < limit {
+            let wanted = limit - swept;
+            let batch = self.writer.write(move |db| sweep::tasks(db, age, wanted)).await?;
+            swept += batch;
+            if batch < wanted.min(sweep::BATCH) {
+                break;
+            }
+        }
+        Ok(swept)
+    }
+}
+
+#[async_trait]
+impl LeaseStore for SqliteStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>> {
+        let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
+        let acquire = move |db: &_| lease::acquire(db, &scope, &task_id, &node);
+        Ok(self.writer.write(acquire).await?.map(Acquired::Here))
+    }
+
+    async fn renew(&self, _held: &[(Arc<str>, u64)]) -> Result<()> {
+        Ok(())
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool> {
+        let task_id = task_id.to_owned();
+        self.writer.write(move |db| lease::release(db, &task_id, epoch)).await
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<()> {
+        let task_id = task_id.to_owned();
+        self.writer.write(move |db| lease::abandon(db, &task_id, epoch)).await
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>> {
+        // Mostly there is nothing, which is found out beside the writer.
+        if !self.readers.read(lease::has_lost).await? {
+            return Ok(Vec::new());
+        }
+        let node = Arc::clone(&self.node);
+        self.writer.write(move |db| lease::take_over(db, &node, limit)).await
+    }
+
+    async fn post(&self, scope: &Scope, task_id: &str, command: Command) -> Result<bool> {
+        let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
+        self.writer.write(move |db| lease::post(db, &scope, &task_id, &node, &command)).await
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>> {
+        let task_id = task_id.to_owned();
+        self.readers.read(move |db| lease::commands(db, &task_id)).await
+    }
+
+    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<()> {
+        let command_id = command_id.to_owned();
+        self.writer.write(move |db| lease::answer(db, &command_id, &answer)).await
+    }
+
+    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>> {
+        let (command_id, node) = (command_id.to_owned(), Arc::clone(&self.node));
+        self.writer.write(move |db| lease::take_answer(db, &command_id, &node)).await
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        None
+    }
+}
+
+#[async_trait]
+impl PushStore for SqliteStore {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<()> {
+        let body = push::encode(&webhook, &self.keys).map_err(Failure::from)?;
+        let (scope, config) = (scope.clone(), webhook.config);
+        let task_id = config.task_id.clone();
+        let put = move |db: &_| push::put(db, &scope, (&config.task_id, &config.id), &body);
+        let is_put = self.writer.write(put).await?;
+        if is_put { Ok(()) } else { Err(StoreError::Conflict { task_id }) }
+    }
+
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
+        let (scope, task_id, keys) = (scope.clone(), task_id.to_owned(), self.keys.clone());
+        self.readers.read(move |db| push::all(db, &scope, &task_id, &keys)).await
+    }
+
+    async fn delete_config(&self, scope: &Scope, task_id: &str, id: &str) -> Result<()> {
+        let (scope, task_id, id) = (scope.clone(), task_id.to_owned(), id.to_owned());
+        self.writer.write(move |db| push::delete(db, &scope, &task_id, &id)).await
+    }
+
+    async fn due(&self, limit: usize) -> Result<Due> {
+        let next = self.readers.read(push::next).await?;
+        if limit == 0 || next.is_none_or(|next| !next.is_zero()) {
+            return Ok(Due { pushes: Vec::new(), next });
+        }
+        let (hold, numbers) = (self.push_claim, Arc::clone(&self.next_claim));
+        let number = move || numbers.fetch_add(1, Ordering::Relaxed);
+        let claims = self.writer.write(move |db| push::claim(db, limit, hold, &number)).await?;
+        let keys = self.keys.clone();
+        let read = move |db: &_| Ok((push::claimed(db, &claims, &keys)?, push::next(db)?));
+        let (pushes, next) = self.readers.read(read).await?;
+        Ok(Due { pushes, next })
+    }
+
+    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool> {
+        let (key, keys, hold) = (key.clone(), self.keys.clone(), self.push_claim);
+        self.writer.write(move |db| push::pushed(db, &key, &outcome, hold, &keys)).await
+    }
+
+    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>> {
+        self.readers.read(move |db| push::dead_letters(db, limit)).await
+    }
+}

@@ -1,0 +1,236 @@
+use std::sync::Arc;
+
+use a2a_core::{v1::Task, well_known::Timestamp};
+use a2a_operations::{
+    Event, EventId, Scope,
+    store::{Committed, Hold, NewTask, PageKey, Transition},
+};
+use bytes::Bytes;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{failure::Result, lease, read::scope_no};
+use crate::{
+    codec::{self, CodecError},
+    seal::SecretKeys,
+};
+
+/// A new task, encoded.
+pub(super) struct Insert {
+    head: Head,
+    task_id: Arc<str>,
+    context_id: String,
+    events: Vec<Row>,
+    webhooks: Vec<(String, Vec<u8>)>,
+    execution: Option<Bytes>,
+}
+
+/// A transition, encoded.
+pub(super) struct Change {
+    task_id: Arc<str>,
+    version: u64,
+    epoch: u64,
+    head: Option<Head>,
+    events: Vec<Row>,
+    hold: Hold,
+    answers: Vec<(Arc<str>, Bytes)>,
+}
+
+/// A task as it is listed and read.
+struct Head {
+    state: i32,
+    millis: i64,
+    is_ended: bool,
+    body: Vec<u8>,
+}
+
+/// An event.
+struct Row {
+    position: u64,
+    is_pushed: bool,
+    body: Vec<u8>,
+}
+
+/// Nothing was written, because the task was written by somebody else.
+#[derive(Debug)]
+pub(super) struct Conflict;
+
+impl Head {
+    fn of(task: &Task) -> std::result::Result<Self, CodecError> {
+        Ok(Self {
+            state: task.state().into(),
+            millis: PageKey::millis_of(task),
+            is_ended: task.state().is_terminal(),
+            body: codec::encode_task(task)?,
+        })
+    }
+}
+
+fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, CodecError> {
+    let row = |event: &Event| {
+        let id = event.id().ok_or(CodecError::Form)?;
+        let is_pushed = pushes.binary_search(&id).is_ok();
+        Ok(Row { position: id.get(), is_pushed, body: codec::encode_event(event)? })
+    };
+    events.iter().map(row).collect()
+}
+
+impl Insert {
+    pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
+        let NewTask { task, events, pushes, webhooks, execution } = new;
+        let webhooks = webhooks.into_iter().map(|webhook| {
+            let body = codec::encode_webhook(&webhook, keys)?;
+            Ok((webhook.config.id, body))
+        });
+        Ok(Self {
+            head: Head::of(&task)?,
+            task_id: task.id.as_str().into(),
+            context_id: task.context_id.clone(),
+            events: rows(&events, &pushes)?,
+            webhooks: webhooks.collect::<std::result::Result<_, CodecError>>()?,
+            execution,
+        })
+    }
+
+    pub(super) fn make(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+        node: &str,
+    ) -> Result<std::result::Result<Committed, Conflict>> {
+        let Self { head, task_id, context_id, events, webhooks, execution } = self;
+        let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
+        if known.exists([&**task_id])? {
+            return Ok(Err(Conflict));
+        }
+        let scope = intern_scope(db, scope)?;
+        let context = intern_context(db, scope, context_id)?;
+        let last_event = events.last().map_or(1, |event| event.position);
+        let now = Timestamp::now().as_millis();
+        let mut insert = db.prepare_cached(
+            "INSERT INTO tasks
+             (id, scope, context, state, millis, ended, version, epoch, last_event)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, 1, ?7)",
+        )?;
+        let ended = head.is_ended.then_some(now);
+        let row = params![&**task_id, scope, context, head.state, head.millis, ended, last_event];
+        let no = insert.insert(row)?;
+        let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![no, last_event, head.body])?;
+        let mut insert = db.prepare_cached(
+            "INSERT INTO webhooks (task, id, body, place, pending) VALUES (?1, ?2, ?3, 0, 0)",
+        )?;
+        for (id, body) in webhooks {
+            insert.execute(params![no, id, body])?;
+        }
+        let has_pushes = append(db, no, events, now)?;
+        if let Some(execution) = execution {
+            lease::hold(db, no, node)?;
+            lease::record(db, no, 1, execution)?;
+        }
+        Ok(Ok(Committed::new(has_pushes)))
+    }
+}
+
+impl Change {
+    pub(super) fn encode(transition: Transition) -> std::result::Result<Self, CodecError> {
+        let Transition { task_id, version, epoch, events, snapshot, pushes, hold, answers } =
+            transition;
+        Ok(Self {
+            task_id,
+            version,
+            epoch,
+            head: snapshot.map(|task| Head::of(&task)).transpose()?,
+            events: rows(&events, &pushes)?,
+            hold,
+            answers,
+        })
+    }
+
+    pub(super) fn make(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+    ) -> Result<std::result::Result<Committed, Conflict>> {
+        let Self { task_id, version, epoch, head, events, hold, answers } = self;
+        let last_event = events.last().map(|event| event.position);
+        let mut update = db.prepare_cached(
+            "UPDATE tasks SET version = version + 1, last_event = ifnull(?6, last_event)
+             WHERE id = ?1 AND version = ?2 AND epoch = ?3
+             AND scope = (SELECT no FROM scopes WHERE tenant = ?4 AND owner = ?5)
+             RETURNING no, last_event",
+        )?;
+        let (tenant, owner) = (&*scope.tenant, &*scope.owner);
+        let named = params![&**task_id, version, epoch, tenant, owner, last_event];
+        let written: Option<(i64, i64)> =
+            update.query_row(named, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((no, last_event)) = written else { return Ok(Err(Conflict)) };
+        let now = Timestamp::now().as_millis();
+        if let Some(head) = head {
+            replace(db, no, last_event, head, now)?;
+        }
+        let has_pushes = append(db, no, events, now)?;
+        match hold {
+            Hold::Keep => {}
+            Hold::Record(execution) => lease::record(db, no, *epoch, execution)?,
+            Hold::Release => lease::let_go(db, no)?,
+        }
+        for (command_id, answer) in answers {
+            lease::answer(db, command_id, answer)?;
+        }
+        Ok(Ok(Committed::new(has_pushes)))
+    }
+}
+
+/// Replaces what a task is read and listed by.
+fn replace(db: &Connection, no: i64, last_event: i64, head: &Head, now: i64) -> Result<()> {
+    let Head { state, millis, is_ended, body } = head;
+    let mut update = db.prepare_cached(
+        "UPDATE tasks SET state = ?2, millis = ?3, ended = iif(?4, ifnull(ended, ?5), NULL)
+         WHERE no = ?1 AND (state <> ?2 OR millis <> ?3)",
+    )?;
+    update.execute(params![no, state, millis, is_ended, now])?;
+    let mut update =
+        db.prepare_cached("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
+    update.execute(params![no, last_event, body])?;
+    Ok(())
+}
+
+/// Adds events to a task, and returns whether a webhook waits for one of them.
+fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
+    let newest = events.iter().rev().find(|event| event.is_pushed);
+    let has_pushes = match newest {
+        None => false,
+        Some(newest) => {
+            let mut update = db.prepare_cached(
+                "UPDATE webhooks SET pending = ?2, due = ifnull(due, ?3) WHERE task = ?1",
+            )?;
+            update.execute(params![no, newest.position, now])? > 0
+        }
+    };
+    let mut insert = db.prepare_cached(
+        "INSERT INTO events (task, position, pushed, body) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for Row { position, is_pushed, body } in events {
+        insert.execute(params![no, position, has_pushes && *is_pushed, body])?;
+    }
+    Ok(has_pushes)
+}
+
+/// Finds or makes the number of a scope.
+pub(super) fn intern_scope(db: &Connection, scope: &Scope) -> Result<i64> {
+    if let Some(no) = scope_no(db, scope)? {
+        return Ok(no);
+    }
+    let mut insert = db.prepare_cached("INSERT INTO scopes (tenant, owner) VALUES (?1, ?2)")?;
+    Ok(insert.insert(params![&*scope.tenant, &*scope.owner])?)
+}
+
+fn intern_context(db: &Connection, scope: i64, context_id: &str) -> Result<i64> {
+    let mut query = db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
+    let known = query.query_row(params![scope, context_id], |row| row.get(0)).optional()?;
+    if let Some(no) = known {
+        return Ok(no);
+    }
+    let mut insert = db.prepare_cached("INSERT INTO contexts (scope, id) VALUES (?1, ?2)")?;
+    Ok(insert.insert(params![scope, context_id])?)
+}

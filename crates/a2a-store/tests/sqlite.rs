@@ -1,0 +1,12 @@
+//! The store in a SQLite file keeps its promises, also when its process ends in any way.
+#![cfg(feature = "sqlite")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod sqlite {
+    mod crash;
+    mod file;
+    mod group;
+    mod laws;
+    mod restart;
+    mod secret;
+}

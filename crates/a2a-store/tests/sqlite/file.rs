@@ -1,0 +1,100 @@
+//! Which files can be opened, and what is said of the others.
+
+use std::{error::Error as _, fs, path::Path};
+
+use a2a_core::TaskState;
+use a2a_operations::testing::store::scenery::{get, insert, scope, task};
+use a2a_store::sqlite::{OpenError, SqliteStore};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+async fn refused(path: &Path) -> OpenError {
+    let error = SqliteStore::open(path).await.expect_err("it can't be opened");
+    let name = path.file_name().unwrap().to_str().unwrap();
+    assert!(error.to_string().contains(name), "{error} names the file");
+    error
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_is_made() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("new.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert_eq!(store.path(), path);
+    insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
+    assert_eq!(get(&store, &scope("ann"), "t").await.version, 1);
+}
+
+#[tokio::test]
+async fn an_empty_file_becomes_a_store() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("empty.db");
+    fs::write(&path, "").unwrap();
+    SqliteStore::open(&path).await.unwrap().close().await;
+}
+
+#[tokio::test]
+async fn a_file_in_no_folder_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let error = refused(&folder.path().join("nowhere/a2a.db")).await;
+    assert!(matches!(error, OpenError::NoFolder { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_refused_and_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("notes.txt");
+    let notes = "This is no database, however long it is. ".repeat(100);
+    fs::write(&path, &notes).unwrap();
+    let error = refused(&path).await;
+    assert!(matches!(error, OpenError::NotAStore { .. }), "{error:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), notes);
+    let error = refused(folder.path()).await;
+    assert!(matches!(error, OpenError::NotAStore { .. }), "a folder: {error:?}");
+}
+
+#[tokio::test]
+async fn the_database_of_another_program_is_refused_and_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("other.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE things (name TEXT)").unwrap();
+    let error = refused(&path).await;
+    assert!(matches!(error, OpenError::NotAStore { .. }), "{error:?}");
+    assert!(error.source().unwrap().to_string().contains("another program"));
+    let other = Connection::open(&path).unwrap();
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    assert_eq!(other.query_row(tables, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("newer.db");
+    SqliteStore::open(&path).await.unwrap().close().await;
+    let newer = Connection::open(&path).unwrap();
+    let applied = "INSERT INTO refinery_schema_history VALUES (99, 'later', '2030', '1')";
+    newer.execute(applied, []).unwrap();
+    drop(newer);
+    let error = refused(&path).await;
+    assert!(matches!(error, OpenError::NewerSchema { found: 99, known: 1.., .. }), "{error:?}");
+    assert!(error.to_string().contains("version 99"), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_has_one_store_at_a_time_under_all_its_names() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    let link = folder.path().join("link.db");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    for name in [&path, &link, &folder.path().join("./a2a.db")] {
+        let error = SqliteStore::open(name).await.expect_err("it is open");
+        assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
+        let message = error.to_string();
+        assert!(message.contains("a2a.db"), "{message}");
+        assert!(message.contains(&std::process::id().to_string()), "{message}");
+    }
+    insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
+    store.close().await;
+    SqliteStore::open(&link).await.unwrap().close().await;
+}

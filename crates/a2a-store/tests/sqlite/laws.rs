@@ -1,0 +1,16 @@
+//! The laws that hold for every store.
+
+use std::sync::Arc;
+
+use a2a_operations::Store;
+use a2a_store::sqlite::SqliteStore;
+use tempfile::TempDir;
+
+/// An empty store.
+async fn empty() -> Arc<dyn Store> {
+    // The folder goes with the test; the store has its files open.
+    let folder = TempDir::new().unwrap();
+    Arc::new(SqliteStore::open(folder.path().join("a2a.db")).await.unwrap())
+}
+
+a2a_operations::store_suite!(empty);
