@@ -10,4 +10,5 @@
     reason = "a test fails by panicking"
 )]
 
+pub mod cluster;
 pub mod store;

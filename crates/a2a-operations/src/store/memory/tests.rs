@@ -1,5 +1,8 @@
 //! The laws of every store, and the bounds of this one.
 
+mod node;
+mod push;
+
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{TaskState, v1::TaskPushNotificationConfig};
@@ -19,6 +22,14 @@ async fn empty() -> Arc<dyn Store> {
 }
 
 crate::store_suite!(empty);
+
+async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
+    let one = limited(MemoryLimits::default().with_lease(Duration::from_millis(300)));
+    let two = one.join("two");
+    (Arc::new(one), Arc::new(two))
+}
+
+crate::cluster_suite!(two_nodes);
 
 fn limited(limits: MemoryLimits) -> MemoryStore {
     MemoryStore::with_limits(limits)

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use a2a_core::{
     Artifact, Message, Part, TaskState,
     v1::{
-        StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
-        stream_response::Payload,
+        StreamResponse, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskStatus,
+        TaskStatusUpdateEvent, stream_response::Payload,
     },
     well_known::Timestamp,
 };
+use bytes::Bytes;
 
 use crate::{
-    Caller, Event, EventId, Scope, Store,
+    Caller, Event, EventId, Scope, Store, Webhook,
     store::{
-        Committed, Hold, NewTask, Replay, StoreError, StoredTask, TaskPage, TaskQuery, Transition,
+        Command, Committed, DuePush, Hold, NewTask, Replay, StoreError, StoredTask, TaskPage,
+        TaskQuery, Transition,
     },
 };
 
@@ -175,4 +177,69 @@ pub fn untrimmed(replay: Replay) -> Vec<Event> {
         Replay::Events(events) => events,
         Replay::Trimmed => panic!("nothing is trimmed so soon"),
     }
+}
+
+/// Returns the events behind a position.
+pub async fn replayed(store: &dyn Store, scope: &Scope, task_id: &str, after: u64) -> Vec<Event> {
+    let replay = store.replay(scope, task_id, at(after)).await.expect("the store works");
+    untrimmed(replay.expect("the task is there"))
+}
+
+/// Stores a new task that works on something, in the name of the store's node.
+pub async fn insert_held(store: &dyn Store, scope: &Scope, id: &str, execution: &'static [u8]) {
+    let execution = Some(Bytes::from_static(execution));
+    let new = NewTask { execution, ..new_task(&task(id, "c", TaskState::Working, 5)) };
+    store.insert(scope, new).await.expect("the task is new");
+}
+
+/// A command whose body tells its id.
+pub fn command(id: &str) -> Command {
+    Command { id: id.into(), body: format!("please {id}").into() }
+}
+
+/// Posts a command, and returns whether it was taken.
+pub async fn post(store: &dyn Store, scope: &Scope, task_id: &str, id: &str) -> bool {
+    store.post(scope, task_id, command(id)).await.expect("the store works")
+}
+
+/// The ids of the commands that wait for a task.
+pub async fn waiting(store: &dyn Store, task_id: &str) -> Vec<String> {
+    let commands = store.commands(task_id).await.expect("the store works");
+    commands.iter().map(|command| (*command.id).to_owned()).collect()
+}
+
+/// A webhook of a task, with a secret.
+pub fn webhook(task_id: &str, id: &str) -> Webhook {
+    Webhook::from(TaskPushNotificationConfig {
+        task_id: task_id.into(),
+        id: id.into(),
+        url: format!("https://example.com/{id}"),
+        token: "secret".into(),
+        ..TaskPushNotificationConfig::default()
+    })
+}
+
+/// A new task that nobody holds, with webhooks.
+pub fn hooked(id: &str, webhooks: &[&str]) -> NewTask {
+    NewTask {
+        webhooks: webhooks.iter().map(|config_id| webhook(id, config_id)).collect(),
+        ..new_task(&task(id, "c", TaskState::Working, 5))
+    }
+}
+
+/// Adds a chunk to a task, which goes to its webhooks.
+pub async fn push(store: &dyn Store, scope: &Scope, task_id: &str) -> Committed {
+    let StoredTask { version, epoch, last_event, .. } = get(store, scope, task_id).await;
+    let position = last_event.next();
+    let events = vec![chunk(position.get(), task_id, "x")];
+    let pushes = vec![position];
+    let transition = Transition { pushes, ..transition(task_id, version, epoch, events) };
+    store.commit(scope, transition).await.expect("nobody else writes")
+}
+
+/// Claims webhooks that are due.
+pub async fn due(store: &dyn Store, limit: usize) -> Vec<DuePush> {
+    let due = store.due(limit).await.expect("the store works");
+    assert!(due.pushes.len() <= limit, "{due:?}");
+    due.pushes
 }
