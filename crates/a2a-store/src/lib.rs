@@ -7,12 +7,20 @@
 //! - feature `postgres`: a database that many nodes share;
 //! - feature `nats`: nodes that hear of each other through NATS JetStream.
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "nats"))]
+#[cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres")),
+    expect(dead_code, reason = "between nodes only events travel")
+)]
 mod codec;
 #[cfg(feature = "nats")]
 pub mod nats;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres", feature = "nats")),
+    expect(dead_code, reason = "without a store nothing is sealed")
+)]
 mod seal;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;

@@ -1,0 +1,221 @@
+//! Nodes that hear of each other through NATS.
+#![cfg(feature = "nats")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test panics where it does not get what it expects"
+)]
+
+use std::{sync::Arc, time::Duration};
+
+use a2a_core::TaskState;
+use a2a_operations::{
+    MemoryStore, Store,
+    store::{MemoryLimits, Signal, Signals},
+    testing::{
+        cluster::scenery::ann,
+        store::scenery::{chunk, commit, insert, positions, task},
+    },
+};
+use a2a_store::nats::{Clustered, NatsConfig, NatsError};
+use a2a_test_servers::{Nats, Private};
+use futures_util::StreamExt as _;
+use tokio::time::timeout;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A cluster of its own on the shared server.
+fn cluster(nats: &Nats) -> NatsConfig {
+    NatsConfig::new(nats.url()).with_cluster(nats.unique())
+}
+
+/// Two nodes of a cluster, on the same empty data.
+async fn nodes(config: NatsConfig) -> (Arc<dyn Store>, Arc<dyn Store>) {
+    let limits = MemoryLimits::default().with_lease(Duration::from_millis(300));
+    let one = MemoryStore::with_limits(limits);
+    let two = one.join("two");
+    let one = Clustered::connect(Arc::new(one), config.clone()).await.unwrap();
+    let two = Clustered::connect(Arc::new(two), config).await.unwrap();
+    (Arc::new(one), Arc::new(two))
+}
+
+async fn next(signals: &mut Signals) -> Signal {
+    timeout(PATIENCE, signals.next()).await.unwrap().unwrap()
+}
+
+/// Hears until a task is at a position, and returns how often signals were missed.
+async fn hear_until(signals: &mut Signals, id: &str, last: u64) -> usize {
+    let mut missed = 0;
+    loop {
+        match next(signals).await {
+            Signal::Missed => missed += 1,
+            Signal::Written { task_id, last_event, .. }
+                if *task_id == *id && last_event.get() >= last =>
+            {
+                return missed;
+            }
+            _ => {}
+        }
+    }
+}
+
+async fn hear_missed(signals: &mut Signals) {
+    while !matches!(next(signals).await, Signal::Missed) {}
+}
+
+async fn write(store: &dyn Store, id: &str, version: u64) {
+    let events = vec![chunk(version + 1, id, "x")];
+    commit(store, &ann(), id, version, events, None).await.unwrap();
+}
+
+async fn begin(store: &dyn Store, id: &str) {
+    insert(store, &ann(), &task(id, "c", TaskState::Working, 5)).await;
+}
+
+mod laws {
+    use super::*;
+
+    /// The laws want two nodes; without a server, those of the memory store are fine.
+    async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
+        match a2a_test_servers::nats().await {
+            Ok(nats) => nodes(cluster(nats)).await,
+            Err(_skipped) => {
+                let limits = MemoryLimits::default().with_lease(Duration::from_millis(300));
+                let one = MemoryStore::with_limits(limits);
+                let two = one.join("two");
+                (Arc::new(one), Arc::new(two))
+            }
+        }
+    }
+
+    a2a_operations::cluster_suite!(two_nodes);
+}
+
+#[tokio::test]
+async fn events_travel_along_in_order() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let (one, two) = nodes(cluster(nats)).await;
+    let mut signals = two.signals().unwrap();
+    begin(&*one, "t").await;
+    let mut seen = Vec::new();
+    for version in 1..=200 {
+        write(&*one, "t", version).await;
+    }
+    while seen.last() != Some(&201) {
+        let Signal::Written { events, .. } = next(&mut signals).await else { panic!("{seen:?}") };
+        seen.extend(positions(&events));
+    }
+    assert_eq!(seen, (1..=201).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn clusters_on_one_server_are_apart() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let (one, _two) = nodes(cluster(nats)).await;
+    let (three, four) = nodes(cluster(nats)).await;
+    let mut signals = four.signals().unwrap();
+    begin(&*one, "of another cluster").await;
+    begin(&*three, "t").await;
+    let Signal::Written { task_id, .. } = next(&mut signals).await else { panic!() };
+    assert_eq!(&*task_id, "t");
+}
+
+#[tokio::test]
+async fn a_restarted_server_loses_nobody() {
+    let Ok(mut nats) = Private::nats(&[]).await else { return };
+    let (one, two) = nodes(NatsConfig::new(nats.url())).await;
+    let mut signals = two.signals().unwrap();
+    begin(&*one, "before").await;
+    hear_until(&mut signals, "before", 1).await;
+    nats.kill();
+    write(&*one, "before", 1).await;
+    begin(&*one, "meanwhile").await;
+    nats.start().await;
+    // What was on its way may be lost with the server, and then all is read again.
+    hear_missed(&mut signals).await;
+    begin(&*one, "after").await;
+    hear_until(&mut signals, "after", 1).await;
+    for version in 2..100 {
+        write(&*one, "before", version).await;
+    }
+    assert_eq!(hear_until(&mut signals, "before", 100).await, 0);
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_for_a_while_is_gone_on_with() {
+    let Ok(nats) = Private::nats(&[]).await else { return };
+    let (one, two) = nodes(NatsConfig::new(nats.url())).await;
+    let mut signals = two.signals().unwrap();
+    begin(&*one, "t").await;
+    hear_until(&mut signals, "t", 1).await;
+    nats.pause();
+    for version in 1..=50 {
+        write(&*one, "t", version).await;
+    }
+    // Long enough for the listener to miss the heartbeats of the server.
+    assert!(timeout(Duration::from_secs(4), signals.next()).await.is_err());
+    nats.resume();
+    assert_eq!(hear_until(&mut signals, "t", 51).await, 0, "nothing was lost");
+}
+
+#[tokio::test]
+async fn a_slow_node_gets_everything_in_the_end() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let (one, two) = nodes(cluster(nats)).await;
+    let mut signals = two.signals().unwrap();
+    // Far more signals than wait for a node that does not listen.
+    for number in 0..3_000 {
+        begin(&*one, &format!("t{number}")).await;
+        if number % 100 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut heard = std::collections::HashSet::new();
+    while heard.len() < 3_000 {
+        let Signal::Written { task_id, .. } = next(&mut signals).await else { panic!() };
+        heard.insert(task_id);
+    }
+}
+
+#[tokio::test]
+async fn a_node_says_its_last_words() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let (one, two) = nodes(cluster(nats)).await;
+    let mut signals = two.signals().unwrap();
+    begin(&*one, "t").await;
+    drop(one);
+    hear_until(&mut signals, "t", 1).await;
+}
+
+#[tokio::test]
+async fn signals_end_with_their_store() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let (_one, two) = nodes(cluster(nats)).await;
+    let mut signals = two.signals().unwrap();
+    assert!(two.signals().is_none());
+    drop(two);
+    assert!(timeout(PATIENCE, signals.next()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_password_is_asked_for_and_given() {
+    let Ok(nats) = Private::nats(&["--user", "me", "--pass", "s@cret"]).await else { return };
+    let connect =
+        |url: String| Clustered::connect(Arc::new(MemoryStore::new()), NatsConfig::new(url));
+    let error = connect(nats.url().to_owned()).await.unwrap_err();
+    assert!(matches!(error, NatsError::Connect { .. }), "{error:?}");
+    connect(nats.url().replace("//", "//me:s%40cret@")).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said() {
+    let connect = |config| Clustered::connect(Arc::new(MemoryStore::new()), config);
+    let config = NatsConfig::new("nats://127.0.0.1:1").with_cluster("two words");
+    let error = connect(config).await.unwrap_err();
+    assert!(matches!(error, NatsError::ClusterName(_)), "{error:?}");
+    let error = connect(NatsConfig::new("nats://me:secret@127.0.0.1:1")).await.unwrap_err();
+    assert_eq!(error.to_string(), "no connection to NATS at 127.0.0.1:1");
+    let config = NatsConfig::new("nats://127.0.0.1:1").with_credentials("/not/there");
+    let error = connect(config).await.unwrap_err();
+    assert!(matches!(error, NatsError::Credentials(_)), "{error:?}");
+}
