@@ -53,7 +53,6 @@ async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
     let (before, transactions) = (log(), store.transactions());
     let task = talk(&engine).await;
     let (written, transactions) = (log() - before, store.transactions() - transactions);
-    eprintln!("{CHUNKS} chunks of 40 bytes: {written} bytes in {transactions} transactions");
     assert_eq!(task.text().len(), CHUNKS * 40);
     assert!(written < 1_000_000, "{written} bytes in {transactions} transactions");
 }
