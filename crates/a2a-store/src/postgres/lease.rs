@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use a2a_operations::{
     Scope,
-    store::{Acquired, Orphan, StoreError, StoredTask},
+    store::{Acquired, Orphan, StoreError},
 };
 use bytes::Bytes;
 use tokio_postgres::Row;
@@ -25,31 +25,21 @@ const RENEWALS: usize = 2_000;
 /// How often a task is reached for that others take and leave at the same time.
 const TRIES: usize = 16;
 
-const LOOK: &str = concat!(
-    "SELECT t.node IS NULL OR t.node = $4 \
-        OR NOT EXISTS (SELECT FROM leases l WHERE l.task_id = t.id AND l.until > now()) \
-        AS is_free, ",
-    stored!("b.position"),
-    "FROM tasks t JOIN bodies b ON b.task = t.key WHERE t.id = $1 AND t.tenant = $2 AND t.owner = $3"
-);
-
 const TAKE: &str = "
 WITH t AS (
-    UPDATE tasks SET epoch = epoch + 1, node = $3
-    WHERE id = $1 AND epoch = $2 AND node IS NOT DISTINCT FROM $4
-        AND (node IS NULL OR node = $3
-            OR NOT EXISTS (SELECT FROM leases l WHERE l.task_id = $1 AND l.until > now()))
-    RETURNING id, epoch, version, last_event
+    UPDATE tasks SET epoch = epoch + 1, node = $4
+    WHERE id = $1 AND tenant = $2 AND owner = $3 AND (node IS NULL OR node = $4)
+    RETURNING id, epoch, last_event
 ), l AS (
     INSERT INTO leases (task_id, node, epoch, until)
-    SELECT id, $3, epoch, now() + $5::int8 * interval '1 ms' FROM t
+    SELECT id, $4, epoch, now() + $5::int8 * interval '1 ms' FROM t
     ON CONFLICT (task_id) DO UPDATE
     SET node = excluded.node, epoch = excluded.epoch, until = excluded.until
 ), said AS MATERIALIZED (
-    SELECT pg_notify($6::text, $3 || E'\\nw ' || last_event || ' ' || id)::text AS said FROM t
+    SELECT pg_notify($6::text, $4 || E'\\nw ' || last_event || ' ' || id)::text AS said FROM t
     WHERE $6 IS NOT NULL
 )
-SELECT epoch, version, (SELECT count(said) FROM said) FROM t";
+SELECT epoch, (SELECT count(said) FROM said) FROM t";
 
 const RENEW: &str = "
 WITH h AS MATERIALIZED (
@@ -124,39 +114,25 @@ impl PostgresStore {
             return Ok(None);
         }
         let (tenant, owner, me) = (&*scope.tenant, &*scope.owner, &*self.node);
+        let lease = millis(self.lease);
         for _ in 0..TRIES {
-            let rows = self.pool.read(LOOK, &[&task_id, &tenant, &owner, &me]).await?;
-            let Some(row) = rows.first() else { return Ok(None) };
-            let stored = StoredRow::read(row)?.stored;
-            if !get::<bool>(row, "is_free")? {
-                return Ok(Some(Acquired::Elsewhere(stored)));
-            }
-            if let Some(stored) = self.take_as_seen(scope, stored).await? {
-                return Ok(Some(Acquired::Here(stored)));
+            let params: super::link::Params<'_> =
+                &[&task_id, &tenant, &owner, &me, &lease, &self.channel];
+            let taken = self.pool.write(TAKE, params).await?;
+            let epoch: Option<i64> = taken.first().map(|row| get(row, "epoch")).transpose()?;
+            let Some(stored) = self.read(scope, task_id).await? else { return Ok(None) };
+            match epoch {
+                Some(epoch) if number(stored.epoch) == epoch => {
+                    return Ok(Some(Acquired::Here(stored)));
+                }
+                None if stored.node.as_ref().is_some_and(|node| *node != self.node) => {
+                    return Ok(Some(Acquired::Elsewhere(stored)));
+                }
+                // It changed hands between the two statements.
+                _ => {}
             }
         }
         Err(StoreError::failed("a task changes hands all the time"))
-    }
-
-    /// Takes a task, unless another node took or left it since it was read.
-    async fn take_as_seen(
-        &self,
-        scope: &Scope,
-        seen: StoredTask,
-    ) -> Result<Option<StoredTask>, StoreError> {
-        let task_id = seen.task.id.as_str();
-        let (epoch, me, lease) = (number(seen.epoch), &*self.node, millis(self.lease));
-        let params: super::link::Params<'_> =
-            &[&task_id, &epoch, &me, &seen.node.as_deref(), &lease, &self.channel];
-        let rows = self.pool.write(TAKE, params).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let epoch = natural(get(row, "epoch")?);
-        if natural(get(row, "version")?) == seen.version {
-            return Ok(Some(StoredTask { epoch, node: Some(Arc::clone(&self.node)), ..seen }));
-        }
-        // It was written meanwhile, for the last time by another node.
-        let stored = self.read(scope, task_id).await?;
-        Ok(stored.filter(|stored| stored.epoch == epoch))
     }
 
     pub(super) async fn renew_all(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {

@@ -70,13 +70,16 @@ pub(super) fn channel(schema: &str) -> String {
     if name.len() < 60 { name } else { row::digest_of(schema).chars().take(60).collect() }
 }
 
-/// Reads what a notification tells `node`; nothing where it has sent it itself.
+/// Reads what a notification tells `node`. What a node has written itself, it knows; a command
+/// that it has posted may be one that it has to do, or answers, itself.
 fn read(payload: &str, node: &str) -> Vec<Signal> {
     let mut lines = payload.lines();
-    if lines.next().is_none_or(|sender| sender == node) {
-        return Vec::new();
-    }
-    lines.filter_map(|line| read_line(line, node)).collect()
+    let is_own = lines.next().is_none_or(|sender| sender == node);
+    let signals = lines.filter_map(|line| read_line(line, node));
+    let is_news = |signal: &Signal| {
+        !is_own || matches!(signal, Signal::Posted { .. } | Signal::Answered { .. })
+    };
+    signals.filter(is_news).collect()
 }
 
 fn read_line(line: &str, node: &str) -> Option<Signal> {
@@ -249,12 +252,12 @@ mod tests {
 
     #[test]
     fn a_node_hears_what_others_say_to_all_and_to_it() {
-        let payload = "n1\nw 7 task one\np n2 t\np n3 u\na n2 c\na n3 d\nb\nz 1 2\nw x y";
+        let payload = "n1\nw 7 task one\np n1 v\np n2 t\np n3 u\na n2 c\na n3 d\nb\nz 1 2\nw x y";
         let heard = |node| {
             let signals = read(payload, node);
             signals.iter().map(|signal| format!("{signal:?}")).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(heard("n1"), "");
+        assert_eq!(heard("n1"), "Posted { task_id: \"v\" }");
         let signals = heard("n2");
         for expected in ["\"task one\"", "EventId(7)", "Posted { task_id: \"t\" }", "\"c\"", "Aban"]
         {

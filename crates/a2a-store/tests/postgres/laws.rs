@@ -1,0 +1,31 @@
+use std::{sync::Arc, time::Duration};
+
+use a2a_operations::{MemoryStore, Store, store::MemoryLimits};
+use a2a_store::postgres::PostgresConfig;
+
+use super::scenery::Schema;
+
+const LEASE: Duration = Duration::from_millis(300);
+
+// Where there is no server, that was said, and there is nothing else to try here: what a test
+// is then given is a store that keeps the laws anyway.
+async fn empty() -> Arc<dyn Store> {
+    match Schema::new().await {
+        Ok(schema) => Arc::new(schema.open().await),
+        Err(_skipped) => Arc::new(MemoryStore::new()),
+    }
+}
+
+async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
+    let Ok(schema) = Schema::new().await else {
+        let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+        let two = one.join("two");
+        return (Arc::new(one), Arc::new(two));
+    };
+    let config = PostgresConfig::default().with_lease(LEASE);
+    let (one, two) = (schema.open_with(config.clone()).await, schema.open_with(config).await);
+    (Arc::new(one), Arc::new(two))
+}
+
+a2a_operations::store_suite!(empty);
+a2a_operations::cluster_suite!(two_nodes);

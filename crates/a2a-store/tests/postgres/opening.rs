@@ -1,0 +1,44 @@
+//! A database is opened, or it is said why not.
+
+use a2a_store::postgres::{PostgresError, PostgresStore};
+
+use super::scenery::Schema;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_nodes_that_open_an_empty_database_make_its_tables_once() {
+    let Ok(schema) = Schema::new().await else { return };
+    let open = |_| {
+        let schema = schema.clone();
+        tokio::spawn(async move { schema.open().await })
+    };
+    for opened in (0..5).map(open).collect::<Vec<_>>() {
+        opened.await.unwrap();
+    }
+    let made = "SELECT count(*) FROM refinery_schema_history";
+    let made = schema.client().await.query_one(made, &[]).await.unwrap();
+    assert_eq!(made.get::<_, i64>(0), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_of_a_newer_version_are_refused() {
+    let Ok(schema) = Schema::new().await else { return };
+    drop(schema.open().await);
+    let newer = "INSERT INTO refinery_schema_history \
+        SELECT 99, 'later', applied_on, checksum FROM refinery_schema_history";
+    schema.client().await.batch_execute(newer).await.unwrap();
+    let config = a2a_store::postgres::PostgresConfig::default().with_schema(&schema.name);
+    let error = PostgresStore::connect_with(&schema.url, config).await.unwrap_err();
+    assert!(matches!(error, PostgresError::TooNew { found: 99, known: 1, .. }), "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_not_there_is_named_and_the_password_is_not() {
+    // A port that was free a moment ago, and is nobody's.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("postgres://ann:hunter2@127.0.0.1:{port}/tasks");
+    let error = PostgresStore::connect(&url).await.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(matches!(error, PostgresError::Connect { .. }), "{text}");
+    assert!(text.contains(&format!("127.0.0.1:{port}")) && text.contains("tasks"), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+}
