@@ -10,7 +10,8 @@ use a2a_core::{
 };
 use a2a_http::{WebhookPolicy, Webhooks};
 use a2a_operations::{
-    AgentError, AgentExecutor, Engine, EngineConfig, RequestContext, TaskUpdater,
+    AgentError, AgentExecutor, Engine, EngineConfig, MemoryStore, RequestContext, Store,
+    TaskUpdater,
 };
 use tokio::sync::Semaphore;
 
@@ -73,8 +74,13 @@ impl Control {
     }
 }
 
-/// Makes the agent.
+/// Makes the agent, in memory.
 pub fn engine(options: &Options, control: &Control) -> Engine {
+    engine_on(options, control, Arc::new(MemoryStore::new()))
+}
+
+/// Makes the agent, with its tasks in a store.
+pub fn engine_on(options: &Options, control: &Control, store: Arc<dyn Store>) -> Engine {
     let optional = AgentExtension::new(EXTENSION, "does nothing");
     let mut card = AgentCard::new("Test", "An agent under test")
         .with_input_modes(["text/plain", "application/json", "image/*", "application/octet-stream"])
@@ -87,7 +93,7 @@ pub fn engine(options: &Options, control: &Control) -> Engine {
     }
     card = card.with_extended_card(options.extended_card == ExtendedCard::PromisedOnly);
     let extended = AgentCard::new("Test", "An agent under test, with more to tell");
-    let mut builder = Engine::builder(card, Scripted(control.clone()));
+    let mut builder = Engine::builder(card, Scripted(control.clone())).shared_store(store);
     if options.extended_card == ExtendedCard::Present {
         builder = builder.extended_card(extended);
     }

@@ -14,6 +14,8 @@
 pub mod agent;
 pub mod behaviour;
 pub mod call;
+pub mod chaos;
+pub mod kept;
 pub mod seat;
 pub mod webhook;
 

@@ -10,13 +10,21 @@ use a2a_compat::{
 use a2a_core::{AgentCard, ProtocolVersion};
 use a2a_http::client::{ClientSettings, HttpClient};
 use a2a_operations::Agent;
+use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-use crate::agent::{Control, Options, engine};
+use crate::{
+    agent::{Control, Options, engine_on},
+    kept::{InTurn, Kept},
+};
 
 /// One way to reach the agent under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat(&'static [Binding]);
+pub struct Seat {
+    /// The bindings between caller and engine, the one nearest to the engine first.
+    bindings: &'static [Binding],
+    kept: Kept,
+}
 
 /// A binding, as server and client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,52 +45,82 @@ pub enum Binding {
 use Binding::{Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest, RestOf};
 
 impl Seat {
-    pub const ENGINE: Self = Self(&[]);
-    pub const JSONRPC: Self = Self(&[JsonRpc]);
-    pub const REST: Self = Self(&[Rest]);
-    pub const GRPC: Self = Self(&[Grpc]);
-    pub const JSONRPC_OVER_REST: Self = Self(&[Rest, JsonRpc]);
-    pub const JSONRPC_OVER_GRPC: Self = Self(&[Grpc, JsonRpc]);
-    pub const REST_OVER_JSONRPC: Self = Self(&[JsonRpc, Rest]);
-    pub const REST_OVER_GRPC: Self = Self(&[Grpc, Rest]);
-    pub const GRPC_OVER_JSONRPC: Self = Self(&[JsonRpc, Grpc]);
-    pub const GRPC_OVER_REST: Self = Self(&[Rest, Grpc]);
+    pub const ENGINE: Self = Self::of(&[]);
+    pub const JSONRPC: Self = Self::of(&[JsonRpc]);
+    pub const REST: Self = Self::of(&[Rest]);
+    pub const GRPC: Self = Self::of(&[Grpc]);
+    pub const JSONRPC_OVER_REST: Self = Self::of(&[Rest, JsonRpc]);
+    pub const JSONRPC_OVER_GRPC: Self = Self::of(&[Grpc, JsonRpc]);
+    pub const REST_OVER_JSONRPC: Self = Self::of(&[JsonRpc, Rest]);
+    pub const REST_OVER_GRPC: Self = Self::of(&[Grpc, Rest]);
+    pub const GRPC_OVER_JSONRPC: Self = Self::of(&[JsonRpc, Grpc]);
+    pub const GRPC_OVER_REST: Self = Self::of(&[Rest, Grpc]);
 
-    pub const GATEWAY: Self = Self(&[Gateway]);
-    pub const GATEWAY_GRPC_OVER_JSONRPC: Self = Self(&[JsonRpc, Gateway, Grpc]);
-    pub const GATEWAY_REST_OVER_GRPC: Self = Self(&[Grpc, Gateway, Rest]);
-    pub const TWO_GATEWAYS: Self = Self(&[Rest, Gateway, JsonRpc, Gateway, Grpc]);
+    pub const GATEWAY: Self = Self::of(&[Gateway]);
+    pub const GATEWAY_GRPC_OVER_JSONRPC: Self = Self::of(&[JsonRpc, Gateway, Grpc]);
+    pub const GATEWAY_REST_OVER_GRPC: Self = Self::of(&[Grpc, Gateway, Rest]);
+    pub const TWO_GATEWAYS: Self = Self::of(&[Rest, Gateway, JsonRpc, Gateway, Grpc]);
 
-    pub const JSONRPC_V0_1: Self = Self(&[JsonRpcOf(ProtocolVersion::V0_1)]);
-    pub const JSONRPC_V0_3: Self = Self(&[JsonRpcOf(ProtocolVersion::V0_3)]);
-    pub const JSONRPC_DRAFT: Self = Self(&[JsonRpcOf(ProtocolVersion::V1Draft)]);
+    pub const JSONRPC_V0_1: Self = Self::of(&[JsonRpcOf(ProtocolVersion::V0_1)]);
+    pub const JSONRPC_V0_3: Self = Self::of(&[JsonRpcOf(ProtocolVersion::V0_3)]);
+    pub const JSONRPC_DRAFT: Self = Self::of(&[JsonRpcOf(ProtocolVersion::V1Draft)]);
 
-    pub const GRPC_V0_3: Self = Self(&[GrpcOf(ProtocolVersion::V0_3)]);
-    pub const GRPC_DRAFT: Self = Self(&[GrpcOf(ProtocolVersion::V1Draft)]);
+    pub const GRPC_V0_3: Self = Self::of(&[GrpcOf(ProtocolVersion::V0_3)]);
+    pub const GRPC_DRAFT: Self = Self::of(&[GrpcOf(ProtocolVersion::V1Draft)]);
 
-    pub const REST_V0_3: Self = Self(&[RestOf(ProtocolVersion::V0_3)]);
-    pub const REST_DRAFT: Self = Self(&[RestOf(ProtocolVersion::V1Draft)]);
+    pub const REST_V0_3: Self = Self::of(&[RestOf(ProtocolVersion::V0_3)]);
+    pub const REST_DRAFT: Self = Self::of(&[RestOf(ProtocolVersion::V1Draft)]);
 
     pub const JSONRPC_V0_3_OVER_GRPC: Self =
-        Self(&[Grpc, Gateway, JsonRpcOf(ProtocolVersion::V0_3)]);
-    pub const GRPC_OVER_REST_V0_3: Self = Self(&[RestOf(ProtocolVersion::V0_3), Gateway, Grpc]);
+        Self::of(&[Grpc, Gateway, JsonRpcOf(ProtocolVersion::V0_3)]);
+    pub const GRPC_OVER_REST_V0_3: Self = Self::of(&[RestOf(ProtocolVersion::V0_3), Gateway, Grpc]);
     pub const GRPC_OVER_JSONRPC_V0_3: Self =
-        Self(&[JsonRpcOf(ProtocolVersion::V0_3), Gateway, Grpc]);
+        Self::of(&[JsonRpcOf(ProtocolVersion::V0_3), Gateway, Grpc]);
     pub const JSONRPC_V0_1_OVER_JSONRPC: Self =
-        Self(&[JsonRpc, Gateway, JsonRpcOf(ProtocolVersion::V0_1)]);
+        Self::of(&[JsonRpc, Gateway, JsonRpcOf(ProtocolVersion::V0_1)]);
+
+    pub const SQLITE: Self = Self::on(Kept::Sqlite);
+    pub const POSTGRES: Self = Self::on(Kept::Postgres);
+    pub const TWO_NODES: Self = Self::on(Kept::TwoNodes);
+    pub const TWO_NODES_ON_POSTGRES: Self = Self::on(Kept::TwoNodesOnPostgres);
+    pub const TWO_NODES_ON_NATS: Self = Self::on(Kept::TwoNodesOnNats);
+
+    const fn of(bindings: &'static [Binding]) -> Self {
+        Self { bindings, kept: Kept::Memory }
+    }
+
+    const fn on(kept: Kept) -> Self {
+        Self { bindings: &[], kept }
+    }
 
     /// The bindings between caller and engine, the one nearest to the engine first.
     pub fn bindings(self) -> &'static [Binding] {
-        self.0
+        self.bindings
+    }
+
+    /// Where the tasks are kept.
+    pub fn kept(self) -> Kept {
+        self.kept
     }
 
     /// Sets the agent up, and a caller at this seat.
     pub async fn agent(self, options: Options) -> Fixture {
         let control = Control::default();
-        let engine: Arc<dyn Agent> = Arc::new(engine(&options, &control));
-        let mut fixture =
-            Fixture { agent: Arc::clone(&engine), engine, control, servers: Vec::new() };
-        for binding in self.0 {
+        let (stores, file) = self.kept.stores().await;
+        let nodes: Vec<_> =
+            stores.into_iter().map(|store| engine_on(&options, &control, store)).collect();
+        let engine: Arc<dyn Agent> = match <[_; 1]>::try_from(nodes) {
+            Ok([engine]) => Arc::new(engine),
+            Err(nodes) => Arc::new(InTurn::new(nodes)),
+        };
+        let mut fixture = Fixture {
+            agent: Arc::clone(&engine),
+            engine,
+            control,
+            servers: Vec::new(),
+            _file: file,
+        };
+        for binding in self.bindings {
             fixture.put_behind(*binding).await;
         }
         fixture
@@ -98,6 +136,7 @@ pub struct Fixture {
     /// Opens the gates of the agent.
     pub control: Control,
     servers: Vec<JoinHandle<()>>,
+    _file: Option<TempDir>,
 }
 
 impl Fixture {
@@ -161,7 +200,12 @@ impl std::fmt::Debug for Fixture {
 }
 
 /// Runs a behaviour at a seat, with a limit that only a hang reaches.
+///
+/// Where it takes a server that is nowhere to be had, that is said, and nothing is run.
 pub async fn run<F: Future<Output = ()>>(behaviour: impl FnOnce(Seat) -> F, seat: Seat) {
+    if !seat.kept().is_there().await {
+        return;
+    }
     let limit = std::time::Duration::from_secs(60);
     tokio::time::timeout(limit, behaviour(seat)).await.expect("the behaviour does not hang");
 }

@@ -13,7 +13,9 @@ macro_rules! at_every_seat {
             [rest_over_jsonrpc REST_OVER_JSONRPC] [rest_over_grpc REST_OVER_GRPC]
             [grpc_over_jsonrpc GRPC_OVER_JSONRPC] [grpc_over_rest GRPC_OVER_REST]
             [gateway GATEWAY] [gateway_grpc_over_jsonrpc GATEWAY_GRPC_OVER_JSONRPC]
-            [gateway_rest_over_grpc GATEWAY_REST_OVER_GRPC] [two_gateways TWO_GATEWAYS];
+            [gateway_rest_over_grpc GATEWAY_REST_OVER_GRPC] [two_gateways TWO_GATEWAYS]
+            [sqlite SQLITE] [postgres POSTGRES] [two_nodes TWO_NODES]
+            [two_nodes_on_postgres TWO_NODES_ON_POSTGRES] [two_nodes_on_nats TWO_NODES_ON_NATS];
             { $($module::$behaviour,)* }
         }
     };

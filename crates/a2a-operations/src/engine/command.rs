@@ -168,6 +168,11 @@ impl Commands {
         self.serving || !self.begun.is_empty()
     }
 
+    /// Notes a cancel that is answered when the task has ended.
+    pub(super) fn cancel(&mut self, command: Arc<str>) {
+        self.cancels.push(command);
+    }
+
     /// The answers that are stored with the next write; `ended` is where the task has ended.
     pub(super) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
         let mut answers: Vec<_> = self
@@ -383,29 +388,12 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
             None => Err(Error::internal("a command without its message")),
         },
         Ok(Body::Cancel { context, metadata }) => {
-            let result = inner.cancel_here(handle, Arc::new(context.read()), metadata);
-            if result.is_ok() {
-                handle.change(|state| state.commands.cancels.push(Arc::clone(&id)));
-                // The task may have ended in between, with no write left to carry the answer.
-                answer_late_cancels(inner, handle).await;
-            }
-            result.map(|_| ())
+            inner.cancel_here(handle, Arc::new(context.read()), metadata, Some(&id))
         }
         Err(error) => Err(Error::internal(error)),
     };
     if let Err(error) = result {
         answer(inner, handle, &id, refused(&error)).await;
-    }
-}
-
-async fn answer_late_cancels(inner: &Arc<Inner>, handle: &Handle) {
-    let late = handle.change(|state| {
-        let over = state.task.state().is_terminal() && state.pending.is_empty();
-        let ended = over.then(|| state.log.last());
-        ended.map(|position| state.commands.answers(Some(position))).unwrap_or_default()
-    });
-    for (id, body) in late {
-        answer(inner, handle, &id, body).await;
     }
 }
 

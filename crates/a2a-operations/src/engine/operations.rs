@@ -293,7 +293,9 @@ impl Inner {
                 return Err(not_cancelable(&handle.task_id, head));
             }
             match handle.reach().await? {
-                Holder::Here => return self.cancel_here(handle, context, request.metadata),
+                Holder::Here => {
+                    return self.cancel_here(handle, context, request.metadata, None);
+                }
                 Holder::Elsewhere | Holder::Nobody => {
                     let ended = self.hand_over_cancel(handle, &context, &request).await?;
                     // Otherwise the task was let go in between.
@@ -311,6 +313,7 @@ impl Inner {
         handle: &Handle,
         context: Arc<CallContext>,
         metadata: Option<Struct>,
+        command: Option<&Arc<str>>,
     ) -> Result<()> {
         enum Next {
             Signal(Arc<Task>),
@@ -322,6 +325,8 @@ impl Inner {
                 return Err(not_cancelable(&handle.task_id, state.head));
             }
             let first = !std::mem::replace(&mut state.canceling, true);
+            // With the write that ends the task, so that no end comes without its answer.
+            command.into_iter().for_each(|id| state.commands.cancel(Arc::clone(id)));
             Ok(match (state.running, first) {
                 (true, true) => Next::Signal(Arc::clone(&state.task)),
                 (true, false) => Next::Wait,

@@ -1,6 +1,7 @@
 //! How a message reaches an executor, and how its sender waits for what comes of it.
 
 use std::{
+    collections::VecDeque,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -18,7 +19,7 @@ use prost::Message as _;
 use super::{
     Inner,
     command::Record,
-    entry::{Entry, Handle, Holder, Queued, State, TurnRequest},
+    entry::{Change, Entry, Handle, Holder, Queued, State, TurnRequest},
     reader::{Reader, Until, snapshot},
     reply_limited,
 };
@@ -33,7 +34,52 @@ pub(super) struct Accepted {
     /// The number of the message within its task; 0 joins whatever goes on.
     ticket: u64,
     /// Where the turn of the message began, if another node has taken it.
-    elsewhere: Option<u64>,
+    elsewhere: Option<Elsewhere>,
+}
+
+/// A turn that another node works on.
+struct Elsewhere {
+    /// The position of the event that began it.
+    begun: u64,
+    /// The task before it, the position of that, and the message.
+    before: Arc<Task>,
+    last: u64,
+    message: Arc<Message>,
+}
+
+impl Elsewhere {
+    /// The task as the turn began, if nothing else came in between.
+    fn opening(&self, state: &State) -> Option<Task> {
+        let mut events = VecDeque::new();
+        let next = self.last + 1 == self.begun;
+        if !next || state.log.read(self.begun, 1, &mut events).is_err() {
+            return None;
+        }
+        let mut task = Task::clone(&self.before);
+        Change::Event(events.pop_front()?).apply(&mut task);
+        Change::History(Message::clone(&self.message)).apply(&mut task);
+        Some(task)
+    }
+
+    /// Streams the turn from its first event on.
+    async fn stream(self, handle: Handle) -> Result<EventStream> {
+        let opening = handle
+            .wait(|state| {
+                if state.broken {
+                    return Some(Err(state.failure()));
+                }
+                (state.log.last() >= self.begun).then(|| Ok(self.opening(state)))
+            })
+            .await?;
+        let reader = match opening {
+            Some(task) => {
+                let reader = Reader::new(handle, Until::Answered, self.begun + 1);
+                reader.after(vec![snapshot(self.begun, &task)])
+            }
+            None => Reader::from_now(handle, Until::Answered),
+        };
+        Ok(reader.into_stream())
+    }
 }
 
 impl Inner {
@@ -223,10 +269,16 @@ impl Inner {
                     return Ok(Accepted { handle, ticket, elsewhere: None });
                 }
                 Holder::Elsewhere | Holder::Nobody => {
+                    let (before, last) = {
+                        let state = handle.lock();
+                        (Arc::clone(&state.task), state.log.last())
+                    };
                     let begun = self.hand_over(&handle, &turn, return_immediately).await?;
                     // Otherwise the task was let go in between.
                     if let Some(begun) = begun {
-                        return Ok(Accepted { handle, ticket: 0, elsewhere: Some(begun) });
+                        let message = turn.message;
+                        let elsewhere = Some(Elsewhere { begun, before, last, message });
+                        return Ok(Accepted { handle, ticket: 0, elsewhere });
                     }
                 }
             }
@@ -343,7 +395,8 @@ impl Accepted {
         return_immediately: bool,
         history_length: Option<usize>,
     ) -> Result<SendMessageResponse> {
-        let (ticket, elsewhere) = (self.ticket, self.elsewhere);
+        let ticket = self.ticket;
+        let elsewhere = self.elsewhere.map(|elsewhere| elsewhere.begun);
         let task_id = Arc::clone(&self.handle.task_id);
         let outcome = self
             .handle
@@ -389,8 +442,8 @@ impl Accepted {
     /// Waits for the turn of the message and streams what comes of it.
     pub(super) async fn stream(self) -> Result<EventStream> {
         let ticket = self.ticket;
-        if let Some(begun) = self.elsewhere {
-            return self.stream_elsewhere(begun).await;
+        if let Some(elsewhere) = self.elsewhere {
+            return elsewhere.stream(self.handle).await;
         }
         if ticket == 1 && self.handle.lock().turn_start <= 1 {
             return Ok(self.first_turn());
@@ -426,19 +479,6 @@ impl Accepted {
             None => Reader::from_now(self.handle, Until::Answered),
         };
         Ok(reader.into_stream())
-    }
-
-    /// Streams a turn that another node works on.
-    async fn stream_elsewhere(self, begun: u64) -> Result<EventStream> {
-        self.handle
-            .wait(|state| {
-                if state.broken {
-                    return Some(Err(Error::unavailable("the task could not be read")));
-                }
-                (state.log.last() >= begun).then_some(Ok(()))
-            })
-            .await?;
-        Ok(Reader::from_now(self.handle, Until::Answered).into_stream())
     }
 
     fn first_turn(self) -> EventStream {

@@ -1,0 +1,288 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::Value;
+
+use super::reader::{Nodes, is_terminal, state};
+
+/// What a task is for, and so what the demo agent must say of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Story {
+    /// Chunks of one artifact, at a pace.
+    Stream {
+        /// How many.
+        chunks: usize,
+        /// The time between two.
+        pause: Duration,
+    },
+    /// Progress, every second.
+    Slow {
+        /// How many seconds.
+        seconds: usize,
+    },
+    /// A question and the answer to it.
+    Ask,
+    /// Several questions; the last answer ends it.
+    Talk {
+        /// How many messages.
+        turns: usize,
+    },
+    /// A stream that is canceled.
+    Canceled {
+        /// After this time.
+        after: Duration,
+    },
+}
+
+const CANCELED_CHUNKS: usize = 1_000;
+
+impl Story {
+    pub(crate) fn any(nodes: &Nodes) -> Self {
+        let between = |from: u64, to: u64| from + nodes.throw(to - from);
+        let number = |from, to| usize::try_from(between(from, to)).unwrap_or(1);
+        match nodes.throw(20) {
+            0..10 => Self::Stream {
+                chunks: number(10, 70),
+                pause: Duration::from_millis(between(150, 350)),
+            },
+            10..13 => Self::Slow { seconds: number(3, 12) },
+            13..15 => Self::Ask,
+            15..18 => Self::Talk { turns: number(3, 7) },
+            _ => Self::Canceled { after: Duration::from_millis(between(300, 9_000)) },
+        }
+    }
+
+    /// The messages of the client, in order.
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Stream { chunks, pause } => {
+                vec![format!("stream {chunks} {}ms", pause.as_millis())]
+            }
+            Self::Slow { seconds } => vec![format!("slow {seconds}")],
+            Self::Ask => vec!["ask".to_owned(), "Ada Lovelace".to_owned()],
+            Self::Talk { turns } => (0..*turns)
+                .map(|turn| match turn {
+                    0 => "tck-multi-turn, please".to_owned(),
+                    turn if turn + 1 == *turns => "done, thank you".to_owned(),
+                    turn => format!("and number {turn}"),
+                })
+                .collect(),
+            Self::Canceled { .. } => vec![format!("stream {CANCELED_CHUNKS} 200ms")],
+        }
+    }
+
+    /// How long it takes where nothing goes wrong.
+    pub fn time(&self) -> Duration {
+        match self {
+            Self::Stream { chunks, pause } => *pause * u32::try_from(*chunks).unwrap_or(1),
+            Self::Slow { seconds } => Duration::from_secs(u64::try_from(*seconds).unwrap_or(1)),
+            Self::Ask => Duration::from_secs(4),
+            Self::Talk { turns } => Duration::from_secs(4 * u64::try_from(*turns).unwrap_or(1)),
+            Self::Canceled { after } => *after,
+        }
+    }
+
+    /// Says what is wrong with all the events of the task, the first of which may be unknown.
+    pub fn check(&self, events: &BTreeMap<u64, Value>) -> Result<(), String> {
+        let last = events.keys().next_back().copied().unwrap_or_default();
+        if let Some(gap) = (2..=last).find(|id| !events.contains_key(id)) {
+            return Err(format!("nobody saw event {gap} of {last}"));
+        }
+        if let Some(first) = events.get(&1) {
+            expect(first, "task SUBMITTED")?;
+        }
+        let said: Vec<String> = events.range(2..).map(|(_, data)| brief(data)).collect();
+        let mut said = Said(&said);
+        match self {
+            Self::Stream { chunks, .. } => {
+                said.next("WORKING")?;
+                for number in 1..=*chunks {
+                    said.next(&chunk(number, *chunks))?;
+                }
+                said.next(&format!("COMPLETED Streamed {chunks} chunks"))?;
+            }
+            Self::Slow { seconds } => {
+                said.next("WORKING")?;
+                for second in 1..=*seconds {
+                    said.next(&format!("WORKING {second} of {seconds} seconds"))?;
+                }
+                said.next(&format!("slow false true Worked for {seconds} seconds"))?;
+                said.next("COMPLETED Done")?;
+            }
+            Self::Ask => {
+                said.next("WORKING")?;
+                said.next("INPUT_REQUIRED What is your name?")?;
+                said.next("WORKING")?;
+                said.next("answer false true You said: Ada Lovelace")?;
+                said.next("COMPLETED Done")?;
+            }
+            Self::Talk { turns } => {
+                for turn in 0..*turns {
+                    said.next("WORKING")?;
+                    // The engine says so when it begins the turn, then the agent, unless a run
+                    // that was cut off has done so.
+                    if turn > 0 {
+                        let _ = said.next("WORKING");
+                    }
+                    if turn + 1 == *turns {
+                        said.next("COMPLETED Thank you, that is all")?;
+                    } else {
+                        said.next("INPUT_REQUIRED Say more, or `done`")?;
+                    }
+                }
+            }
+            Self::Canceled { .. } => {
+                let mut number = 0;
+                loop {
+                    match said.take() {
+                        Some("WORKING") if number == 0 => {}
+                        Some(text) if text == chunk(number + 1, CANCELED_CHUNKS) => number += 1,
+                        Some(text) if text.starts_with("CANCELED ") => break,
+                        other => return Err(format!("after chunk {number}: {other:?}")),
+                    }
+                }
+            }
+        }
+        match said.take() {
+            None => Ok(()),
+            Some(more) => Err(format!("{more:?} came after the end")),
+        }
+    }
+
+    /// Says what is wrong with the task at its end.
+    pub fn check_task(&self, task: &Value) -> Result<(), String> {
+        let wanted = if matches!(self, Self::Canceled { .. }) { "CANCELED" } else { "COMPLETED" };
+        let data = serde_json::json!({ "task": task });
+        if state(&data) != Some(wanted) || !is_terminal(&data) {
+            return Err(format!("the task is to be {wanted}: {}", task["status"]));
+        }
+        let parts = |value: &Value| -> Vec<String> {
+            let parts = value["parts"].as_array().cloned().unwrap_or_default();
+            parts.iter().filter_map(|part| part["text"].as_str().map(str::to_owned)).collect()
+        };
+        let artifacts = task["artifacts"].as_array().cloned().unwrap_or_default();
+        let given: Vec<String> = artifacts.iter().flat_map(parts).collect();
+        let is_right = match self {
+            Self::Stream { chunks, .. } => {
+                let wanted = (1..=*chunks).map(|number| format!("chunk {number} of {chunks}"));
+                given == wanted.collect::<Vec<_>>()
+            }
+            Self::Slow { seconds } => given == [format!("Worked for {seconds} seconds")],
+            Self::Ask => given == ["You said: Ada Lovelace"],
+            Self::Talk { .. } => given.is_empty(),
+            Self::Canceled { .. } => given
+                .iter()
+                .enumerate()
+                .all(|(index, text)| *text == format!("chunk {} of {CANCELED_CHUNKS}", index + 1)),
+        };
+        if !is_right {
+            return Err(format!("the artifacts of {self:?} are {given:?}"));
+        }
+        let history = task["history"].as_array().cloned().unwrap_or_default();
+        let users = history.iter().filter(|message| message["role"] == "ROLE_USER");
+        let heard: Vec<String> = users.flat_map(parts).collect();
+        if heard == self.messages() { Ok(()) } else { Err(format!("the agent heard {heard:?}")) }
+    }
+}
+
+/// What is left of what was said.
+struct Said<'a>(&'a [String]);
+
+impl<'a> Said<'a> {
+    fn take(&mut self) -> Option<&'a str> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    /// Takes what is wanted, if that comes next.
+    fn next(&mut self, wanted: &str) -> Result<(), String> {
+        match self.0.split_first() {
+            Some((first, rest)) if first == wanted => {
+                self.0 = rest;
+                Ok(())
+            }
+            other => {
+                Err(format!("{wanted:?} was to come, not {:?}", other.map(|(first, _)| first)))
+            }
+        }
+    }
+}
+
+fn chunk(number: usize, count: usize) -> String {
+    format!("stream {} {} chunk {number} of {count}", number > 1, number == count)
+}
+
+fn expect(data: &Value, wanted: &str) -> Result<(), String> {
+    let said = brief(data);
+    if said == wanted { Ok(()) } else { Err(format!("{wanted:?} was to come, not {said:?}")) }
+}
+
+/// An event in a few words: all of it that is not by chance.
+fn brief(data: &Value) -> String {
+    if data["task"].is_object() {
+        return format!("task {}", state(data).unwrap_or_default());
+    }
+    if let Some(state) = state(data) {
+        let parts = &data["statusUpdate"]["status"]["message"]["parts"];
+        let text = parts[0]["text"].as_str().unwrap_or_default();
+        return format!("{state} {text}").trim_end().to_owned();
+    }
+    let update = &data["artifactUpdate"];
+    let text = update["artifact"]["parts"][0]["text"].as_str().unwrap_or_default();
+    let is = |name: &str| update[name].as_bool().unwrap_or_default();
+    let name = update["artifact"]["name"].as_str().unwrap_or_default();
+    format!("{name} {} {} {text}", is("append"), is("lastChunk"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn status(state: &str, text: &str) -> Value {
+        let message = json!({ "parts": [{ "text": text }] });
+        json!({ "statusUpdate": { "status": { "state": format!("TASK_STATE_{state}"),
+            "message": message } } })
+    }
+
+    fn part(number: usize) -> Value {
+        let artifact = json!({ "name": "stream",
+            "parts": [{ "text": format!("chunk {number} of 3") }] });
+        json!({ "artifactUpdate": { "artifact": artifact, "append": number > 1,
+            "lastChunk": number == 3 } })
+    }
+
+    #[test]
+    fn whatever_is_lacking_or_too_much_is_noticed() {
+        let story = Story::Stream { chunks: 3, pause: Duration::from_millis(50) };
+        let events = [
+            json!({ "task": { "status": { "state": "TASK_STATE_SUBMITTED" } } }),
+            status("WORKING", ""),
+            part(1),
+            part(2),
+            part(3),
+            status("COMPLETED", "Streamed 3 chunks"),
+        ];
+        let numbered = |events: &[Value]| -> BTreeMap<u64, Value> {
+            (1..).zip(events.iter().cloned()).collect()
+        };
+        let whole = numbered(&events);
+        story.check(&whole).unwrap();
+        for lost in 2..=6 {
+            let mut gap = whole.clone();
+            gap.remove(&lost);
+            story.check(&gap).unwrap_err();
+            let mut closed = events.to_vec();
+            let index = usize::try_from(lost - 1).unwrap();
+            closed.remove(index);
+            story.check(&numbered(&closed)).unwrap_err();
+            let mut twice = events.to_vec();
+            twice.insert(index, events[index].clone());
+            story.check(&numbered(&twice)).unwrap_err();
+        }
+        let mut swapped = events.to_vec();
+        swapped.swap(2, 3);
+        story.check(&numbered(&swapped)).unwrap_err();
+    }
+}
