@@ -311,9 +311,17 @@ async fn a_stream_of_0_3_may_begin_anywhere_and_be_asked_for_either_way() {
     };
     let body = update("TASK_STATE_WORKING", false) + &update("TASK_STATE_COMPLETED", true);
     let refused = answer(405, "application/json", r#"{"detail":"Method Not Allowed"}"#);
-    let (agent, mut server) = canned(ProtocolVersion::V0_3, [refused, sse(&body)]).await;
+    let task = |state: &str| {
+        let task = json!({"id": "t", "contextId": "c", "status": {"state": state}});
+        json_answer(200, &task.to_string())
+    };
+    let answers = [task("TASK_STATE_WORKING"), refused, sse(&body), task("TASK_STATE_COMPLETED")];
+    let (agent, mut server) = canned(ProtocolVersion::V0_3, answers).await;
     let reply = agent.subscribe_to_task(subscribe()).await.unwrap();
     let events = collect(reply.response).await;
+    // What happened before is told by the task alone.
+    let (head, _) = server.request().await;
+    assert!(head.starts_with("GET /v1/tasks/t "), "{head}");
     assert!(matches!(events[0].payload(), Some(Payload::Task(_))), "{events:?}");
     assert!(matches!(events[1].payload(), Some(Payload::StatusUpdate(_))), "{events:?}");
     for method in ["GET", "POST"] {

@@ -1,5 +1,6 @@
 //! Agents that speak an older revision, called as any other [`Agent`](a2a_operations::Agent).
 
+mod attach;
 pub(crate) mod history;
 mod jsonrpc;
 pub(crate) mod opening;

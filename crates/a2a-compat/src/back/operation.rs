@@ -7,7 +7,7 @@ use a2a_core::{
 use a2a_operations::{Call, CallContext, EventStream, Reply};
 use async_trait::async_trait;
 
-use super::opening::opened;
+use super::{attach::attach, opening::opened};
 use crate::{AnyRequest, AnyResponse};
 
 /// A client of agents of an older revision: what differs from wire to wire.
@@ -43,6 +43,9 @@ pub(crate) async fn subscribe(
     let Call { context, request, .. } = call;
     if context.last_event_id.is_some() {
         return back.events(context, AnyRequest::SubscribeToTask(request)).await;
+    }
+    if back.revision() < ProtocolVersion::V1Draft {
+        return attach(back.clone(), context, request).await;
     }
     Ok(back.events(context, AnyRequest::SubscribeToTask(request)).await?.map(opened))
 }
