@@ -85,6 +85,10 @@ struct Resuming {
     events: EventStream,
     task_id: Option<String>,
     last_event_id: Option<EventId>,
+    /// The last event when this connection was opened: up to it, the connection repeats. Ids that
+    /// come twice within one are no reason to leave an event out, as some agents number them by
+    /// the clock.
+    repeated: Option<EventId>,
     /// Kept only while events have no positions: then it tells what a new snapshot adds.
     seen: Snapshot,
     settled: Settled,
@@ -116,6 +120,7 @@ impl Resuming {
             events,
             task_id,
             last_event_id,
+            repeated: last_event_id,
             seen: Snapshot::new(),
             settled: Settled::No,
             opened: Instant::now(),
@@ -152,6 +157,7 @@ impl Resuming {
                         self.events = events;
                         self.opened = Instant::now();
                         self.resumed = true;
+                        self.repeated = self.last_event_id;
                     }
                     Ok(Next::End(last)) => {
                         self.done = true;
@@ -180,9 +186,12 @@ impl Resuming {
     fn accept(&mut self, event: Event) -> Option<Event> {
         let resumed = mem::take(&mut self.resumed);
         if let Some(id) = event.id() {
-            match self.last_event_id {
+            match self.repeated {
                 // Ids that begin anew on each connection are no positions.
-                Some(last) if resumed && id < last => self.last_event_id = None,
+                Some(last) if resumed && id < last => {
+                    self.repeated = None;
+                    self.last_event_id = None;
+                }
                 Some(last) if id <= last => return None,
                 _ => self.last_event_id = Some(id),
             }
@@ -483,6 +492,19 @@ mod tests {
             words,
             ["task WORKING \"\"", "1", "task WORKING \"1\"", "2", "status COMPLETED"]
         );
+        assert!(error.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ids_that_come_twice_on_a_connection_hide_no_event() {
+        let script = Script::new().then_stream([
+            snapshot(7, task(TaskState::Working)),
+            chunk(7, "1"),
+            chunk(9, "2"),
+            status(9, TaskState::Completed),
+        ]);
+        let (words, error) = send(&script).await;
+        assert_eq!(words, ["task WORKING \"\"", "1", "2", "status COMPLETED"]);
         assert!(error.is_none());
     }
 
