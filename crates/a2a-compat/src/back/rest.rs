@@ -19,7 +19,7 @@ use super::{
     jsonrpc::{X_EXTENSIONS, activated},
     operation::impl_agent,
 };
-use crate::{AnyRequest, AnyResponse, detect::RestShape};
+use crate::{AnyRequest, AnyResponse, detect::RestShape, proto::Files as _};
 use request::Outgoing;
 
 /// An agent that speaks an older revision over HTTP+JSON. Cheap to clone.
@@ -67,6 +67,22 @@ impl RestClient {
         Ok(Self { http, prefix, query: uri.query().map(str::to_owned), revision, shape })
     }
 
+    async fn exchange(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        outgoing: &Outgoing,
+    ) -> Result<Reply<AnyResponse>> {
+        let request = self.request(operation, context, outgoing, outgoing.method.clone())?;
+        let (head, body) = self.http.send(request).await?.into_parts();
+        if !head.status.is_success() {
+            let error = answer::read_error(operation, head.status, &head.headers, &body);
+            return Err(missing(error));
+        }
+        let response = answer::read(self.shape, operation, &body)?;
+        Ok(Reply { response, activated: activated(&head.headers) })
+    }
+
     async fn open(
         &self,
         operation: Operation,
@@ -104,10 +120,13 @@ impl RestClient {
         Ok(Reply { response, activated })
     }
 
-    fn lay_out(&self, request: AnyRequest) -> Result<Outgoing> {
+    fn lay_out(&self, mut request: AnyRequest) -> Result<Outgoing> {
         match self.shape {
             RestShape::Draft => request::of_draft(&request),
-            RestShape::Proto | RestShape::Kind => request::of_v0_3(request),
+            RestShape::Proto | RestShape::Kind => {
+                request.make_text();
+                request::of_v0_3(request)
+            }
         }
     }
 
@@ -152,15 +171,18 @@ impl Back for RestClient {
 
     async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
         let operation = request.operation();
-        let outgoing = self.lay_out(request)?;
-        let request = self.request(operation, context, &outgoing, outgoing.method.clone())?;
-        let (head, body) = self.http.send(request).await?.into_parts();
-        if !head.status.is_success() {
-            let error = answer::read_error(operation, head.status, &head.headers, &body);
-            return Err(missing(error));
+        let second = match self.shape {
+            RestShape::Proto => request::bare_config(&request)?,
+            RestShape::Kind | RestShape::Draft => None,
+        };
+        let first = self.exchange(operation, context.clone(), &self.lay_out(request)?).await;
+        match (first, second) {
+            // The servers of 0.3 are divided on what registers a webhook, and none takes both.
+            (Err(error), Some(second)) if error.kind() == ErrorKind::InvalidParams => {
+                self.exchange(operation, context, &second).await.or(Err(error))
+            }
+            (first, _) => first,
         }
-        let response = answer::read(self.shape, operation, &body)?;
-        Ok(Reply { response, activated: activated(&head.headers) })
     }
 
     async fn events(
