@@ -124,7 +124,7 @@ impl RestClient {
         match self.shape {
             RestShape::Draft => request::of_draft(&request),
             RestShape::Proto | RestShape::Kind => {
-                request.make_text();
+                request.write_text();
                 request::of_v0_3(request)
             }
         }

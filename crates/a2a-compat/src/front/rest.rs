@@ -22,6 +22,7 @@ use super::{
 use crate::{
     AnyAnswer,
     detect::{self, RestDecision, RestRequest, RestShape},
+    proto::{Files as _, expects_text},
 };
 use route::Target;
 
@@ -122,12 +123,17 @@ impl Front {
         let context = context(parts, revision)?;
         let operation = target.operation;
         let query = request::read_query(parts.uri.query());
-        let request = request::read(shape, target, query, &body, value)?;
+        let as_text = expects_text(&parts.headers);
+        let mut request = request::read(shape, target, query, &body, value)?;
+        if as_text && shape == RestShape::Proto {
+            request.read_text();
+        }
         let reply = perform(&*self.agent, &self.options.origins, context, request).await?;
         let mut response = match reply.response {
-            AnyAnswer::One(response) => answer::result(shape, operation, response)?,
+            AnyAnswer::One(response) => answer::result(shape, operation, response, as_text)?,
             AnyAnswer::Events(events) => {
-                let frame = move |item: &_, out: &mut BytesMut| answer::frame(shape, item, out);
+                let frame =
+                    move |item: &_, out: &mut BytesMut| answer::frame(shape, item, as_text, out);
                 let limits = &self.options.binding.limits;
                 sse::response(events, limits, &Drain::of(&parts.extensions), frame)
             }

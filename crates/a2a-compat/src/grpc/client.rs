@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, sync::Arc};
 
-use a2a_core::{Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result};
+use a2a_core::{Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result, v1};
 use a2a_grpc::{AddressError, wire};
 use a2a_http::{
     client::{ClientSettings, open_stream},
@@ -21,7 +21,7 @@ use crate::{
         Back,
         operation::{impl_agent, of_another_operation},
     },
-    proto::{self, CreateConfig, a2_a_service_client::A2AServiceClient},
+    proto::{self, CreateConfig, Files as _, a2_a_service_client::A2AServiceClient},
 };
 
 /// The name of `A2A-Extensions` before 1.0.
@@ -111,7 +111,9 @@ impl GrpcClient {
             Ok(event) => {
                 let id = position;
                 position = position.map(EventId::next);
-                Ok(Event::new(id, event.into()))
+                let mut event = v1::StreamResponse::from(event);
+                event.read_text();
+                Ok(Event::new(id, event))
             }
             Err(status) => Err(code::decode(status, operation, &target)),
         });
@@ -182,7 +184,12 @@ impl Back for GrpcClient {
         self.revision
     }
 
-    async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
+    async fn one(
+        &self,
+        context: CallContext,
+        mut request: AnyRequest,
+    ) -> Result<Reply<AnyResponse>> {
+        request.write_text();
         let operation = request.operation();
         macro_rules! call {
             ($procedure:ident($message:expr)) => {
@@ -193,7 +200,7 @@ impl Back for GrpcClient {
             };
         }
         let task = |task: proto::Task| AnyResponse::Task(Arc::new(task.into()));
-        Ok(match request {
+        let mut reply = match request {
             AnyRequest::SendMessage(request) => {
                 let reply = call!(send_message(proto::SendMessageRequest::from(request)));
                 if reply.response.payload.is_none() {
@@ -250,14 +257,17 @@ impl Back for GrpcClient {
             AnyRequest::SendStreamingMessage(_) | AnyRequest::SubscribeToTask(_) => {
                 return Err(of_another_operation());
             }
-        })
+        };
+        reply.response.read_text();
+        Ok(reply)
     }
 
     async fn events(
         &self,
         context: CallContext,
-        request: AnyRequest,
+        mut request: AnyRequest,
     ) -> Result<Reply<EventStream>> {
+        request.write_text();
         let operation = request.operation();
         macro_rules! call {
             ($procedure:ident($message:expr)) => {
