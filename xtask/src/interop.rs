@@ -55,16 +55,40 @@ enum Sdk {
     Js,
     #[value(name = "python-0.3")]
     Python03,
+    /// The current one, with what it has for 0.3 switched on.
+    PythonCompat,
+    #[value(name = "python-0.2")]
+    Python02,
+    /// The current one, with what it has for 0.3 switched on.
+    JsCompat,
+    #[value(name = "js-0.3")]
+    Js03,
+    #[value(name = "js-0.2")]
+    Js02,
 }
 
 impl Sdk {
-    const ALL: [Self; 3] = [Self::Python, Self::Js, Self::Python03];
+    const ALL: [Self; 8] = [
+        Self::Python,
+        Self::Js,
+        Self::PythonCompat,
+        Self::Python03,
+        Self::Python02,
+        Self::JsCompat,
+        Self::Js03,
+        Self::Js02,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
             Self::Js => "js",
+            Self::PythonCompat => "python-compat",
             Self::Python03 => "python-0.3",
+            Self::Python02 => "python-0.2",
+            Self::JsCompat => "js-compat",
+            Self::Js03 => "js-0.3",
+            Self::Js02 => "js-0.2",
         }
     }
 
@@ -72,15 +96,27 @@ impl Sdk {
     fn folder(self) -> &'static str {
         match self {
             Self::Python => "python",
-            Self::Js => "js",
+            Self::Js | Self::JsCompat => "js",
+            Self::PythonCompat => "python/compat",
             Self::Python03 => "python/v0_3",
+            Self::Python02 => "python/v0_2",
+            Self::Js03 => "js/v0_3",
+            Self::Js02 => "js/v0_2",
+        }
+    }
+
+    /// What its drivers are told beside whom to call.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::JsCompat => &["--compat"],
+            _ => &[],
         }
     }
 
     fn language(self) -> Language {
         match self {
-            Self::Python | Self::Python03 => Language::Python,
-            Self::Js => Language::Js,
+            Self::Python | Self::PythonCompat | Self::Python03 | Self::Python02 => Language::Python,
+            Self::Js | Self::JsCompat | Self::Js03 | Self::Js02 => Language::Js,
         }
     }
 
@@ -88,14 +124,17 @@ impl Sdk {
     fn older(self) -> Option<&'static str> {
         match self {
             Self::Python | Self::Js => None,
-            Self::Python03 => Some("0.3"),
+            Self::PythonCompat | Self::Python03 | Self::JsCompat | Self::Js03 => Some("0.3"),
+            Self::Python02 | Self::Js02 => Some("0.2"),
         }
     }
 
     /// The bindings that it has.
     fn bindings(self) -> &'static [&'static str] {
         match self {
-            Self::Python | Self::Js | Self::Python03 => &BINDINGS,
+            Self::Python02 => &["JSONRPC", "GRPC"],
+            Self::Js02 => &["JSONRPC"],
+            _ => &BINDINGS,
         }
     }
 }
@@ -276,6 +315,7 @@ impl Programs {
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.arg(self.folder.join(name).with_extension(self.extension));
+        command.args(self.sdk.arguments());
         // The sources stay free of what the interpreter would cache beside them.
         command.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(Path::new(&self.folder));
         command

@@ -50,8 +50,22 @@ impl Peer {
     }
 
     /// A task that was answered before it was done.
-    pub(crate) async fn started(&self, text: &str) -> Result<Task> {
+    pub(crate) async fn answered_at_once(&self, text: &str) -> Result<Task> {
         self.task(Outgoing::from(text).returning_immediately()).await
+    }
+
+    /// A task that is not done.
+    pub(crate) async fn started(&self, text: &str) -> Result<Task> {
+        if self.version > ProtocolVersion::V0_2 {
+            return self.answered_at_once(text).await;
+        }
+        // Agents of 0.2 may answer a send only when it is done, whatever it asks for.
+        let mut events = self.client.stream(text).await?;
+        let first = events.next().await.ok_or("the stream ended at once")??;
+        let task = first.task().cloned().ok_or("the first event is no task")?;
+        // The task goes on only as long as somebody reads its stream.
+        tokio::spawn(drain(events));
+        Ok(task)
     }
 
     /// The task once it is in `state`.
