@@ -60,7 +60,9 @@ fn http(server: &Server, origins: &Origins) -> Router {
         if let Some(path) = &server.rpc_path {
             bindings = bindings.nest_service(path, jsonrpc.clone());
         }
+        let agent = server.agent.clone();
         bindings = bindings.merge(jsonrpc);
+        bindings = bindings.merge(a2a_compat::front::extended_card(agent, older(server, origins)));
     }
     let fallback = async move |mut request: Request| -> Response {
         match rest {

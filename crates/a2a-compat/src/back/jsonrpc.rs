@@ -20,7 +20,7 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header::CO
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Back, operation::impl_agent};
+use super::{Back, extended_card, operation::impl_agent};
 use crate::{AnyRequest, AnyResponse, Dialect, common::fault::details};
 
 /// The name of `A2A-Extensions` before 1.0.
@@ -31,6 +31,7 @@ pub(super) const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-exten
 pub struct JsonRpcClient {
     http: HttpClient,
     url: Uri,
+    revision: ProtocolVersion,
     dialect: Arc<dyn Dialect>,
     last_id: Arc<AtomicU64>,
 }
@@ -52,7 +53,7 @@ impl JsonRpcClient {
         let dialect = crate::front::dialect(revision).ok_or_else(|| {
             Error::new(ErrorKind::VersionNotSupported, "1.0 is not an older revision")
         })?;
-        Ok(Self { http, url, dialect, last_id: Arc::default() })
+        Ok(Self { http, url, revision, dialect, last_id: Arc::default() })
     }
 
     fn request(&self, context: CallContext, request: AnyRequest) -> Result<(u64, Request<Bytes>)> {
@@ -92,6 +93,12 @@ impl Back for JsonRpcClient {
     }
 
     async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
+        if matches!(request, AnyRequest::GetExtendedAgentCard(_))
+            && self.revision == ProtocolVersion::V0_2
+            && let Some(reply) = extended_card::read(&self.http, &self.url, &context).await?
+        {
+            return Ok(reply);
+        }
         let operation = request.operation();
         let (id, request) = self.request(context, request)?;
         let answer = self.http.send(request).await?;
@@ -172,7 +179,7 @@ impl fmt::Debug for JsonRpcClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JsonRpcClient")
             .field("url", &self.url)
-            .field("revision", &self.dialect.revision())
+            .field("revision", &self.revision)
             .finish_non_exhaustive()
     }
 }

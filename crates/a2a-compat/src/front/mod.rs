@@ -1,10 +1,12 @@
 //! The older revisions on the wire: what stands before an agent.
 
 pub(crate) mod common;
+mod extended_card;
 mod jsonrpc;
 mod rest;
 pub(crate) mod stream;
 
+pub use extended_card::extended_card;
 pub use jsonrpc::jsonrpc;
 pub use rest::rest;
 
