@@ -173,7 +173,7 @@ impl Front {
             Err(error) => write(out, &id, "error", &dialect.write_error(error)),
         };
         let drain = Drain::of(&parts.extensions);
-        sse::response(events, &self.options.binding.limits, &drain, frame)
+        sse::untyped_response(events, &self.options.binding.limits, &drain, frame)
     }
 
     async fn call(

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     AnyResponse, Dialect as _, card,
+    common::fault::name,
     detect::RestShape,
     front::stream::is_last,
     proto::{Files as _, json as proto_json},
@@ -117,7 +118,12 @@ fn v0_3_status(kind: ErrorKind) -> u16 {
 
 fn v0_3_body(error: &Error) -> Value {
     let object = V0_3.write_error(error);
-    json!({"code": object.code, "message": object.message, "data": object.data})
+    let mut body = json!({"code": object.code, "message": object.message, "data": object.data});
+    // Some readers look for nothing else.
+    if let Some(name) = name(error.kind()) {
+        body["type"] = name.into();
+    }
+    body
 }
 
 /// The wrapper that the routes of 0.3 have around the objects of its text.
