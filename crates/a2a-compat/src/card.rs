@@ -1,7 +1,7 @@
 //! Agent cards that readers of every revision understand, and reading those of any.
 
 use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result, json};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{v0_1, v0_3, v1_draft};
 
@@ -14,6 +14,31 @@ const OLDER_MEMBERS: [&str; 6] = [
     "security",
     "supportsAuthenticatedExtendedCard",
 ];
+
+/// What the entries of a card are said to be of where that is the draft, which has the number of
+/// 1.0 and does not write it into its entries.
+pub const DRAFT: &str = "draft";
+
+/// Writes a card in the form that its interfaces call for: that of the draft, or of 0.1, where
+/// they are all of that revision, and else one for readers of every revision.
+pub fn write(card: &AgentCard) -> Value {
+    let interfaces = &card.supported_interfaces;
+    let are_all = |version| interfaces.iter().all(|one| one.protocol_version == version);
+    if interfaces.is_empty() {
+        return write_hybrid(card);
+    }
+    if are_all(DRAFT) {
+        return v1_draft::write_card(card);
+    }
+    if are_all(ProtocolVersion::V0_1.as_str())
+        && let Some(Value::Object(mut oldest)) = v0_1::write_card(card)
+    {
+        // It is by this member that readers tell 0.1 from 0.2.
+        oldest.entry("authentication").or_insert_with(|| json!({"schemes": []}));
+        return Value::Object(oldest);
+    }
+    write_hybrid(card)
+}
 
 /// Writes a card for readers of 1.0 and of the revisions before it, in one document.
 ///
