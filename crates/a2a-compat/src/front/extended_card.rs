@@ -60,7 +60,7 @@ async fn read(
 ) -> Result<(HeaderMap, Value)> {
     let request = AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
     let context = context(parts, REVISION)?;
-    let reply = perform(agent, &options.origins, context, request).await?;
+    let reply = perform(agent, options, context, request).await?;
     let AnyAnswer::One(response) = reply.response else {
         return Err(Error::internal("the extended card is a stream"));
     };

@@ -187,7 +187,7 @@ impl Front {
         let context = context(parts, dialect.revision())?;
         let request = dialect.read_request(method, params)?;
         let operation = request.operation();
-        let reply = perform(&*self.agent, &self.options.origins, context, request).await?;
+        let reply = perform(&*self.agent, &self.options, context, request).await?;
         Ok((operation, reply))
     }
 }

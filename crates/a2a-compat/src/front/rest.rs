@@ -132,7 +132,7 @@ impl Front {
         if as_text && shape == RestShape::Proto {
             request.read_text();
         }
-        let reply = perform(&*self.agent, &self.options.origins, context, request).await?;
+        let reply = perform(&*self.agent, &self.options, context, request).await?;
         let mut response = match reply.response {
             AnyAnswer::One(response) => answer::result(shape, operation, response, as_text)?,
             AnyAnswer::Events(events) => {

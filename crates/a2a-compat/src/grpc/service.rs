@@ -76,9 +76,9 @@ impl AgentService {
         let revision = beside.context.version;
         let operation = request.operation().name();
         let span = info_span!("call", operation, binding = "grpc", revision = %revision);
-        let origins = &self.options.origins;
-        let performed = common::perform(&*self.agent, origins, beside.context.clone(), request)
-            .instrument(span);
+        let context = beside.context.clone();
+        let performed =
+            common::perform(&*self.agent, &self.options, context, request).instrument(span);
         wire::within(beside.deadline, performed).await
     }
 
