@@ -170,6 +170,12 @@ impl State {
         self.head.is_terminal() || self.reply.is_some() || self.broken
     }
 
+    /// Returns whether every event is seen. What a writer is at work on is pending no more, and
+    /// not in the log yet.
+    pub(super) fn is_shown(&self) -> bool {
+        self.pending.is_empty() && self.log.last() >= self.last_assigned
+    }
+
     /// Makes the task appear, if it has not yet.
     pub(super) fn appear(&mut self) {
         if self.last_assigned == 0 {
@@ -359,5 +365,26 @@ impl<F> Drop for Wait<'_, F> {
         if let Some(slot) = self.slot {
             self.entry.lock().waiters.forget(slot);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_being_written_is_not_shown_yet() {
+        let mut state = State::new(Arc::default(), 0, Log::new(0, 10, usize::MAX));
+        assert!(state.is_shown());
+        state.appear();
+        assert!(!state.is_shown());
+        // As a writer takes it, and puts it into the log when it is stored.
+        for change in std::mem::take(&mut state.pending) {
+            assert!(!state.is_shown());
+            if let Change::Event(event) = change {
+                state.log.push(event);
+            }
+        }
+        assert!(state.is_shown());
     }
 }

@@ -94,7 +94,7 @@ impl Reader {
             return Err(Error::unavailable("the task could not be stored"));
         }
         let over = match self.until {
-            Until::Answered | Until::Idle => !state.running && state.pending.is_empty(),
+            Until::Answered | Until::Idle => !state.running && state.is_shown(),
             Until::Terminal => state.task.state().is_terminal(),
         };
         if over {

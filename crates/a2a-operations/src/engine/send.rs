@@ -296,7 +296,7 @@ impl Accepted {
                     || ticket == 0;
                 let answered = state.turn > ticket && ticket > 0
                     || state.task.state().is_settled()
-                    || !state.running && state.pending.is_empty();
+                    || !state.running && state.is_shown();
                 let at_once = return_immediately;
                 let ready = state.appeared && (at_once || turn_is_seen && answered);
                 ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))))
