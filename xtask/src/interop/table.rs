@@ -94,6 +94,8 @@ fn title(group: &Group) -> String {
     let Column { peer, role, .. } = group[0].0;
     match role {
         "client" => format!("{peer} calls us"),
+        "upstream" => format!("we call {peer} by proxy"),
+        "proxy" => format!("{peer} calls it by proxy"),
         _ => format!("we call {peer}"),
     }
 }

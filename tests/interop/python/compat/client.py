@@ -1,9 +1,10 @@
 """Every operation that 0.3 has, by the client of the current Python SDK in its mode for 0.3.
 
-    client.py --card URL --binding JSONRPC|HTTP+JSON|GRPC [--only OPERATION]
+    client.py --card URL --binding JSONRPC|HTTP+JSON|GRPC [--proxied] [--only OPERATION]
 
 The checks are those of ../client.py, where 0.3 has no other answer. The SDK takes that mode for
-a card without interfaces of 1.0, so they are taken off the card.
+a card without interfaces of 1.0, so they are taken off the card. With --proxied they are not:
+then the agent is one of 0.3 behind a gateway, which is spoken to in 1.0.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from client import check, expect, fails_with, same, state_is
 from webhook import Webhook
 
 from a2a.client.card_resolver import parse_agent_card
+from a2a.client.errors import A2AClientError
 from a2a.compat.v0_3.types import Task
 from a2a.types.a2a_pb2 import (
     DeleteTaskPushNotificationConfigRequest,
@@ -54,7 +56,7 @@ for operation in (
 async def card(peer):
     interfaces = peer.card.supported_interfaces
     expect(peer.binding in [one.protocol_binding for one in interfaces], f'{interfaces}')
-    same({one.protocol_version[:3] for one in interfaces}, {'0.3'}, 'versions')
+    expect(peer.spoken in {one.protocol_version[:3] for one in interfaces}, f'{interfaces}')
     expect(peer.card.name and peer.card.version, 'the card has a name and a version')
     expect(peer.card.capabilities.streaming, 'streaming is declared')
     expect(peer.card.capabilities.push_notifications, 'push notifications are declared')
@@ -96,7 +98,7 @@ async def push_configs(peer):
         GetTaskPushNotificationConfigRequest(task_id=task.id, id='first')
     )
     same((got.task_id, got.id, got.url), (task.id, 'first', urls['first']), 'config')
-    if peer.binding == 'HTTP+JSON':
+    if peer.binding == 'HTTP+JSON' and peer.spoken == '0.3':
         # The SDK has no more over this binding.
         return
 
@@ -137,12 +139,26 @@ async def error_send_terminal(peer):
     await fails_with(refused, peer.send('again', **again))
 
 
-class Peer(current.Peer):
-    """One agent at one binding, of which the SDK knows that it is of 0.3."""
+@check
+async def crashed_task(peer):
+    # The SDK of 0.3 answers with an error.
+    try:
+        task = await peer.task('panic')
+    except A2AClientError as error:
+        expect('internal' in str(error).lower(), f'expected an internal error, got {error!r}')
+    except errors.InternalError:
+        pass
+    else:
+        state_is(task.status, 'FAILED')
 
-    def __init__(self, card, binding):
+
+class Peer(current.Peer):
+    """One agent at one binding, spoken to in 0.3 or, by a gateway, in 1.0."""
+
+    def __init__(self, card, binding, spoken):
         self.card = card
         self.binding = binding
+        self.spoken = spoken
         self.blocking = self.connect(streaming=False)
         self.streaming = self.connect(streaming=True)
 
@@ -151,12 +167,15 @@ async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--card', required=True)
     parser.add_argument('--binding', required=True)
+    parser.add_argument('--proxied', action='store_true')
     parser.add_argument('--only', action='append')
     arguments = parser.parse_args()
     async with httpx.AsyncClient() as http:
         document = (await http.get(f'{arguments.card}/.well-known/agent-card.json')).json()
-    document.pop('supportedInterfaces')
-    peer = Peer(parse_agent_card(document), arguments.binding)
+    if not arguments.proxied:
+        document.pop('supportedInterfaces')
+    spoken = '1.0' if arguments.proxied else '0.3'
+    peer = Peer(parse_agent_card(document), arguments.binding, spoken)
     for operation, function in current.CHECKS.items():
         if not arguments.only or operation in arguments.only:
             await current.run(operation, function, peer)
