@@ -292,6 +292,18 @@ mod tests {
         assert_eq!(next(&mut cut).await, None);
     }
 
+    #[tokio::test]
+    async fn an_error_has_no_type_where_readers_would_not_look_at_its_data() {
+        let events = EventStream::new(stream::iter([Err(Error::unavailable("no"))]));
+        let frame = |item: &Result<Event>, out: &mut BytesMut| {
+            assert!(item.is_err());
+            out.extend_from_slice(b"no");
+        };
+        let answer = untyped_response(events, &Limits::default(), &Drain::new(), frame);
+        let mut body = answer.into_body();
+        assert_eq!(next(&mut body).await.as_deref(), Some("data: no\n\n"));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_silent_stream_is_kept_alive() {
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
