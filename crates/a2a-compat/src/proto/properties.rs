@@ -13,14 +13,18 @@ use super::{
     ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_down, card_up, event_down,
     json,
 };
-use crate::{arbitrary, common::part::with_lost_members};
+use crate::{
+    arbitrary,
+    common::part::{with_found_members, with_lost_members},
+};
 
-/// A part after what these revisions can't say of text and data has moved to the metadata.
+/// A part after what these revisions can't say of text and data was in the metadata.
 fn part(part: &mut Part) {
     if let Some(Content::Text(_) | Content::Data(_)) = part.content {
         part.metadata = with_lost_members(part);
         part.media_type.clear();
         part.filename.clear();
+        *part = with_found_members(part.clone());
     }
 }
 
