@@ -16,6 +16,7 @@ pub mod behaviour;
 pub mod call;
 pub mod chaos;
 pub mod kept;
+mod repertoire;
 pub mod seat;
 pub mod webhook;
 
@@ -27,11 +28,11 @@ pub use seat::{Fixture, Seat};
 macro_rules! at_seat {
     ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
         mod $name {
-            use super::*;
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $behaviour() {
-                    $crate::seat::run($module::$behaviour, $crate::Seat::$seat).await;
+                    let behaviour = $crate::behaviour::$module::$behaviour;
+                    $crate::seat::run(behaviour, $crate::Seat::$seat).await;
                 }
             )*
         }

@@ -1,9 +1,6 @@
 //! Runs every behaviour at every seat.
 
-use a2a_tests::{
-    at_seat,
-    behaviour::{card, context, list, push, send, stream, task},
-};
+use a2a_tests::at_seat;
 
 macro_rules! at_every_seat {
     ($($module:ident::$behaviour:ident,)*) => {

@@ -7,6 +7,7 @@
 mod install;
 mod matrix;
 mod process;
+mod proxy;
 mod rows;
 mod table;
 
@@ -55,16 +56,40 @@ enum Sdk {
     Js,
     #[value(name = "python-0.3")]
     Python03,
+    /// The current one, with what it has for 0.3 switched on.
+    PythonCompat,
+    #[value(name = "python-0.2")]
+    Python02,
+    /// The current one, with what it has for 0.3 switched on.
+    JsCompat,
+    #[value(name = "js-0.3")]
+    Js03,
+    #[value(name = "js-0.2")]
+    Js02,
 }
 
 impl Sdk {
-    const ALL: [Self; 3] = [Self::Python, Self::Js, Self::Python03];
+    const ALL: [Self; 8] = [
+        Self::Python,
+        Self::Js,
+        Self::PythonCompat,
+        Self::Python03,
+        Self::Python02,
+        Self::JsCompat,
+        Self::Js03,
+        Self::Js02,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::Python => "python",
             Self::Js => "js",
+            Self::PythonCompat => "python-compat",
             Self::Python03 => "python-0.3",
+            Self::Python02 => "python-0.2",
+            Self::JsCompat => "js-compat",
+            Self::Js03 => "js-0.3",
+            Self::Js02 => "js-0.2",
         }
     }
 
@@ -72,15 +97,27 @@ impl Sdk {
     fn folder(self) -> &'static str {
         match self {
             Self::Python => "python",
-            Self::Js => "js",
+            Self::Js | Self::JsCompat => "js",
+            Self::PythonCompat => "python/compat",
             Self::Python03 => "python/v0_3",
+            Self::Python02 => "python/v0_2",
+            Self::Js03 => "js/v0_3",
+            Self::Js02 => "js/v0_2",
+        }
+    }
+
+    /// What its drivers are told beside whom to call.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::JsCompat => &["--compat"],
+            _ => &[],
         }
     }
 
     fn language(self) -> Language {
         match self {
-            Self::Python | Self::Python03 => Language::Python,
-            Self::Js => Language::Js,
+            Self::Python | Self::PythonCompat | Self::Python03 | Self::Python02 => Language::Python,
+            Self::Js | Self::JsCompat | Self::Js03 | Self::Js02 => Language::Js,
         }
     }
 
@@ -88,14 +125,17 @@ impl Sdk {
     fn older(self) -> Option<&'static str> {
         match self {
             Self::Python | Self::Js => None,
-            Self::Python03 => Some("0.3"),
+            Self::PythonCompat | Self::Python03 | Self::JsCompat | Self::Js03 => Some("0.3"),
+            Self::Python02 | Self::Js02 => Some("0.2"),
         }
     }
 
     /// The bindings that it has.
     fn bindings(self) -> &'static [&'static str] {
         match self {
-            Self::Python | Self::Js | Self::Python03 => &BINDINGS,
+            Self::Python02 => &["JSONRPC", "GRPC"],
+            Self::Js02 => &["JSONRPC"],
+            _ => &BINDINGS,
         }
     }
 }
@@ -111,6 +151,7 @@ pub(crate) fn run(args: Args) -> Result {
     let bench = Bench::prepare()?;
     let mut sdks = Matrix::new(rows::OPERATIONS, &bench.sources, &args.only)?;
     let mut older = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
+    let mut proxied = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
     let mut wire = Matrix::new(rows::WIRE, &bench.sources, &args.only)?;
     if [&sdks, &older, &wire].into_iter().all(Matrix::is_empty) {
         return Err("there are no such operations".into());
@@ -129,6 +170,11 @@ pub(crate) fn run(args: Args) -> Result {
                 if sdk == Sdk::Python && !wire.is_empty() {
                     bench.http_calls_us(&programs, &args.only, &mut wire)?;
                 }
+                if sdk == Sdk::Python03 && !proxied.is_empty() {
+                    let caller =
+                        install::install(Sdk::PythonCompat, &bench.sources, &bench.target)?;
+                    bench.calls_by_proxy(&programs, &caller, &args.only, &mut proxied)?;
+                }
             }
             Installed::Absent(reason) => {
                 if sdk == Sdk::Python {
@@ -138,18 +184,19 @@ pub(crate) fn run(args: Args) -> Result {
             }
         }
     }
-    for matrix in [&sdks, &older, &wire] {
+    for matrix in [&sdks, &older, &proxied, &wire] {
         if !matrix.is_unused() {
             println!("{matrix}");
         }
     }
     let report = bench.target.join("report.json");
     let data = serde_json::json!({
-        "sdks": sdks.to_json(), "older": older.to_json(), "wire": wire.to_json(),
+        "sdks": sdks.to_json(), "older": older.to_json(), "proxied": proxied.to_json(),
+        "wire": wire.to_json(),
     });
     fs::write(&report, format!("{data:#}\n"))?;
     println!("wrote {}, the logs are beside it", workspace::relative(&report));
-    match sdks.failures() + older.failures() + wire.failures() {
+    match [&sdks, &older, &proxied, &wire].into_iter().map(Matrix::failures).sum::<usize>() {
         0 => Ok(()),
         failures => Err(format!("{failures} operations don't work").into()),
     }
@@ -185,14 +232,14 @@ impl Bench {
     /// The SDK's client against `a2a serve`.
     fn sdk_calls_us(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
         let peer = sdk.sdk.name();
-        let server = self.serve(&format!("{peer}-client"))?;
+        let server = self.serve(&format!("{peer}-client"), &[])?;
         let client = |binding| sdk.client("client", &server.address, binding, only);
         self.columns(peer, "client", sdk.sdk.bindings(), client, matrix)
     }
 
     /// Plain HTTP against `a2a serve`, in all the ways that are about.
     fn http_calls_us(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
-        let server = self.serve("http-client")?;
+        let server = self.serve("http-client", &[])?;
         let client = |binding| sdk.client("wire", &server.address, binding, only);
         self.columns("http", "client", &BINDINGS[..2], client, matrix)
     }
@@ -200,11 +247,7 @@ impl Bench {
     /// Our client against an agent written with the SDK.
     fn we_call_sdk(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
         let peer = sdk.sdk.name();
-        let log = self.log(&format!("{peer}-server-serve"));
-        let server = Server::start(sdk.command("server"), &log, START, |line| {
-            let ready: serde_json::Value = serde_json::from_str(line).ok()?;
-            ready["card"].as_str().map(str::to_owned)
-        })?;
+        let server = self.agent(sdk, &[], &format!("{peer}-server"))?;
         let client = |binding: &'static str| {
             let mut client = Command::new(self.binaries.join("interop-client"));
             // Of the current revision unless it is named.
@@ -218,10 +261,20 @@ impl Bench {
         self.columns(peer, "server", sdk.sdk.bindings(), client, matrix)
     }
 
+    /// Starts an agent written with an SDK; its log is named for what it is there for.
+    fn agent(&self, sdk: &Programs, arguments: &[&str], name: &str) -> Result<Server> {
+        let mut server = sdk.command("server");
+        server.args(arguments);
+        Server::start(server, &self.log(&format!("{name}-serve")), START, |line| {
+            let ready: serde_json::Value = serde_json::from_str(line).ok()?;
+            ready["card"].as_str().map(str::to_owned)
+        })
+    }
+
     /// Starts `a2a serve`; its log is named for who calls it.
-    fn serve(&self, caller: &str) -> Result<Server> {
+    fn serve(&self, caller: &str, arguments: &[&str]) -> Result<Server> {
         let mut serve = Command::new(self.binaries.join("a2a"));
-        serve.args(["serve", "--port", "0", "--allow-webhook", "127.0.0.1"]);
+        serve.args(["serve", "--port", "0", "--allow-webhook", "127.0.0.1"]).args(arguments);
         Server::start(serve, &self.log(&format!("{caller}-serve")), START, |line| {
             let (_, url) = line.split_once("http://")?;
             Some(format!("http://{}", url.split_whitespace().next()?))
@@ -276,6 +329,7 @@ impl Programs {
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
         command.arg(self.folder.join(name).with_extension(self.extension));
+        command.args(self.sdk.arguments());
         // The sources stay free of what the interpreter would cache beside them.
         command.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(Path::new(&self.folder));
         command

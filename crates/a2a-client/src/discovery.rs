@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use a2a_compat::card::DRAFT;
 use a2a_core::{
     AgentCard, Error, ErrorKind, ProtocolVersion, Validate as _, Violation, v1::AgentInterface,
 };
@@ -18,7 +19,7 @@ use http::{
 use serde::Deserialize;
 use url::Url;
 
-use crate::{CardCache, CardReference, cache::Lookup, reference::WELL_KNOWN, selection::DRAFT};
+use crate::{CardCache, CardReference, cache::Lookup, reference::WELL_KNOWN};
 
 /// Why an agent card could not be obtained, or used.
 #[derive(Debug, thiserror::Error)]

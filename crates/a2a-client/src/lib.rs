@@ -33,6 +33,7 @@ mod policy;
 mod prepared;
 mod reference;
 mod resume;
+mod resuming;
 mod retry;
 #[cfg(test)]
 mod script;

@@ -1,5 +1,6 @@
 //! Which of a card's interfaces a client uses (spec §8.3.2).
 
+use a2a_compat::card::DRAFT;
 use a2a_core::{
     ProtocolVersion, Violation,
     v1::{AgentCard, AgentInterface},
@@ -159,10 +160,6 @@ struct Candidate {
     version: ProtocolVersion,
     is_wanted: bool,
 }
-
-/// What the entries of a card in the form of the draft are said to be of, as the draft has the
-/// number of 1.0.
-pub(crate) const DRAFT: &str = "draft";
 
 fn listed_version(text: &str) -> Option<ProtocolVersion> {
     if text == DRAFT {

@@ -1,7 +1,7 @@
 //! Agent cards that readers of every revision understand, and reading those of any.
 
 use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result, json};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{v0_1, v0_3, v1_draft};
 
@@ -14,6 +14,31 @@ const OLDER_MEMBERS: [&str; 6] = [
     "security",
     "supportsAuthenticatedExtendedCard",
 ];
+
+/// What the entries of a card are said to be of where that is the draft, which has the number of
+/// 1.0 and does not write it into its entries.
+pub const DRAFT: &str = "draft";
+
+/// Writes a card in the form that its interfaces call for: that of the draft, or of 0.1, where
+/// they are all of that revision, and else one for readers of every revision.
+pub fn write(card: &AgentCard) -> Value {
+    let interfaces = &card.supported_interfaces;
+    let are_all = |version| interfaces.iter().all(|one| one.protocol_version == version);
+    if interfaces.is_empty() {
+        return write_hybrid(card);
+    }
+    if are_all(DRAFT) {
+        return v1_draft::write_card(card);
+    }
+    if are_all(ProtocolVersion::V0_1.as_str())
+        && let Some(Value::Object(mut oldest)) = v0_1::write_card(card)
+    {
+        // It is by this member that readers tell 0.1 from 0.2.
+        oldest.entry("authentication").or_insert_with(|| json!({"schemes": []}));
+        return Value::Object(oldest);
+    }
+    write_hybrid(card)
+}
 
 /// Writes a card for readers of 1.0 and of the revisions before it, in one document.
 ///
@@ -34,7 +59,21 @@ pub fn write_hybrid(card: &AgentCard) -> Value {
     {
         merge_schemes(schemes, older);
     }
+    if let (Some(Value::Array(skills)), Some(Value::Array(older))) =
+        (members.get_mut("skills"), older.get("skills"))
+    {
+        merge_skills(skills, older);
+    }
     hybrid
+}
+
+/// Puts what 0.3 says of the security of a skill beside what 1.0 does.
+fn merge_skills(skills: &mut [Value], older: &[Value]) {
+    for (skill, older) in skills.iter_mut().zip(older) {
+        if let (Value::Object(skill), Some(security)) = (skill, older.get("security")) {
+            skill.insert("security".to_owned(), security.clone());
+        }
+    }
 }
 
 /// Puts the flat members of older security schemes beside the nested ones of 1.0.
@@ -99,5 +138,56 @@ pub fn read_form(document: &[u8]) -> Result<(AgentCard, ProtocolVersion)> {
             Ok((card, version.unwrap_or(ProtocolVersion::V0_3)))
         }
         None => current(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::v1::{AgentInterface, AgentSkill, SecurityRequirement, StringList};
+
+    use super::*;
+
+    fn requirement(scheme: &str, scope: &str) -> SecurityRequirement {
+        let list = StringList { list: vec![scope.to_owned()] };
+        SecurityRequirement { schemes: [(scheme.to_owned(), list)].into() }
+    }
+
+    #[test]
+    fn a_skill_says_in_both_forms_what_it_takes_to_use_it() {
+        let mut card = AgentCard::new("A", "b").with_interface("JSONRPC", "https://a.example");
+        card.supported_interfaces.push(AgentInterface {
+            protocol_version: "0.3".into(),
+            ..card.supported_interfaces[0].clone()
+        });
+        let secured = AgentSkill {
+            id: "s".into(),
+            security_requirements: vec![requirement("oauth", "read")],
+            ..AgentSkill::default()
+        };
+        card.skills = vec![AgentSkill { id: "open".into(), ..AgentSkill::default() }, secured];
+        let hybrid = write_hybrid(&card);
+        assert_eq!(hybrid["skills"][0].get("security"), None);
+        let [older, current] =
+            ["security", "securityRequirements"].map(|m| &hybrid["skills"][1][m]);
+        assert_eq!(*older, json!([{"oauth": ["read"]}]));
+        assert_eq!(*current, json!([{"schemes": {"oauth": {"list": ["read"]}}}]));
+        let read = read(hybrid.to_string().as_bytes()).unwrap();
+        assert_eq!(read.skills, card.skills);
+    }
+
+    #[test]
+    fn a_card_of_the_draft_or_of_0_1_alone_is_in_the_form_of_that() {
+        for (version, form) in [
+            (DRAFT, ProtocolVersion::V1Draft),
+            ("0.1", ProtocolVersion::V0_1),
+            ("0.2", ProtocolVersion::V1_0),
+            ("1.0", ProtocolVersion::V1_0),
+        ] {
+            let mut card = AgentCard::new("A", "b").with_interface("JSONRPC", "https://a.example");
+            version.clone_into(&mut card.supported_interfaces[0].protocol_version);
+            let (read, found) = read_form(write(&card).to_string().as_bytes()).unwrap();
+            assert_eq!(found, form, "{version}");
+            assert_eq!(read.supported_interfaces[0].url, "https://a.example", "{version}");
+        }
     }
 }

@@ -123,6 +123,32 @@ const OF_DRAFT: [&str; 2] = ["SetTaskPushNotificationConfig", "ListTaskPushNotif
 
 /// Decides in which revision a JSON-RPC request is.
 pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
+    match shown(request, served, lenient) {
+        Decision::Current if !served.contains(ProtocolVersion::V1_0) => {
+            instead_of_current(request, served)
+        }
+        decision => decision,
+    }
+}
+
+/// Decides about a request of 1.0 where that is not served.
+fn instead_of_current(request: &JsonRpcRequest<'_>, served: &Revisions) -> Decision {
+    let version = request.version.map(str::trim).filter(|version| !version.is_empty());
+    match version {
+        Some(version) => {
+            let error = ProtocolVersion::not_supported(version, &served.as_slice());
+            Decision::Refused { error, shape: ProtocolVersion::V1_0 }
+        }
+        None if served.contains(ProtocolVersion::V1Draft) => {
+            Decision::Older(ProtocolVersion::V1Draft)
+        }
+        None if served.contains_kind() => method_not_found(request.method, ProtocolVersion::V0_3),
+        None => method_not_found(request.method, ProtocolVersion::V0_1),
+    }
+}
+
+/// The revision that a request shows, where 1.0 is served.
+fn shown(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
     let JsonRpcRequest { method, version, params, origin } = *request;
     let version = version.map(str::trim).filter(|version| !version.is_empty());
     let parsed = version.map(str::parse::<ProtocolVersion>);
@@ -130,7 +156,8 @@ pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) 
     let draft = served.contains(ProtocolVersion::V1Draft);
 
     let is_shared = SHARED.contains(&method);
-    let of_v0_1 = is_shared && origin == Some(ProtocolVersion::V0_1);
+    let only_v0_1 = !served.contains_kind() && served.contains(ProtocolVersion::V0_1);
+    let of_v0_1 = is_shared && (origin == Some(ProtocolVersion::V0_1) || only_v0_1);
     let family = if OF_V0_1.contains(&method) || of_v0_1 {
         Some(ProtocolVersion::V0_1)
     } else if is_shared || OF_V0_3.contains(&method) {
@@ -310,6 +337,15 @@ mod tests {
             ("SendMessage", None, DRAFT_BODY, "1.0,0.3", "current"),
             ("SendMessage", Some("0.3"), V1_BODY, "1.0,0.3", "current"),
             ("GetExtendedAgentCard", None, "", "1.0", "current"),
+            // Without 1.0, nothing is of it.
+            ("SendMessage", Some("1.0"), V1_BODY, "draft,0.3", "-32009 as V1_0"),
+            ("SendMessage", Some("9.9"), V1_BODY, "0.3", "-32009 as V1_0"),
+            ("SendMessage", None, V1_BODY, "draft", "V1Draft"),
+            ("GetTask", None, r#"{"id":"t"}"#, "draft", "V1Draft"),
+            ("GetTask", None, r#"{"id":"t"}"#, "0.3", "-32601 as V0_3"),
+            ("GetTask", None, r#"{"id":"t"}"#, "0.1", "-32601 as V0_1"),
+            // Where there is nothing but 0.1, its tasks need not be remembered.
+            ("tasks/get", None, r#"{"id":"t"}"#, "0.1", "V0_1"),
         ] {
             let told = decide(method, version, params, None, served, false);
             assert_eq!(told, expected, "{method} {version:?} {served}");

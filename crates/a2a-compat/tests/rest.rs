@@ -331,6 +331,9 @@ async fn errors_have_the_status_and_the_body_of_their_revision() {
         let body = read(&got);
         assert_eq!(body["code"], kind.codes().jsonrpc, "{kind:?}");
         assert!(body["message"].is_string(), "{kind:?}: {body}");
+        if kind == ErrorKind::TaskNotCancelable {
+            assert_eq!(body["type"], "TaskNotCancelableError", "by which some readers tell it");
+        }
         let got = connection.ask("GET /v1/tasks/t", &[V1_0], "").await;
         assert_eq!(got.status, draft, "{kind:?}");
         assert_eq!(got.header("content-type"), Some("application/problem+json"), "{kind:?}");

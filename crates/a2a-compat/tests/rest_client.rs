@@ -311,15 +311,55 @@ async fn a_stream_of_0_3_may_begin_anywhere_and_be_asked_for_either_way() {
     };
     let body = update("TASK_STATE_WORKING", false) + &update("TASK_STATE_COMPLETED", true);
     let refused = answer(405, "application/json", r#"{"detail":"Method Not Allowed"}"#);
-    let (agent, mut server) = canned(ProtocolVersion::V0_3, [refused, sse(&body)]).await;
+    let task = |state: &str| {
+        let task = json!({"id": "t", "contextId": "c", "status": {"state": state}});
+        json_answer(200, &task.to_string())
+    };
+    let answers = [task("TASK_STATE_WORKING"), refused, sse(&body), task("TASK_STATE_COMPLETED")];
+    let (agent, mut server) = canned(ProtocolVersion::V0_3, answers).await;
     let reply = agent.subscribe_to_task(subscribe()).await.unwrap();
     let events = collect(reply.response).await;
+    // What happened before is told by the task alone.
+    let (head, _) = server.request().await;
+    assert!(head.starts_with("GET /v1/tasks/t "), "{head}");
     assert!(matches!(events[0].payload(), Some(Payload::Task(_))), "{events:?}");
     assert!(matches!(events[1].payload(), Some(Payload::StatusUpdate(_))), "{events:?}");
     for method in ["GET", "POST"] {
         let (head, _) = server.request().await;
         assert!(head.starts_with(&format!("{method} /v1/tasks/t:subscribe ")), "{head}");
     }
+}
+
+#[tokio::test]
+async fn a_webhook_is_registered_in_the_way_that_the_agent_takes() {
+    let config = TaskPushNotificationConfig {
+        task_id: "t".into(),
+        id: "c".into(),
+        url: "https://a.b".into(),
+        ..Default::default()
+    };
+    let refused = json_answer(400, r#"{"code":-32602,"message":"pushNotificationConfig?"}"#);
+    let given = json!({
+        "name": "tasks/t/pushNotificationConfigs/c",
+        "pushNotificationConfig": {"id": "c", "url": "https://a.b"},
+    });
+    let answers = [refused.clone(), json_answer(201, &given.to_string())];
+    let (agent, mut server) = canned(ProtocolVersion::V0_3, answers).await;
+    let call = || Call::new(config.clone());
+    let reply = agent.create_task_push_notification_config(call()).await.unwrap();
+    assert_eq!(reply.response, config);
+    for place in ["/config/pushNotificationConfig/url", "/pushNotificationConfig/url"] {
+        let (head, body) = server.request().await;
+        assert!(head.starts_with("POST /v1/tasks/t/pushNotificationConfigs "), "{head}");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body.pointer(place), Some(&json!("https://a.b")), "{body}");
+    }
+
+    // Where neither is taken, the first refusal says why.
+    let answers = [refused, json_answer(500, "{}")];
+    let (agent, _server) = canned(ProtocolVersion::V0_3, answers).await;
+    let error = agent.create_task_push_notification_config(call()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidParams);
 }
 
 #[tokio::test]

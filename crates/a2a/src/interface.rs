@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use a2a_compat::{Revisions, card::DRAFT};
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentInterface};
 use http::Uri;
 
@@ -12,39 +13,58 @@ pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
     if !card.supported_interfaces.is_empty() {
         return;
     }
+    let places = places(server, address);
+    for version in listed(&server.revisions) {
+        let spoken = places.iter().filter(|(binding, _)| has(version, binding));
+        card.supported_interfaces.extend(spoken.map(|(binding, url)| AgentInterface {
+            url: url.clone(),
+            protocol_binding: (*binding).to_owned(),
+            protocol_version: version.to_owned(),
+            ..AgentInterface::default()
+        }));
+    }
+}
+
+/// The bindings that are served, in the order of preference, and where.
+fn places(server: &Server, address: SocketAddr) -> Vec<(&'static str, String)> {
     let base = base(server, address);
-    let mut filled = std::mem::take(card);
+    let mut places = Vec::new();
     if server.jsonrpc {
         let path = server.rpc_path.as_deref().unwrap_or_default();
-        filled = filled.with_interface(card::JSONRPC, format!("{base}{path}"));
+        places.push((card::JSONRPC, format!("{base}{path}")));
     }
     if server.rest {
         let prefix = server.rest_prefix.as_deref().unwrap_or_default();
-        filled = filled.with_interface(card::HTTP_JSON, format!("{base}{prefix}"));
+        places.push((card::HTTP_JSON, format!("{base}{prefix}")));
     }
     if server.grpc {
-        filled = filled.with_interface(card::GRPC, grpc_address(server, address, None));
+        places.push((card::GRPC, grpc_address(server, address, None)));
     }
-    if server.revisions.contains_kind() {
-        older(&mut filled);
-    }
-    let has_current = server.revisions.contains(ProtocolVersion::V1_0);
-    if !has_current && server.revisions.contains_kind() {
-        let is_older = |interface: &AgentInterface| {
-            interface.protocol_version != ProtocolVersion::LATEST.as_str()
-        };
-        filled.supported_interfaces.retain(is_older);
-    }
-    *card = filled;
+    places
 }
 
-/// Names the interfaces of 0.3 behind those of the current revision: one URL serves both.
-fn older(card: &mut AgentCard) {
-    let mut interfaces = card.supported_interfaces.clone();
-    for interface in &mut interfaces {
-        ProtocolVersion::V0_3.as_str().clone_into(&mut interface.protocol_version);
+/// The revisions to name, the newest first. One URL serves them all, so that a revision is not
+/// named where one is that its clients understand too: 1.0 for the draft, 0.3 for 0.2, and any
+/// before the draft for 0.1.
+fn listed(revisions: &Revisions) -> Vec<&'static str> {
+    use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
+    let served = |version| revisions.contains(version);
+    let newer = if served(V1_0) {
+        Some(V1_0.as_str())
+    } else {
+        (served(V1Draft) && !revisions.contains_kind()).then_some(DRAFT)
+    };
+    let older = [V0_3, V0_2, V0_1].into_iter().find(|version| served(*version));
+    newer.into_iter().chain(older.map(ProtocolVersion::as_str)).collect()
+}
+
+/// Returns whether a revision has a binding.
+fn has(version: &str, binding: &str) -> bool {
+    match version {
+        "0.1" => binding == card::JSONRPC,
+        "0.2" => binding != card::HTTP_JSON,
+        _ => true,
     }
-    card.supported_interfaces.extend(interfaces);
 }
 
 /// The URL under which clients reach the server.
@@ -127,9 +147,35 @@ mod tests {
         let urls: Vec<_> = older.iter().map(|interface| interface.url.as_str()).collect();
         assert_eq!(urls, ["http://127.0.0.1:80", "http://127.0.0.1:80", "127.0.0.1:80"]);
         assert!(older.iter().all(|interface| interface.protocol_version == "0.3"));
-        let latest = server().with_revisions(a2a_compat::Revisions::latest());
-        let card = latest.card_at("127.0.0.1:80".parse().unwrap());
-        assert_eq!(card.supported_interfaces.len(), 3);
+    }
+
+    #[test]
+    fn a_card_names_the_revisions_that_are_served_and_no_other() {
+        let every = ["JSONRPC", "HTTP+JSON", "GRPC"].as_slice();
+        let before_rest = ["JSONRPC", "GRPC"].as_slice();
+        let first = ["JSONRPC"].as_slice();
+        for (revisions, named) in [
+            ("all", vec![("1.0", every), ("0.3", every)]),
+            ("1.0", vec![("1.0", every)]),
+            ("1.0,draft", vec![("1.0", every)]),
+            ("1.0,0.2", vec![("1.0", every), ("0.2", before_rest)]),
+            ("1.0,0.1", vec![("1.0", every), ("0.1", first)]),
+            ("draft", vec![("draft", every)]),
+            ("draft,0.3", vec![("0.3", every)]),
+            ("draft,0.1", vec![("draft", every), ("0.1", first)]),
+            ("0.3,0.2", vec![("0.3", every)]),
+            ("0.2", vec![("0.2", before_rest)]),
+            ("0.1", vec![("0.1", first)]),
+        ] {
+            let server = server().with_revisions(revisions.parse().unwrap());
+            let card = server.card_at("127.0.0.1:80".parse().unwrap());
+            let found = card.supported_interfaces.iter();
+            let found = found.map(|one| (&*one.protocol_version, &*one.protocol_binding));
+            let named = named.iter().flat_map(|(version, bindings)| {
+                bindings.iter().map(|binding| (*version, *binding))
+            });
+            assert_eq!(found.collect::<Vec<_>>(), named.collect::<Vec<_>>(), "{revisions}");
+        }
     }
 
     #[test]

@@ -36,14 +36,13 @@ pub(crate) fn grpc(server: &Server) -> Router {
 /// The two bindings that pages in a browser can call, and the answer to unknown paths.
 fn http(server: &Server, origins: &Origins) -> Router {
     let options = options(server);
-    let rest = server.rest.then(|| a2a_rest::router_with(server.agent.clone(), options.clone()));
+    let rest = (server.rest && serves_current(server))
+        .then(|| a2a_rest::router_with(server.agent.clone(), options.clone()));
     let mut bindings = Router::new();
-    if let Some(rest) = rest.clone() {
-        let mut rest = rest.reset_fallback();
-        if server.revisions.contains_kind() || server.revisions.contains(ProtocolVersion::V1Draft) {
-            let agent = server.agent.clone();
-            rest = rest.merge(a2a_compat::front::rest(agent, older(server, origins)));
-        }
+    if server.rest {
+        let agent = server.agent.clone();
+        let older = a2a_compat::front::rest(agent, older(server, origins));
+        let rest = rest.clone().unwrap_or_default().reset_fallback().merge(older);
         // Routers that both have a fallback don't merge; its answer comes back below.
         bindings = match &server.rest_prefix {
             None => bindings.merge(rest),
@@ -60,7 +59,9 @@ fn http(server: &Server, origins: &Origins) -> Router {
         if let Some(path) = &server.rpc_path {
             bindings = bindings.nest_service(path, jsonrpc.clone());
         }
+        let agent = server.agent.clone();
         bindings = bindings.merge(jsonrpc);
+        bindings = bindings.merge(a2a_compat::front::extended_card(agent, older(server, origins)));
     }
     let fallback = async move |mut request: Request| -> Response {
         match rest {
@@ -94,23 +95,34 @@ fn card_document(server: &Server) -> Result<Router> {
     if server.revisions == Revisions::latest() {
         return Ok(CardDocument::new(&server.card)?.into_router());
     }
-    let hybrid = a2a_compat::card::write_hybrid(&server.card).to_string();
-    let document = CardDocument::from_json(hybrid);
+    let document = CardDocument::from_json(a2a_compat::card::write(&server.card).to_string());
     let older = document.clone().into_router_at(OLDER_CARD_PATH);
     Ok(document.into_router().merge(older))
 }
 
 fn grpc_bindings(server: &Server, origins: &Origins) -> Router {
-    let options = a2a_grpc::Options::default()
-        .with_limits(server.limits.clone())
-        .with_versions(server.versions);
-    if !server.revisions.contains_kind() && !server.revisions.contains(ProtocolVersion::V1Draft) {
-        return a2a_grpc::router_with(server.agent.clone(), options);
+    let agent = || server.agent.clone();
+    let has_older =
+        server.revisions.contains_kind() || server.revisions.contains(ProtocolVersion::V1Draft);
+    let mut router = Router::new();
+    if serves_current(server) {
+        let mut options = a2a_grpc::Options::default()
+            .with_limits(server.limits.clone())
+            .with_versions(server.versions);
+        if has_older {
+            options = options.with_descriptor(a2a_compat::grpc::DESCRIPTOR);
+        }
+        router = a2a_grpc::router_with(agent(), options);
     }
-    let options = options.with_descriptor(a2a_compat::grpc::DESCRIPTOR);
-    let router = a2a_grpc::router_with(server.agent.clone(), options);
-    let agent = server.agent.clone();
-    router.merge(a2a_compat::grpc::router(agent, server.card.clone(), older(server, origins)))
+    if has_older {
+        let card = server.card.clone();
+        router = router.merge(a2a_compat::grpc::router(agent(), card, older(server, origins)));
+    }
+    router
+}
+
+fn serves_current(server: &Server) -> bool {
+    server.revisions.contains(ProtocolVersion::LATEST)
 }
 
 fn layered(server: &Server, bindings: Router) -> Router {

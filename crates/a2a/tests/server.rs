@@ -152,3 +152,39 @@ async fn a_server_told_to_stop_ends() {
     running.await.unwrap().unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }
+
+#[tokio::test]
+async fn a_server_of_one_revision_names_that_in_its_card_and_serves_nothing_else() {
+    use Transport::{Grpc, HttpJson, JsonRpc};
+    let every = [JsonRpc, HttpJson, Grpc];
+    for (revision, version, spoken) in [
+        ("1.0", "1.0", &every[..]),
+        ("draft", "draft", &every[..]),
+        ("0.3", "0.3", &every[..]),
+        ("0.2", "0.2", &[JsonRpc, Grpc]),
+        ("0.1", "0.1", &[JsonRpc]),
+    ] {
+        let address = start(server().with_revisions(revision.parse().unwrap())).await;
+        for transport in every {
+            let client = Client::builder().only([transport]).connect(&address.to_string()).await;
+            if !spoken.contains(&transport) {
+                assert!(client.is_err(), "{revision} over {transport}");
+                continue;
+            }
+            let client = client.unwrap_or_else(|error| panic!("{revision} {transport}: {error}"));
+            assert_eq!(client.interface().unwrap().protocol_version, version);
+            let said = client.send_text("hi").await;
+            assert_eq!(said.unwrap(), "You said: hi", "{revision} over {transport}");
+        }
+        let is_current = revision == "1.0";
+        let head = "POST /message:send HTTP/1.1\r\na2a-version: 1.0\r\n\
+                    content-type: application/json";
+        let body = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}"#;
+        let answer = exchange(address, head, body).await;
+        assert_eq!(answer.starts_with("HTTP/1.1 200"), is_current, "{revision}: {answer}");
+        let head = "POST / HTTP/1.1\r\na2a-version: 1.0\r\ncontent-type: application/json";
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{body}}}"#);
+        let answer = exchange(address, head, &body).await;
+        assert_eq!(answer.contains("\"result\""), is_current, "{revision}: {answer}");
+    }
+}

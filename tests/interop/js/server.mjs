@@ -1,7 +1,7 @@
 // An agent on the official JavaScript SDK, over JSON-RPC, HTTP+JSON and gRPC.
 //
 // Prints one line of JSON with its addresses when it is ready and runs until its standard
-// input closes. It knows the words of ../python/server.py, which says what each does.
+// input closes. With --compat it answers clients of 0.3, too. It knows the words of ../python/server.py, which says what each does.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,9 +27,16 @@ import {
 } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import { A2AService, grpcService, UserBuilder as GrpcUserBuilder } from '@a2a-js/sdk/server/grpc';
+import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3';
+import { createLegacyAwarePushNotificationSender } from '@a2a-js/sdk/compat/v0_3/server';
+import { LegacyA2AService, legacyGrpcService } from '@a2a-js/sdk/compat/v0_3/server/grpc';
 
 const EXTENSION = 'https://example.com/extensions/interop/v1';
 const TICK_MS = 50;
+const BINDINGS = ['JSONRPC', 'HTTP+JSON', 'GRPC'];
+
+const compat = process.argv.includes('--compat');
+const legacyCompat = { enabled: compat };
 
 const textParts = (text) => [{ text }];
 
@@ -154,12 +161,18 @@ class Agent {
 const skill = (name) => ({ id: name, name, description: `The word ${name}.`, tags: ['interop'] });
 
 function cards(http, rpc) {
-  const face = (protocolBinding, url) => ({ protocolBinding, url, protocolVersion: '1.0' });
+  const urls = [`${http}/rpc`, `${http}/rest`, rpc];
+  const current = BINDINGS.map((protocolBinding, index) => ({
+    protocolBinding,
+    url: urls[index],
+    tenant: '',
+    protocolVersion: '1.0',
+  }));
   const card = {
     name: 'Interop agent (JavaScript SDK)',
     description: 'Answers by the first word of a message.',
     version: '1.0.0',
-    supportedInterfaces: [face('JSONRPC', `${http}/rpc`), face('HTTP+JSON', `${http}/rest`), face('GRPC', rpc)],
+    supportedInterfaces: compat ? duplicateInterfacesForLegacy(current, BINDINGS) : current,
     capabilities: {
       streaming: true,
       pushNotifications: true,
@@ -195,15 +208,17 @@ const requestHandler = new DefaultRequestHandler(
   new Agent(),
   new DefaultExecutionEventBusManager(),
   pushConfigs,
-  new DefaultPushNotificationSender(pushConfigs),
+  compat ? createLegacyAwarePushNotificationSender(pushConfigs) : new DefaultPushNotificationSender(pushConfigs),
   // As a function: a plain card is only for callers that the SDK has authenticated.
   async () => extended,
 );
 const userBuilder = UserBuilder.noAuthentication;
-app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }));
-app.use('/rest', restHandler({ requestHandler, userBuilder }));
-rpcServer.addService(A2AService, grpcService({ requestHandler, userBuilder: GrpcUserBuilder.noAuthentication }));
+app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler, legacyCompat }));
+app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder, legacyCompat }));
+app.use('/rest', restHandler({ requestHandler, userBuilder, legacyCompat }));
+const overGrpc = { requestHandler, userBuilder: GrpcUserBuilder.noAuthentication };
+rpcServer.addService(A2AService, grpcService(overGrpc));
+if (compat) rpcServer.addService(LegacyA2AService, legacyGrpcService(overGrpc));
 
 process.stdin.resume();
 process.stdin.on('close', () => process.exit(0));

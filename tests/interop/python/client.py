@@ -86,8 +86,8 @@ async def fails_with(expected, call):
     except expected as error:
         return error
     except Exception as error:
-        raise AssertionError(f'expected {expected.__name__}, got {error!r}') from error
-    raise AssertionError(f'expected {expected.__name__}, got an answer: {answer!r}')
+        raise AssertionError(f'expected {expected!r}, got {error!r}') from error
+    raise AssertionError(f'expected {expected!r}, got an answer: {answer!r}')
 
 
 class Peer:

@@ -30,12 +30,13 @@ pub(super) fn install(sdk: Sdk, sources: &Path, target: &Path) -> Result<Install
         };
         return Ok(Installed::Absent(format!("this machine has no {oldest}")));
     }
-    let sources = sources.join(sdk.folder());
-    let target = target.join(sdk.name());
-    fs::create_dir_all(&target)?;
     match sdk.language() {
-        Language::Python => python(sdk, &sources, &target),
-        Language::Js => js(sdk, &sources, &target),
+        Language::Python => {
+            let target = target.join(sdk.name());
+            fs::create_dir_all(&target)?;
+            python(sdk, &sources.join(sdk.folder()), &target)
+        }
+        Language::Js => js(sdk, sources, target),
     }
     .map(Installed::Ready)
 }
@@ -52,20 +53,31 @@ fn python(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     Ok(Programs { sdk, interpreter, folder: sources.to_owned(), extension: "py" })
 }
 
-/// A copy of the drivers: modules are looked for from where a file lies.
+/// A copy of the drivers of all versions, which share some: modules are looked for from where
+/// a file lies, and each version has those of its own folder.
 fn js(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
-    for entry in fs::read_dir(sources)? {
+    copy(&sources.join("js"), &target.join("js"))?;
+    let folder = target.join(sdk.folder());
+    once(&folder.join("package-lock.json"), &folder.join("installed"), || {
+        let ci = ["ci", "--no-audit", "--no-fund", "--loglevel", "error"];
+        process::succeed(Command::new("npm").args(ci).current_dir(&folder))
+    })?;
+    Ok(Programs { sdk, interpreter: "node".into(), folder, extension: "mjs" })
+}
+
+/// Copies a folder with all that is in it, over what is there.
+fn copy(from: &Path, to: &Path) -> Result {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
         let entry = entry?;
-        if entry.file_type()?.is_file() {
-            fs::copy(entry.path(), target.join(entry.file_name()))?;
+        let copied = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &copied)?;
+        } else {
+            fs::copy(entry.path(), copied)?;
         }
     }
-    once(&sources.join("package-lock.json"), &target.join("installed"), || {
-        let ci = ["ci", "--no-audit", "--no-fund", "--loglevel", "error"];
-        process::succeed(Command::new("npm").args(ci).current_dir(target))
-    })?;
-    let interpreter = "node".into();
-    Ok(Programs { sdk, interpreter, folder: target.to_owned(), extension: "mjs" })
+    Ok(())
 }
 
 /// Does `work` unless it was done for what is in `wanted`, which `done` remembers.

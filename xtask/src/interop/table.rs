@@ -10,6 +10,9 @@ use super::{
 /// As much of a detail as is printed, in characters; the report has all of it.
 const DETAIL: usize = 400;
 
+/// How wide a table may be, in characters.
+const WIDTH: usize = 120;
+
 impl fmt::Display for Matrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.columns.is_empty() {
@@ -31,43 +34,46 @@ impl fmt::Display for Matrix {
     }
 }
 
+/// The columns of one peer in one role, with what came of each row.
+type Group = [(Column, Vec<Outcome>)];
+
 impl Matrix {
+    /// Writes the columns side by side, as many as fit, and the others below.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-        write!(f, "{:name$}", "")?;
+        let mut blocks: Vec<Vec<&Group>> = Vec::new();
+        let mut left = 0;
         for group in self.groups() {
-            let Column { peer, role, .. } = group[0].0;
-            let title = match role {
-                "client" => format!("{peer} calls us"),
-                _ => format!("we call {peer}"),
-            };
-            // What is below it: the bindings, with a blank between two.
-            let width: usize = group.iter().map(|(column, _)| head(column).len() + 1).sum();
-            write!(f, " | {title:0$}", width - 1)?;
-        }
-        write!(f, "\n{:name$}", "")?;
-        for group in self.groups() {
-            write!(f, " |")?;
-            for (column, _) in group {
-                write!(f, " {}", head(column))?;
-            }
-        }
-        writeln!(f)?;
-        for (row, (operation, _)) in self.rows.iter().enumerate() {
-            write!(f, "{operation:name$}")?;
-            for group in self.groups() {
-                write!(f, " |")?;
-                for (column, outcomes) in group {
-                    write!(f, " {:^1$}", outcomes[row].mark(), head(column).len())?;
+            let wanted = width(group) + " | ".len();
+            match blocks.last_mut() {
+                Some(block) if wanted <= left => block.push(group),
+                _ => {
+                    left = WIDTH.saturating_sub(name);
+                    blocks.push(vec![group]);
                 }
             }
-            writeln!(f)?;
+            left = left.saturating_sub(wanted);
+        }
+        blocks.iter().try_for_each(|block| self.block(f, name, block))
+    }
+
+    fn block(&self, f: &mut fmt::Formatter<'_>, name: usize, groups: &[&Group]) -> fmt::Result {
+        let mut line = |first: &str, cells: &dyn Fn(&Group) -> String| {
+            write!(f, "{first:name$}")?;
+            for group in groups {
+                write!(f, " | {:1$}", cells(group), width(group))?;
+            }
+            writeln!(f)
+        };
+        line("", &title)?;
+        line("", &heads)?;
+        for (row, (operation, _)) in self.rows.iter().enumerate() {
+            line(operation, &|group| marks(group, row))?;
         }
         writeln!(f)
     }
 
-    /// The columns, those of one peer in one role together.
-    fn groups(&self) -> impl Iterator<Item = &[(Column, Vec<Outcome>)]> {
+    fn groups(&self) -> impl Iterator<Item = &Group> {
         self.columns.chunk_by(|(one, _), (next, _)| one.peer == next.peer && one.role == next.role)
     }
 }
@@ -81,6 +87,34 @@ impl Outcome {
             Self::Fails(_) => "✗",
         }
     }
+}
+
+/// What stands above a group.
+fn title(group: &Group) -> String {
+    let Column { peer, role, .. } = group[0].0;
+    match role {
+        "client" => format!("{peer} calls us"),
+        "upstream" => format!("we call {peer} by proxy"),
+        "proxy" => format!("{peer} calls it by proxy"),
+        _ => format!("we call {peer}"),
+    }
+}
+
+/// The bindings of a group, with a blank between two.
+fn heads(group: &Group) -> String {
+    group.iter().map(|(column, _)| head(column)).collect::<Vec<_>>().join(" ")
+}
+
+/// What came of a row in a group, each mark below its binding.
+fn marks(group: &Group, row: usize) -> String {
+    let mark = |(column, outcomes): &(Column, Vec<Outcome>)| {
+        format!("{:^1$}", outcomes[row].mark(), head(column).len())
+    };
+    group.iter().map(mark).collect::<Vec<_>>().join(" ")
+}
+
+fn width(group: &Group) -> usize {
+    title(group).len().max(heads(group).len())
 }
 
 /// What stands above a column.

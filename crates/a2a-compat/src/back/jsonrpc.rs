@@ -8,28 +8,19 @@ use std::{
     },
 };
 
-use a2a_core::{
-    Error, ErrorKind, ProtocolVersion, Result,
-    v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
-    },
-};
+use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, v1::StreamResponse};
 use a2a_http::{
     client::{HttpClient, call_headers, read_events},
     fault, media, parameters,
 };
-use a2a_operations::{Agent, Call, CallContext, EventStream, Reply};
+use a2a_operations::{CallContext, EventStream, Reply};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::opening::opened;
+use super::{Back, extended_card, operation::impl_agent};
 use crate::{AnyRequest, AnyResponse, Dialect, common::fault::details};
 
 /// The name of `A2A-Extensions` before 1.0.
@@ -40,6 +31,7 @@ pub(super) const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-exten
 pub struct JsonRpcClient {
     http: HttpClient,
     url: Uri,
+    revision: ProtocolVersion,
     dialect: Arc<dyn Dialect>,
     last_id: Arc<AtomicU64>,
 }
@@ -61,37 +53,7 @@ impl JsonRpcClient {
         let dialect = crate::front::dialect(revision).ok_or_else(|| {
             Error::new(ErrorKind::VersionNotSupported, "1.0 is not an older revision")
         })?;
-        Ok(Self { http, url, dialect, last_id: Arc::default() })
-    }
-
-    async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
-        let operation = request.operation();
-        let (id, request) = self.request(context, request)?;
-        let answer = self.http.send(request).await?;
-        let (head, body) = answer.into_parts();
-        if !head.status.is_success() {
-            return Err(fault::read(head.status, &head.headers, &body));
-        }
-        let result = result(Some(id), &body)?;
-        let response = self.dialect.read_response(operation, result)?;
-        Ok(Reply { response, activated: activated(&head.headers) })
-    }
-
-    async fn events(
-        &self,
-        context: CallContext,
-        request: AnyRequest,
-    ) -> Result<Reply<EventStream>> {
-        let await_first = context.last_event_id.is_none();
-        let resumes = !await_first;
-        let (id, request) = self.request(context, request)?;
-        let response = self.http.open(request).await?;
-        let activated = activated(response.headers());
-        let dialect = Arc::clone(&self.dialect);
-        let read = move |data: &[u8]| read_event(&*dialect, id, data);
-        let events = read_events(response, self.http.settings(), await_first, read).await?;
-        let response = if resumes { events } else { opened(events) };
-        Ok(Reply { response, activated })
+        Ok(Self { http, url, revision, dialect, last_id: Arc::default() })
     }
 
     fn request(&self, context: CallContext, request: AnyRequest) -> Result<(u64, Request<Bytes>)> {
@@ -123,6 +85,49 @@ impl JsonRpcClient {
         Ok((id, request))
     }
 }
+
+#[async_trait]
+impl Back for JsonRpcClient {
+    fn revision(&self) -> ProtocolVersion {
+        self.dialect.revision()
+    }
+
+    async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
+        if matches!(request, AnyRequest::GetExtendedAgentCard(_))
+            && self.revision == ProtocolVersion::V0_2
+            && let Some(reply) = extended_card::read(&self.http, &self.url, &context).await?
+        {
+            return Ok(reply);
+        }
+        let operation = request.operation();
+        let (id, request) = self.request(context, request)?;
+        let answer = self.http.send(request).await?;
+        let (head, body) = answer.into_parts();
+        if !head.status.is_success() {
+            return Err(fault::read(head.status, &head.headers, &body));
+        }
+        let result = result(Some(id), &body)?;
+        let response = self.dialect.read_response(operation, result)?;
+        Ok(Reply { response, activated: activated(&head.headers) })
+    }
+
+    async fn events(
+        &self,
+        context: CallContext,
+        request: AnyRequest,
+    ) -> Result<Reply<EventStream>> {
+        let await_first = context.last_event_id.is_none();
+        let (id, request) = self.request(context, request)?;
+        let response = self.http.open(request).await?;
+        let activated = activated(response.headers());
+        let dialect = Arc::clone(&self.dialect);
+        let read = move |data: &[u8]| read_event(&*dialect, id, data);
+        let response = read_events(response, self.http.settings(), await_first, read).await?;
+        Ok(Reply { response, activated })
+    }
+}
+
+impl_agent!(JsonRpcClient);
 
 pub(super) fn activated(headers: &http::HeaderMap) -> a2a_core::ExtensionSet {
     let mut activated = parameters::read_activated(headers);
@@ -170,97 +175,11 @@ fn invalid(message: &'static str) -> Error {
     Error::new(ErrorKind::InvalidAgentResponse, message)
 }
 
-fn other() -> Error {
-    invalid("the answer is one to another operation")
-}
-
-macro_rules! one {
-    ($self:ident, $call:ident, $request:ident, $answer:ident) => {{
-        let reply = $self.one($call.context, AnyRequest::$request($call.request)).await?;
-        match reply.response {
-            AnyResponse::$answer(response) => Ok(Reply { response, activated: reply.activated }),
-            _ => Err(other()),
-        }
-    }};
-}
-
-#[async_trait]
-impl Agent for JsonRpcClient {
-    async fn send_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<SendMessageResponse>> {
-        one!(self, call, SendMessage, Sent)
-    }
-
-    async fn send_streaming_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<EventStream>> {
-        self.events(call.context, AnyRequest::SendStreamingMessage(call.request)).await
-    }
-
-    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        one!(self, call, GetTask, Task)
-    }
-
-    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        one!(self, call, ListTasks, Tasks)
-    }
-
-    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        one!(self, call, CancelTask, Task)
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        call: Call<SubscribeToTaskRequest>,
-    ) -> Result<Reply<EventStream>> {
-        self.events(call.context, AnyRequest::SubscribeToTask(call.request)).await
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        call: Call<TaskPushNotificationConfig>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        one!(self, call, CreateTaskPushNotificationConfig, Config)
-    }
-
-    async fn get_task_push_notification_config(
-        &self,
-        call: Call<GetTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        one!(self, call, GetTaskPushNotificationConfig, Config)
-    }
-
-    async fn list_task_push_notification_configs(
-        &self,
-        call: Call<ListTaskPushNotificationConfigsRequest>,
-    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
-        one!(self, call, ListTaskPushNotificationConfigs, Configs)
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        call: Call<DeleteTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<()>> {
-        let request = AnyRequest::DeleteTaskPushNotificationConfig(call.request);
-        Ok(self.one(call.context, request).await?.map(|_deleted| ()))
-    }
-
-    async fn get_extended_agent_card(
-        &self,
-        call: Call<GetExtendedAgentCardRequest>,
-    ) -> Result<Reply<AgentCard>> {
-        one!(self, call, GetExtendedAgentCard, Card)
-    }
-}
-
 impl fmt::Debug for JsonRpcClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JsonRpcClient")
             .field("url", &self.url)
-            .field("revision", &self.dialect.revision())
+            .field("revision", &self.revision)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,6 @@
 //! An agent that speaks 0.3 or the draft of 1.0 over HTTP+JSON.
 
 mod answer;
-mod operation;
 mod request;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
@@ -10,15 +9,17 @@ use a2a_http::{
     media, parameters, sse,
 };
 use a2a_operations::{CallContext, Event, EventStream, Reply};
+use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
 
 use super::{
+    Back,
     jsonrpc::{X_EXTENSIONS, activated},
-    opening::opened,
+    operation::impl_agent,
 };
-use crate::{AnyRequest, AnyResponse, detect::RestShape};
+use crate::{AnyRequest, AnyResponse, detect::RestShape, proto::Files as _};
 use request::Outgoing;
 
 /// An agent that speaks an older revision over HTTP+JSON. Cheap to clone.
@@ -30,6 +31,7 @@ pub struct RestClient {
     /// Up to the path, without a slash at its end.
     prefix: String,
     query: Option<String>,
+    revision: ProtocolVersion,
     shape: RestShape,
 }
 
@@ -62,13 +64,16 @@ impl RestClient {
         };
         let path = uri.path().trim_end_matches('/');
         let prefix = format!("{scheme}://{authority}{path}");
-        Ok(Self { http, prefix, query: uri.query().map(str::to_owned), shape })
+        Ok(Self { http, prefix, query: uri.query().map(str::to_owned), revision, shape })
     }
 
-    async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
-        let operation = request.operation();
-        let outgoing = self.lay_out(request)?;
-        let request = self.request(operation, context, &outgoing, outgoing.method.clone())?;
+    async fn exchange(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        outgoing: &Outgoing,
+    ) -> Result<Reply<AnyResponse>> {
+        let request = self.request(operation, context, outgoing, outgoing.method.clone())?;
         let (head, body) = self.http.send(request).await?.into_parts();
         if !head.status.is_success() {
             let error = answer::read_error(operation, head.status, &head.headers, &body);
@@ -76,32 +81,6 @@ impl RestClient {
         }
         let response = answer::read(self.shape, operation, &body)?;
         Ok(Reply { response, activated: activated(&head.headers) })
-    }
-
-    async fn events(
-        &self,
-        context: CallContext,
-        request: AnyRequest,
-    ) -> Result<Reply<EventStream>> {
-        let operation = request.operation();
-        let outgoing = self.lay_out(request)?;
-        let first = outgoing.method.clone();
-        if operation != Operation::SubscribeToTask {
-            return self.open(operation, context, &outgoing, first).await;
-        }
-        // The proto says GET, the text says POST: there are servers with one of them alone.
-        let second = if first == Method::GET { Method::POST } else { Method::GET };
-        match self.open(operation, context.clone(), &outgoing, first).await {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::MethodNotAllowed | ErrorKind::MethodNotFound
-                ) =>
-            {
-                self.open(operation, context, &outgoing, second).await.map_err(missing)
-            }
-            answer => answer,
-        }
     }
 
     async fn open(
@@ -124,8 +103,8 @@ impl RestClient {
         if !media::is_event_stream(&head.headers) {
             let body = body.read_all(settings.max_response_bytes).await?;
             let event = Event::new(None, answer::read_event(shape, &body)?);
-            let events = EventStream::new(stream::iter([Ok(event)]));
-            return Ok(Reply { response: opened(events), activated });
+            let response = EventStream::new(stream::iter([Ok(event)]));
+            return Ok(Reply { response, activated });
         }
         let events = sse::decode(body, settings.max_event_bytes).map(move |event| {
             let event = event?;
@@ -137,15 +116,17 @@ impl RestClient {
             let id = event.id.as_deref().and_then(|id| id.parse().ok());
             Ok(Event::new(id, answer::read_event(shape, &event.data)?))
         });
-        let response =
-            if resumes { EventStream::new(events) } else { opened(open_stream(events).await?) };
+        let response = if resumes { EventStream::new(events) } else { open_stream(events).await? };
         Ok(Reply { response, activated })
     }
 
-    fn lay_out(&self, request: AnyRequest) -> Result<Outgoing> {
+    fn lay_out(&self, mut request: AnyRequest) -> Result<Outgoing> {
         match self.shape {
             RestShape::Draft => request::of_draft(&request),
-            RestShape::Proto | RestShape::Kind => request::of_v0_3(request),
+            RestShape::Proto | RestShape::Kind => {
+                request.write_text();
+                request::of_v0_3(request)
+            }
         }
     }
 
@@ -181,6 +162,57 @@ impl RestClient {
         Ok(request)
     }
 }
+
+#[async_trait]
+impl Back for RestClient {
+    fn revision(&self) -> ProtocolVersion {
+        self.revision
+    }
+
+    async fn one(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
+        let operation = request.operation();
+        let second = match self.shape {
+            RestShape::Proto => request::bare_config(&request)?,
+            RestShape::Kind | RestShape::Draft => None,
+        };
+        let first = self.exchange(operation, context.clone(), &self.lay_out(request)?).await;
+        match (first, second) {
+            // The servers of 0.3 are divided on what registers a webhook, and none takes both.
+            (Err(error), Some(second)) if error.kind() == ErrorKind::InvalidParams => {
+                self.exchange(operation, context, &second).await.or(Err(error))
+            }
+            (first, _) => first,
+        }
+    }
+
+    async fn events(
+        &self,
+        context: CallContext,
+        request: AnyRequest,
+    ) -> Result<Reply<EventStream>> {
+        let operation = request.operation();
+        let outgoing = self.lay_out(request)?;
+        let first = outgoing.method.clone();
+        if operation != Operation::SubscribeToTask {
+            return self.open(operation, context, &outgoing, first).await;
+        }
+        // The proto says GET, the text says POST: there are servers with one of them alone.
+        let second = if first == Method::GET { Method::POST } else { Method::GET };
+        match self.open(operation, context.clone(), &outgoing, first).await {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::MethodNotAllowed | ErrorKind::MethodNotFound
+                ) =>
+            {
+                self.open(operation, context, &outgoing, second).await.map_err(missing)
+            }
+            answer => answer,
+        }
+    }
+}
+
+impl_agent!(RestClient);
 
 /// Says that an agent has not got an operation where it has the path alone: what one of 0.3 may
 /// leave out is more than what it has to have.

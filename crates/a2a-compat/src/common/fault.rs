@@ -1,7 +1,33 @@
 //! Errors with plain members, as revisions before 1.0 have them.
 
-use a2a_core::{ERROR_DOMAIN, Error};
+use a2a_core::{ERROR_DOMAIN, Error, ErrorKind};
 use serde_json::{Map, Value, json};
+
+/// What the SDKs of 0.2 and 0.3 call errors, where they have nothing but text to tell them by.
+const NAMES: [(&str, ErrorKind); 12] = [
+    ("TaskNotFoundError", ErrorKind::TaskNotFound),
+    ("TaskNotCancelableError", ErrorKind::TaskNotCancelable),
+    ("PushNotificationNotSupportedError", ErrorKind::PushNotificationNotSupported),
+    ("UnsupportedOperationError", ErrorKind::UnsupportedOperation),
+    ("ContentTypeNotSupportedError", ErrorKind::ContentTypeNotSupported),
+    ("InvalidAgentResponseError", ErrorKind::InvalidAgentResponse),
+    ("AuthenticatedExtendedCardNotConfiguredError", ErrorKind::ExtendedAgentCardNotConfigured),
+    ("JSONParseError", ErrorKind::ParseError),
+    ("InvalidRequestError", ErrorKind::InvalidRequest),
+    ("MethodNotFoundError", ErrorKind::MethodNotFound),
+    ("InvalidParamsError", ErrorKind::InvalidParams),
+    ("InternalError", ErrorKind::Internal),
+];
+
+/// The name of a kind of error, if it had one.
+pub(crate) fn name(kind: ErrorKind) -> Option<&'static str> {
+    NAMES.iter().find(|(_, known)| *known == kind).map(|(name, _)| *name)
+}
+
+/// The kind of error that has a name.
+pub(crate) fn named(name: &str) -> Option<ErrorKind> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
 
 /// The members that describe an error: the metadata of its `ErrorInfo`, and the members of the
 /// request that broke rules.

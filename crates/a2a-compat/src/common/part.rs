@@ -1,7 +1,7 @@
 //! What the parts of older revisions can't say, and how it travels all the same.
 
 use a2a_core::{
-    v1,
+    v1::{self, part::Content},
     well_known::{Struct, Value},
 };
 
@@ -49,6 +49,28 @@ pub(crate) fn with_lost_members(part: &v1::Part) -> Option<Struct> {
     metadata
 }
 
+/// The reverse of [`with_lost_members`]: text and data have their media type and file name back.
+pub(crate) fn with_found_members(mut part: v1::Part) -> v1::Part {
+    let has_no_place = matches!(part.content, Some(Content::Text(_) | Content::Data(_)));
+    let Some(metadata) = part.metadata.as_mut().filter(|_| has_no_place) else { return part };
+    let mut take = |name: &str, fits: fn(&str) -> bool| match metadata.fields.get(name) {
+        Some(Value::String(text)) if fits(text) => {
+            let text = text.clone();
+            metadata.fields.remove(name);
+            text
+        }
+        _ => String::new(),
+    };
+    // Whatever else is called by these names is left where it is.
+    part.media_type = take("mediaType", |text| text.contains('/'));
+    part.filename = take("filename", |text| !text.is_empty());
+    let has_found = !part.media_type.is_empty() || !part.filename.is_empty();
+    if has_found && part.metadata.as_ref().is_some_and(|metadata| metadata.fields.is_empty()) {
+        part.metadata = None;
+    }
+    part
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -83,5 +105,22 @@ mod tests {
         let taken = part.with_metadata(Struct::from([("mediaType", "mine")]));
         let kept = with_lost_members(&taken).unwrap();
         assert_eq!(kept, Struct::from([("mediaType", "mine"), ("filename", "x.txt")]));
+    }
+
+    #[test]
+    fn a_media_type_comes_back_from_the_metadata() {
+        let part = v1::Part::text("x").with_media_type("text/x").with_filename("x.txt");
+        for metadata in [None, Some(Struct::from([("k", 1)]))] {
+            let part = v1::Part { metadata, ..part.clone() };
+            let written = v1::Part { metadata: with_lost_members(&part), ..v1::Part::text("x") };
+            assert_eq!(with_found_members(written), part);
+        }
+        // It is no media type, no text, or not from a part without a place for it.
+        let mine = v1::Part::text("x").with_metadata(Struct::from([("mediaType", "mine")]));
+        let number = v1::Part::text("x").with_metadata(Struct::from([("filename", 1)]));
+        let file = v1::Part::url("https://a").with_metadata(Struct::from([("mediaType", "a/b")]));
+        for part in [mine, number, file] {
+            assert_eq!(with_found_members(part.clone()), part);
+        }
     }
 }

@@ -52,7 +52,8 @@ pub enum RestDecision {
 /// Decides in which revision an HTTP+JSON request is.
 pub fn rest(request: &RestRequest<'_>, served: &Revisions) -> RestDecision {
     let is_served = |shape: &RestShape| match shape {
-        RestShape::Proto | RestShape::Kind => served.contains_kind(),
+        // 0.2 had no HTTP+JSON.
+        RestShape::Proto | RestShape::Kind => served.contains(ProtocolVersion::V0_3),
         RestShape::Draft => served.contains(ProtocolVersion::V1Draft),
     };
     match shape(request).filter(is_served) {
@@ -213,7 +214,8 @@ mod tests {
             ("/v1/tasks/t", Some("1.0"), "", None, "1.0,0.3", "current"),
             ("/v1/tasks/t", None, "", Some(V1Draft), "1.0,0.3", "current"),
             ("/v1/tasks/list", None, "{}", None, "1.0,0.3", "current"),
-            (SEND, None, KIND, None, "0.2", "kind"),
+            (SEND, None, KIND, None, "0.2,0.3", "kind"),
+            (SEND, None, KIND, None, "0.2", "current"),
         ] {
             let decided = decide(path, version, body, origin, served);
             assert_eq!(decided, expected, "{path} {version:?} {origin:?} {served}");

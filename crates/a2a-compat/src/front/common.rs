@@ -14,7 +14,11 @@ use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply, Scope}
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, request::Parts};
 
-use super::stream::{ended, unfolded};
+use super::{
+    FrontOptions,
+    patience::send_within,
+    stream::{ended, unfolded},
+};
 use crate::{
     AnyAnswer, AnyRequest, AnyResponse, Origins, call,
     v0_1::{chosen_id, with_task_id},
@@ -31,10 +35,11 @@ const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 /// Those of the agent, and of a request that breaks rules.
 pub(crate) async fn perform(
     agent: &dyn Agent,
-    origins: &Origins,
+    options: &FrontOptions,
     context: CallContext,
     request: AnyRequest,
 ) -> Result<Reply<AnyAnswer>> {
+    let origins = &options.origins;
     let revision = context.version;
     let scope = Scope::new("", &context.caller);
     let (request, legacy) = up(origins, &scope, revision, request);
@@ -44,7 +49,14 @@ pub(crate) async fn perform(
         _ => None,
     };
     let request = with_config_id(agent, &context, request).await?;
-    let reply = match call(agent, context.clone(), request).await {
+    let called = match request {
+        AnyRequest::SendMessage(request) if revision == ProtocolVersion::V0_1 => {
+            let sent = send_within(options.patience, agent, context.clone(), request);
+            Box::pin(sent).await
+        }
+        request => call(agent, context.clone(), request).await,
+    };
+    let reply = match called {
         // Older revisions show an ended task to a late reader, and close.
         Err(error)
             if error.kind() == ErrorKind::UnsupportedOperation

@@ -173,7 +173,7 @@ impl Front {
             Err(error) => write(out, &id, "error", &dialect.write_error(error)),
         };
         let drain = Drain::of(&parts.extensions);
-        sse::response(events, &self.options.binding.limits, &drain, frame)
+        sse::untyped_response(events, &self.options.binding.limits, &drain, frame)
     }
 
     async fn call(
@@ -187,7 +187,7 @@ impl Front {
         let context = context(parts, dialect.revision())?;
         let request = dialect.read_request(method, params)?;
         let operation = request.operation();
-        let reply = perform(&*self.agent, &self.options.origins, context, request).await?;
+        let reply = perform(&*self.agent, &self.options, context, request).await?;
         Ok((operation, reply))
     }
 }

@@ -1,14 +1,17 @@
 //! The older revisions on the wire: what stands before an agent.
 
 pub(crate) mod common;
+mod extended_card;
 mod jsonrpc;
+mod patience;
 mod rest;
 pub(crate) mod stream;
 
+pub use extended_card::extended_card;
 pub use jsonrpc::jsonrpc;
 pub use rest::rest;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::ProtocolVersion;
 use a2a_http::Options;
@@ -16,7 +19,7 @@ use a2a_http::Options;
 use crate::{Dialect, Origins, Revisions, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
 
 /// How the older revisions are served.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FrontOptions {
     /// Which revisions are served. Default: all.
@@ -25,6 +28,20 @@ pub struct FrontOptions {
     pub binding: Options,
     /// What is remembered of tasks; shared between the fronts of one agent.
     pub origins: Origins,
+    /// How long `tasks/send` of 0.1, which has no word for not waiting, waits for the task before
+    /// it answers with what there is. Default: 60 s.
+    pub patience: Duration,
+}
+
+impl Default for FrontOptions {
+    fn default() -> Self {
+        Self {
+            revisions: Revisions::default(),
+            binding: Options::default(),
+            origins: Origins::default(),
+            patience: Duration::from_secs(60),
+        }
+    }
 }
 
 impl FrontOptions {
@@ -39,6 +56,13 @@ impl FrontOptions {
     #[must_use]
     pub fn with_origins(mut self, origins: Origins) -> Self {
         self.origins = origins;
+        self
+    }
+
+    /// Sets how long `tasks/send` of 0.1 waits.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 

@@ -6,7 +6,7 @@ mod route;
 
 use std::sync::Arc;
 
-use a2a_core::{ProtocolVersion, Result, json};
+use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, json};
 use a2a_http::{Drain, body, media, parameters, sse};
 use a2a_operations::{Agent, Scope};
 use axum::{Router, body::Body, extract::State, routing::any};
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     AnyAnswer,
     detect::{self, RestDecision, RestRequest, RestShape},
+    proto::{Files as _, expects_text},
 };
 use route::Target;
 
@@ -32,7 +33,7 @@ use route::Target;
 /// reached only where the older revisions are switched off. It has no fallback.
 pub fn rest(agent: impl Agent, options: FrontOptions) -> Router {
     let served = &options.revisions;
-    if !served.contains_kind() && !served.contains(ProtocolVersion::V1Draft) {
+    if !served.contains(ProtocolVersion::V0_3) && !served.contains(ProtocolVersion::V1Draft) {
         return Router::new();
     }
     let agent: Arc<dyn Agent> = Arc::new(agent);
@@ -77,6 +78,10 @@ async fn serve(State(front): State<Front>, request: Request<Body>) -> Response<B
 
 impl Front {
     async fn forward(self, parts: Parts, body: Body) -> Response<Body> {
+        if !self.options.revisions.contains(ProtocolVersion::V1_0) {
+            let error = Error::new(ErrorKind::MethodNotFound, "there is nothing at this path");
+            return answer::error(RestShape::Proto, error);
+        }
         match self.current.oneshot(Request::from_parts(parts, body)).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -122,12 +127,17 @@ impl Front {
         let context = context(parts, revision)?;
         let operation = target.operation;
         let query = request::read_query(parts.uri.query());
-        let request = request::read(shape, target, query, &body, value)?;
-        let reply = perform(&*self.agent, &self.options.origins, context, request).await?;
+        let as_text = expects_text(&parts.headers);
+        let mut request = request::read(shape, target, query, &body, value)?;
+        if as_text && shape == RestShape::Proto {
+            request.read_text();
+        }
+        let reply = perform(&*self.agent, &self.options, context, request).await?;
         let mut response = match reply.response {
-            AnyAnswer::One(response) => answer::result(shape, operation, response)?,
+            AnyAnswer::One(response) => answer::result(shape, operation, response, as_text)?,
             AnyAnswer::Events(events) => {
-                let frame = move |item: &_, out: &mut BytesMut| answer::frame(shape, item, out);
+                let frame =
+                    move |item: &_, out: &mut BytesMut| answer::frame(shape, item, as_text, out);
                 let limits = &self.options.binding.limits;
                 sse::response(events, limits, &Drain::of(&parts.extensions), frame)
             }

@@ -2,22 +2,13 @@
 
 use std::{fmt, future::Future, sync::Arc};
 
-use a2a_core::{
-    Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result,
-    v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
-    },
-};
+use a2a_core::{Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result, v1};
 use a2a_grpc::{AddressError, wire};
 use a2a_http::{
     client::{ClientSettings, open_stream},
     parameters,
 };
-use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
+use a2a_operations::{CallContext, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -25,8 +16,12 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::code;
 use crate::{
-    back::opening::opened,
-    proto::{self, CreateConfig, a2_a_service_client::A2AServiceClient},
+    AnyRequest, AnyResponse,
+    back::{
+        Back,
+        operation::{impl_agent, of_another_operation},
+    },
+    proto::{self, CreateConfig, Files as _, a2_a_service_client::A2AServiceClient},
 };
 
 /// The name of `A2A-Extensions` before 1.0.
@@ -116,7 +111,9 @@ impl GrpcClient {
             Ok(event) => {
                 let id = position;
                 position = position.map(EventId::next);
-                Ok(Event::new(id, event.into()))
+                let mut event = v1::StreamResponse::from(event);
+                event.read_text();
+                Ok(Event::new(id, event))
             }
             Err(status) => Err(code::decode(status, operation, &target)),
         });
@@ -125,7 +122,7 @@ impl GrpcClient {
             EventStream::new(events)
         } else {
             // Some servers send their metadata before they know whether they refuse.
-            opened(open_stream(events).await?)
+            open_stream(events).await?
         };
         Ok(Reply { response, activated })
     }
@@ -176,196 +173,123 @@ fn unreadable(error: Error) -> Error {
     Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
 }
 
-fn registration(
-    reply: Reply<proto::TaskPushNotificationConfig>,
-) -> Result<Reply<TaskPushNotificationConfig>> {
-    let response = reply.response.up().map_err(unreadable)?;
+fn registration(reply: Reply<proto::TaskPushNotificationConfig>) -> Result<Reply<AnyResponse>> {
+    let response = AnyResponse::Config(reply.response.up().map_err(unreadable)?);
     Ok(Reply { response, activated: reply.activated })
 }
 
 #[async_trait]
-impl Agent for GrpcClient {
-    async fn send_message(
+impl Back for GrpcClient {
+    fn revision(&self) -> ProtocolVersion {
+        self.revision
+    }
+
+    async fn one(
         &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<SendMessageResponse>> {
-        let message = proto::SendMessageRequest::from(call.request);
-        let reply = self
-            .unary(Operation::SendMessage, &call.context, message, |mut stub, request| async move {
-                stub.send_message(request).await
-            })
-            .await?;
-        if reply.response.payload.is_none() {
-            return Err(invalid("there is neither a task nor a message in the answer"));
+        context: CallContext,
+        mut request: AnyRequest,
+    ) -> Result<Reply<AnyResponse>> {
+        request.write_text();
+        let operation = request.operation();
+        macro_rules! call {
+            ($procedure:ident($message:expr)) => {
+                self.unary(operation, &context, $message, |mut stub, request| async move {
+                    stub.$procedure(request).await
+                })
+                .await?
+            };
         }
-        Ok(reply.map(Into::into))
-    }
-
-    async fn send_streaming_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<EventStream>> {
-        let message = proto::SendMessageRequest::from(call.request);
-        self.streaming(
-            Operation::SendStreamingMessage,
-            &call.context,
-            message,
-            |mut stub, request| async move { stub.send_streaming_message(request).await },
-        )
-        .await
-    }
-
-    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        let message = proto::GetTaskRequest::from(call.request);
-        let reply = self
-            .unary(Operation::GetTask, &call.context, message, |mut stub, request| async move {
-                stub.get_task(request).await
-            })
-            .await?;
-        Ok(reply.map(|task| Arc::new(task.into())))
-    }
-
-    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        if !self.is_draft() {
-            let message = format!("tasks can't be listed in version {}", self.revision);
-            return Err(Error::unsupported(message));
-        }
-        let message = proto::ListTasksRequest::from(call.request);
-        let reply = self
-            .unary(Operation::ListTasks, &call.context, message, |mut stub, request| async move {
-                stub.list_tasks(request).await
-            })
-            .await?;
-        Ok(reply.map(Into::into))
-    }
-
-    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        let message = proto::CancelTaskRequest::from(call.request);
-        let reply = self
-            .unary(Operation::CancelTask, &call.context, message, |mut stub, request| async move {
-                stub.cancel_task(request).await
-            })
-            .await?;
-        Ok(reply.map(|task| Arc::new(task.into())))
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        call: Call<SubscribeToTaskRequest>,
-    ) -> Result<Reply<EventStream>> {
-        if self.is_draft() {
-            let message = proto::SubscribeToTaskRequest::from(call.request);
-            self.streaming(
-                Operation::SubscribeToTask,
-                &call.context,
-                message,
-                |mut stub, request| async move { stub.subscribe_to_task(request).await },
-            )
-            .await
-        } else {
-            let message = proto::TaskSubscriptionRequest::from(call.request);
-            self.streaming(
-                Operation::SubscribeToTask,
-                &call.context,
-                message,
-                |mut stub, request| async move { stub.task_subscription(request).await },
-            )
-            .await
-        }
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        call: Call<TaskPushNotificationConfig>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        let config = CreateConfig::down(call.request);
-        let reply = if self.is_draft() {
-            self.unary(Operation::CreateTaskPushNotificationConfig, &call.context, config.into(), |mut stub, request| async move {
-                stub.set_task_push_notification_config(request).await
-            })
-            .await?
-        } else {
-            self.unary(
-                Operation::CreateTaskPushNotificationConfig,
-                &call.context,
-                config.into(),
-                |mut stub, request| async move {
-                    stub.create_task_push_notification_config(request).await
-                },
-            )
-            .await?
+        let task = |task: proto::Task| AnyResponse::Task(Arc::new(task.into()));
+        let mut reply = match request {
+            AnyRequest::SendMessage(request) => {
+                let reply = call!(send_message(proto::SendMessageRequest::from(request)));
+                if reply.response.payload.is_none() {
+                    return Err(invalid("there is neither a task nor a message in the answer"));
+                }
+                reply.map(|sent| AnyResponse::Sent(sent.into()))
+            }
+            AnyRequest::GetTask(request) => {
+                call!(get_task(proto::GetTaskRequest::from(request))).map(task)
+            }
+            AnyRequest::ListTasks(request) if self.is_draft() => {
+                call!(list_tasks(proto::ListTasksRequest::from(request)))
+                    .map(|page| AnyResponse::Tasks(page.into()))
+            }
+            AnyRequest::ListTasks(_) => {
+                let message = format!("tasks can't be listed in version {}", self.revision);
+                return Err(Error::unsupported(message));
+            }
+            AnyRequest::CancelTask(request) => {
+                call!(cancel_task(proto::CancelTaskRequest::from(request))).map(task)
+            }
+            AnyRequest::CreateTaskPushNotificationConfig(request) => {
+                let config = CreateConfig::down(request);
+                registration(if self.is_draft() {
+                    call!(set_task_push_notification_config(config.into()))
+                } else {
+                    call!(create_task_push_notification_config(config.into()))
+                })?
+            }
+            AnyRequest::GetTaskPushNotificationConfig(request) => {
+                let name = proto::config_name(&request.task_id, &request.id);
+                let message = proto::GetTaskPushNotificationConfigRequest { name };
+                registration(call!(get_task_push_notification_config(message)))?
+            }
+            AnyRequest::ListTaskPushNotificationConfigs(request) => {
+                let message = proto::ListTaskPushNotificationConfigRequest::from(request);
+                let reply = call!(list_task_push_notification_config(message));
+                let response = AnyResponse::Configs(reply.response.up().map_err(unreadable)?);
+                Reply { response, activated: reply.activated }
+            }
+            AnyRequest::DeleteTaskPushNotificationConfig(request) => {
+                let name = proto::config_name(&request.task_id, &request.id);
+                let message = proto::DeleteTaskPushNotificationConfigRequest { name };
+                call!(delete_task_push_notification_config(message)).map(|()| AnyResponse::Deleted)
+            }
+            AnyRequest::GetExtendedAgentCard(_) => {
+                let reply = if self.is_draft() {
+                    call!(get_extended_agent_card(proto::GetExtendedAgentCardRequest {}))
+                } else {
+                    call!(get_agent_card(proto::GetAgentCardRequest {}))
+                };
+                reply.map(|card| AnyResponse::Card(proto::card_up(card)))
+            }
+            AnyRequest::SendStreamingMessage(_) | AnyRequest::SubscribeToTask(_) => {
+                return Err(of_another_operation());
+            }
         };
-        registration(reply)
+        reply.response.read_text();
+        Ok(reply)
     }
 
-    async fn get_task_push_notification_config(
+    async fn events(
         &self,
-        call: Call<GetTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        let name = proto::config_name(&call.request.task_id, &call.request.id);
-        let message = proto::GetTaskPushNotificationConfigRequest { name };
-        let reply = self
-            .unary(Operation::GetTaskPushNotificationConfig, &call.context, message, |mut stub, request| async move {
-                stub.get_task_push_notification_config(request).await
-            })
-            .await?;
-        registration(reply)
-    }
-
-    async fn list_task_push_notification_configs(
-        &self,
-        call: Call<ListTaskPushNotificationConfigsRequest>,
-    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
-        let message = proto::ListTaskPushNotificationConfigRequest::from(call.request);
-        let reply = self
-            .unary(
-                Operation::ListTaskPushNotificationConfigs,
-                &call.context,
-                message,
-                |mut stub, request| async move {
-                    stub.list_task_push_notification_config(request).await
-                },
-            )
-            .await?;
-        let response = reply.response.up().map_err(unreadable)?;
-        Ok(Reply { response, activated: reply.activated })
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        call: Call<DeleteTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<()>> {
-        let name = proto::config_name(&call.request.task_id, &call.request.id);
-        let message = proto::DeleteTaskPushNotificationConfigRequest { name };
-        self.unary(Operation::DeleteTaskPushNotificationConfig, &call.context, message, |mut stub, request| async move {
-            stub.delete_task_push_notification_config(request).await
-        })
-        .await
-    }
-
-    async fn get_extended_agent_card(
-        &self,
-        call: Call<GetExtendedAgentCardRequest>,
-    ) -> Result<Reply<AgentCard>> {
-        let reply = if self.is_draft() {
-            let message = proto::GetExtendedAgentCardRequest {};
-            self.unary(
-                Operation::GetExtendedAgentCard,
-                &call.context,
-                message,
-                |mut stub, request| async move { stub.get_extended_agent_card(request).await },
-            )
-            .await?
-        } else {
-            let message = proto::GetAgentCardRequest {};
-            self.unary(
-                Operation::GetExtendedAgentCard,
-                &call.context,
-                message,
-                |mut stub, request| async move { stub.get_agent_card(request).await },
-            )
-            .await?
-        };
-        Ok(reply.map(proto::card_up))
+        context: CallContext,
+        mut request: AnyRequest,
+    ) -> Result<Reply<EventStream>> {
+        request.write_text();
+        let operation = request.operation();
+        macro_rules! call {
+            ($procedure:ident($message:expr)) => {
+                self.streaming(operation, &context, $message, |mut stub, request| async move {
+                    stub.$procedure(request).await
+                })
+                .await
+            };
+        }
+        match request {
+            AnyRequest::SendStreamingMessage(request) => {
+                call!(send_streaming_message(proto::SendMessageRequest::from(request)))
+            }
+            AnyRequest::SubscribeToTask(request) if self.is_draft() => {
+                call!(subscribe_to_task(proto::SubscribeToTaskRequest::from(request)))
+            }
+            AnyRequest::SubscribeToTask(request) => {
+                call!(task_subscription(proto::TaskSubscriptionRequest::from(request)))
+            }
+            _ => Err(of_another_operation()),
+        }
     }
 }
+
+impl_agent!(GrpcClient);

@@ -5,47 +5,52 @@ use std::error::Error as _;
 
 use a2a_core::{Error, ErrorKind, Operation};
 use a2a_grpc::wire;
+use bytes::Bytes;
 use tonic::{Code, Status};
 
-/// The names that the SDKs of 0.3 put in front of a message: their only detail.
-const NAMES: [(&str, ErrorKind); 12] = [
-    ("TaskNotFoundError", ErrorKind::TaskNotFound),
-    ("TaskNotCancelableError", ErrorKind::TaskNotCancelable),
-    ("PushNotificationNotSupportedError", ErrorKind::PushNotificationNotSupported),
-    ("UnsupportedOperationError", ErrorKind::UnsupportedOperation),
-    ("ContentTypeNotSupportedError", ErrorKind::ContentTypeNotSupported),
-    ("InvalidAgentResponseError", ErrorKind::InvalidAgentResponse),
-    ("AuthenticatedExtendedCardNotConfiguredError", ErrorKind::ExtendedAgentCardNotConfigured),
-    ("JSONParseError", ErrorKind::ParseError),
-    ("InvalidRequestError", ErrorKind::InvalidRequest),
-    ("MethodNotFoundError", ErrorKind::MethodNotFound),
-    ("InvalidParamsError", ErrorKind::InvalidParams),
-    ("InternalError", ErrorKind::Internal),
-];
+use crate::common::fault;
 
-/// Encodes an error with the details of 1.0: readers that don't know them pass them over.
+/// Encodes an error with the details of 1.0, which readers that don't know them pass over, and
+/// with its name in front of the message, where the SDKs of 0.2 and 0.3 have it.
 pub(super) fn encode(error: Error) -> Status {
-    let code = code(error.kind());
-    wire::encode(error, code)
+    let kind = error.kind();
+    let status = wire::encode(error, code(kind));
+    match fault::name(kind) {
+        Some(name) => with_message(&status, format!("{name}: {}", status.message())),
+        None => status,
+    }
 }
 
 /// Decodes a call that failed. Details tell most, then the name of an error, then the code and
 /// the operation.
 pub(super) fn decode(status: Status, operation: Operation, target: &str) -> Error {
+    let named = status
+        .message()
+        .split_once(':')
+        .and_then(|(name, rest)| Some((fault::named(name.trim())?, rest.trim().to_owned())));
     let came_bare = status.details().is_empty() && status.source().is_none();
     let code = status.code();
-    let error = wire::decode(status, target);
-    if !came_bare {
-        return error;
+    match named {
+        Some((kind, message)) if came_bare => {
+            Error::new(kind, message).with_source(wire::decode(status, target))
+        }
+        Some((_, message)) => wire::decode(with_message(&status, message), target),
+        None => {
+            let error = wire::decode(status, target);
+            match meant(code, operation) {
+                Some(kind) if came_bare => {
+                    Error::new(kind, error.message().to_owned()).with_source(error)
+                }
+                _ => error,
+            }
+        }
     }
-    let named = error.message().split_once(':').and_then(|(name, rest)| {
-        let (_, kind) = NAMES.iter().find(|(known, _)| *known == name.trim())?;
-        Some(Error::new(*kind, rest.trim().to_owned()))
-    });
-    match named.or_else(|| Some(Error::new(meant(code, operation)?, error.message().to_owned()))) {
-        Some(meant) => meant.with_source(error),
-        None => error,
-    }
+}
+
+fn with_message(status: &Status, message: String) -> Status {
+    let details = Bytes::copy_from_slice(status.details());
+    let metadata = status.metadata().clone();
+    Status::with_details_and_metadata(status.code(), message, details, metadata)
 }
 
 fn code(kind: ErrorKind) -> Code {
@@ -102,6 +107,8 @@ mod tests {
     fn every_kind_of_error_survives_its_code() {
         for kind in ErrorKind::ALL {
             let status = encode(Error::new(kind, "the reason"));
+            let named = fault::name(kind).is_some_and(|name| status.message().starts_with(name));
+            assert_eq!(named, fault::name(kind).is_some(), "{status:?}");
             let decoded = decode(status, Operation::CancelTask, "peer");
             assert_eq!(decoded.kind().codes().reason, kind.codes().reason, "{kind:?}");
             assert_eq!(decoded.message(), "the reason");

@@ -17,20 +17,21 @@ use tracing::{Instrument as _, info_span};
 use super::{
     code,
     revision::{Family, decide},
-    stream::{self, Events},
+    stream::{self, Events, with_text},
 };
 use crate::{
     AnyAnswer, AnyRequest, AnyResponse, FrontOptions,
     front::common,
     proto::{
         self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
-        CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest,
+        CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest, Files as _,
         GetAgentCardRequest, GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest,
         GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigResponse, ListTaskPushNotificationRequest,
         ListTaskPushNotificationResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
         SendMessageResponse, SetTaskPushNotificationConfigRequest, SubscribeToTaskRequest, Task,
         TaskPushNotificationConfig, TaskSubscriptionRequest, a2_a_service_server::A2AService,
+        expects_text,
     },
 };
 
@@ -75,9 +76,9 @@ impl AgentService {
         let revision = beside.context.version;
         let operation = request.operation().name();
         let span = info_span!("call", operation, binding = "grpc", revision = %revision);
-        let origins = &self.options.origins;
-        let performed = common::perform(&*self.agent, origins, beside.context.clone(), request)
-            .instrument(span);
+        let context = beside.context.clone();
+        let performed =
+            common::perform(&*self.agent, &self.options, context, request).instrument(span);
         wire::within(beside.deadline, performed).await
     }
 
@@ -94,8 +95,13 @@ impl AgentService {
         };
         let answer = async {
             let beside = Beside::read(&parts, revision)?;
-            let reply = self.perform(&beside, read(message)).await?;
-            let AnyAnswer::One(answer) = reply.response else { return Err(mismatch()) };
+            let as_text = expects_text(&parts.headers);
+            let request = read(message).map(|request| with_files(request, as_text));
+            let reply = self.perform(&beside, request).await?;
+            let AnyAnswer::One(mut answer) = reply.response else { return Err(mismatch()) };
+            if as_text {
+                answer.write_text();
+            }
             let mut response = Response::new(write(answer).ok_or_else(mismatch)?);
             let headers = response.metadata_mut().as_mut();
             common::write_activated(revision, &reply.activated, headers);
@@ -116,8 +122,13 @@ impl AgentService {
         };
         let answer = async {
             let beside = Beside::read(&parts, revision)?;
-            let reply = self.perform(&beside, Ok(read(message))).await?;
-            let AnyAnswer::Events(events) = reply.response else { return Err(mismatch()) };
+            let as_text = expects_text(&parts.headers);
+            let request = with_files(read(message), as_text);
+            let reply = self.perform(&beside, Ok(request)).await?;
+            let AnyAnswer::Events(mut events) = reply.response else { return Err(mismatch()) };
+            if as_text {
+                events = with_text(events);
+            }
             let Beside { context, deadline, drain } = beside;
             let resumed = context.last_event_id;
             let opened = stream::open(events, revision, resumed, deadline, drain).await?;
@@ -149,6 +160,14 @@ impl Beside {
         let deadline = wire::deadline(&parts.headers)?;
         Ok(Self { context, deadline, drain: Drain::of(&parts.extensions) })
     }
+}
+
+/// Reads the files of a request, which may be text where the client expects that in an answer.
+fn with_files(mut request: AnyRequest, as_text: bool) -> AnyRequest {
+    if as_text {
+        request.read_text();
+    }
+    request
 }
 
 fn mismatch() -> Error {

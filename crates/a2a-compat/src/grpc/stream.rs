@@ -18,7 +18,7 @@ use tonic::Status;
 use super::code;
 use crate::{
     front::stream::is_last,
-    proto::{StreamResponse, event_down},
+    proto::{Files as _, StreamResponse, event_down},
 };
 
 /// What the service answers a streaming call with.
@@ -95,4 +95,16 @@ pub(super) async fn open(
         Err(error) => Err(code::encode(error)),
     });
     Ok(Opened { events: Box::pin(events), position })
+}
+
+/// Makes the files in the events of a stream text.
+pub(super) fn with_text(events: EventStream) -> EventStream {
+    EventStream::new(events.map(|item| {
+        item.map(|event| {
+            let id = event.id();
+            let mut response = event.into_response();
+            response.write_text();
+            Event::new(id, response)
+        })
+    }))
 }

@@ -4,13 +4,15 @@ use a2a_core::v1;
 use a2a_core::well_known::Value;
 
 use super::{Artifact, DataPart, FilePart, Message, Part, file_part::File, part};
-use crate::common::part::{unwrap_data, with_lost_members, wrap_data};
+use crate::common::part::{unwrap_data, with_found_members, with_lost_members, wrap_data};
 
 impl From<Part> for v1::Part {
     fn from(part: Part) -> Self {
         let metadata = part.metadata;
         match part.part {
-            Some(part::Part::Text(text)) => Self { metadata, ..Self::text(text) },
+            Some(part::Part::Text(text)) => {
+                with_found_members(Self { metadata, ..Self::text(text) })
+            }
             Some(part::Part::File(FilePart { file, mime_type: media_type, name: filename })) => {
                 let content = file.map(|file| match file {
                     File::FileWithUri(uri) => v1::part::Content::Url(uri),
@@ -21,7 +23,7 @@ impl From<Part> for v1::Part {
             Some(part::Part::Data(DataPart { data })) => {
                 let (data, metadata) =
                     unwrap_data(Value::Object(data.unwrap_or_default()), metadata);
-                Self { metadata, ..Self::data(data) }
+                with_found_members(Self { metadata, ..Self::data(data) })
             }
             None => Self { metadata, ..Self::default() },
         }

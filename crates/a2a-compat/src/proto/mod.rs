@@ -3,6 +3,7 @@
 //! [`From`] goes both ways; where a conversion can fail it is a function.
 
 mod card;
+mod file;
 mod generated;
 #[allow(dead_code, reason = "one function for each direction, whether or not it has a caller")]
 pub(crate) mod json;
@@ -20,6 +21,7 @@ mod tests;
 mod union;
 
 pub(crate) use card::{down as card_down, up as card_up};
+pub(crate) use file::{Files, expects_text};
 pub(crate) use generated::*;
 pub(crate) use name::{config_name, ids_of_config, task_id, task_name};
 pub(crate) use push::CreateConfig;

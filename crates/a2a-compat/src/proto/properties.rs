@@ -9,18 +9,22 @@ use proptest::prelude::{any, prop_assert_eq, proptest};
 use prost::Message as _;
 
 use super::{
-    AgentCard, CreateConfig, CreateTaskPushNotificationConfigRequest, GetTaskRequest,
+    AgentCard, CreateConfig, CreateTaskPushNotificationConfigRequest, Files, GetTaskRequest,
     ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_down, card_up, event_down,
     json,
 };
-use crate::{arbitrary, common::part::with_lost_members};
+use crate::{
+    arbitrary,
+    common::part::{with_found_members, with_lost_members},
+};
 
-/// A part after what these revisions can't say of text and data has moved to the metadata.
+/// A part after what these revisions can't say of text and data was in the metadata.
 fn part(part: &mut Part) {
     if let Some(Content::Text(_) | Content::Data(_)) = part.content {
         part.metadata = with_lost_members(part);
         part.media_type.clear();
         part.filename.clear();
+        *part = with_found_members(part.clone());
     }
 }
 
@@ -75,57 +79,75 @@ fn event_without_references(event: &mut v1::StreamResponse) {
     }
 }
 
+/// With the files as most of the SDKs have them.
+fn text<T: Files + Clone>(sent: &T) -> T {
+    let mut sent = sent.clone();
+    sent.write_text();
+    sent
+}
+
+/// What a reader makes of such files.
+fn read_files<T: Files>(mut read: T) -> T {
+    read.read_text();
+    read
+}
+
 proptest! {
     //
     #[test]
     fn an_event_comes_back_but_for_the_names_of_text(
         mut sent in arbitrary::event(), is_last in any::<bool>()
     ) {
-        let written = event_down(sent.clone(), is_last);
+        let written = event_down(text(&sent), is_last);
         let read = StreamResponse::decode(written.encode_to_vec().as_slice()).unwrap();
-        let read = v1::StreamResponse::from(read);
+        let read = read_files(v1::StreamResponse::from(read));
         event(&mut sent);
         prop_assert_eq!(&read, &sent);
-        prop_assert_eq!(event_down(read, is_last), written);
+        prop_assert_eq!(event_down(text(&read), is_last), written);
 
-        let read = json::read_event(&json::write_event(sent.clone(), is_last).unwrap()).unwrap();
+        let read = json::read_event(&json::write_event(text(&sent), is_last).unwrap()).unwrap();
+        let read = read_files(read);
         event_without_references(&mut sent);
         prop_assert_eq!(read, sent);
     }
 
     #[test]
     fn a_task_comes_back_but_for_the_names_of_text(mut sent in arbitrary::task()) {
-        let written = Task::from(sent.clone());
+        let written = Task::from(text(&sent));
         let read = Task::decode(written.encode_to_vec().as_slice()).unwrap();
-        let read = v1::Task::from(read);
+        let read = read_files(v1::Task::from(read));
         task(&mut sent);
         prop_assert_eq!(&read, &sent);
-        prop_assert_eq!(Task::from(read), written);
+        prop_assert_eq!(Task::from(text(&read)), written);
 
-        let read = json::read_task(&json::write_task(sent.clone()).unwrap()).unwrap();
+        let read = read_files(json::read_task(&json::write_task(text(&sent)).unwrap()).unwrap());
         task_without_references(&mut sent);
         prop_assert_eq!(&read, &sent);
 
-        let payload = Some(v1::send_message_response::Payload::Task(sent));
-        let sent = v1::SendMessageResponse { payload };
-        let written = json::write_send_response(sent.clone()).unwrap();
-        prop_assert_eq!(json::read_send_response(&written).unwrap(), sent);
+        let response = |task| {
+            let payload = Some(v1::send_message_response::Payload::Task(task));
+            v1::SendMessageResponse { payload }
+        };
+        let written = json::write_send_response(response(text(&sent))).unwrap();
+        let sent = response(sent);
+        let read = crate::AnyResponse::Sent(json::read_send_response(&written).unwrap());
+        prop_assert_eq!(read_files(read), crate::AnyResponse::Sent(sent));
     }
 
     //
     #[test]
     fn a_request_comes_back_with_what_it_left_unsaid(mut sent in arbitrary::send_request()) {
-        let written = SendMessageRequest::from(sent.clone());
+        let written = SendMessageRequest::from(text(&sent));
         let read = SendMessageRequest::decode(written.encode_to_vec().as_slice()).unwrap();
-        let read = v1::SendMessageRequest::from(read);
+        let read = read_files(v1::SendMessageRequest::from(read));
         sent.message.iter_mut().for_each(message);
         sent.configuration.get_or_insert_default();
         prop_assert_eq!(&read, &sent);
-        prop_assert_eq!(SendMessageRequest::from(read), written);
+        prop_assert_eq!(SendMessageRequest::from(text(&read)), written);
 
-        let written = json::write_send_request(sent.clone()).unwrap();
+        let written = json::write_send_request(text(&sent)).unwrap();
         sent.message.iter_mut().for_each(without_references);
-        prop_assert_eq!(json::read_send_request(&written).unwrap(), sent);
+        prop_assert_eq!(read_files(json::read_send_request(&written).unwrap()), sent);
     }
 
     #[test]

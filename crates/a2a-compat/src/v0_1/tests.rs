@@ -24,14 +24,15 @@ fn state(state: TaskState) -> TaskState {
     }
 }
 
-/// What is left of a part: a media type and a name only where there is a file.
+/// What is left of a part: a media type and a name where there is a file, or where their names
+/// are free in the metadata.
 fn part(mut part: Part) -> Part {
     if !matches!(part.content, Some(Content::Raw(_) | Content::Url(_))) {
         part.metadata = crate::common::part::with_lost_members(&part);
         part.media_type.clear();
         part.filename.clear();
     }
-    part
+    crate::common::part::with_found_members(part)
 }
 
 fn parts(parts: Vec<Part>) -> Vec<Part> {

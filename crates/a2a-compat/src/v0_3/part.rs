@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::common::{
     json::some,
     member::{base64, or_default},
-    part::{unwrap_data, with_lost_members, wrap_data},
+    part::{unwrap_data, with_found_members, with_lost_members, wrap_data},
 };
 
 /// A piece of a message or an artifact.
@@ -118,10 +118,12 @@ impl TryFrom<Form> for Part {
 impl From<Part> for v1::Part {
     fn from(part: Part) -> Self {
         match part {
-            Part::Text { text, metadata } => Self { metadata, ..Self::text(text) },
+            Part::Text { text, metadata } => {
+                with_found_members(Self { metadata, ..Self::text(text) })
+            }
             Part::Data { data, metadata } => {
                 let (data, metadata) = unwrap_data(data, metadata);
-                Self { metadata, ..Self::data(data) }
+                with_found_members(Self { metadata, ..Self::data(data) })
             }
             Part::File { file, metadata } => {
                 let uri = file.uri.map(Content::Url);

@@ -7,14 +7,18 @@ use a2a_core::{
 use proptest::prelude::{any, prop_assert_eq, proptest};
 
 use super::{V0_3, read_card, write_card, write_task};
-use crate::{AnyRequest, AnyResponse, Dialect, arbitrary, common::part::with_lost_members};
+use crate::{
+    AnyRequest, AnyResponse, Dialect, arbitrary,
+    common::part::{with_found_members, with_lost_members},
+};
 
-/// A part after what 0.3 can't say of text and data has moved to the metadata.
+/// A part after what 0.3 can't say of text and data was in the metadata.
 fn part(part: &mut Part) {
     if let Some(Content::Text(_) | Content::Data(_)) = part.content {
         part.metadata = with_lost_members(part);
         part.media_type.clear();
         part.filename.clear();
+        *part = with_found_members(part.clone());
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::common::{
     json::some,
     member,
-    part::{unwrap_data, with_lost_members, wrap_data},
+    part::{unwrap_data, with_found_members, with_lost_members, wrap_data},
 };
 
 /// A part.
@@ -103,7 +103,7 @@ pub(super) fn up(part: Part) -> v1::Part {
             V1Content::Data(data)
         }
     });
-    up
+    with_found_members(up)
 }
 
 pub(super) fn down(part: &v1::Part) -> Part {

@@ -5,4 +5,4 @@ mod decoder;
 mod writer;
 
 pub use decoder::{DecodeError, Decoded, Decoder, ServerSentEvent, decode};
-pub use writer::response;
+pub use writer::{response, untyped_response};

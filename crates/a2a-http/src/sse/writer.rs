@@ -47,11 +47,34 @@ pub fn response(
     drain: &Drain,
     frame: impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static,
 ) -> Response<Body> {
+    // Some readers look for the type of the event, some only at the data.
+    answer(events, limits, drain, Box::new(frame), b"event: error\n")
+}
+
+/// Answers as [`response`] does, with an error as an event like any other: readers of older
+/// revisions take an event of another type for a fault of the connection.
+pub fn untyped_response(
+    events: EventStream,
+    limits: &Limits,
+    drain: &Drain,
+    frame: impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static,
+) -> Response<Body> {
+    answer(events, limits, drain, Box::new(frame), b"")
+}
+
+fn answer(
+    events: EventStream,
+    limits: &Limits,
+    drain: &Drain,
+    frame: WriteFrame,
+    error_type: &'static [u8],
+) -> Response<Body> {
     // A silence of nothing would be a busy loop.
     let silence = limits.keep_alive.max(Duration::from_millis(1));
     let body = EventBody {
         events: Some(events),
-        frame: Box::new(frame),
+        frame,
+        error_type,
         buffer: BytesMut::new(),
         last_write: Instant::now(),
         silence,
@@ -75,6 +98,8 @@ struct EventBody {
     /// `None` when the end was seen.
     events: Option<EventStream>,
     frame: WriteFrame,
+    /// The line in front of an error.
+    error_type: &'static [u8],
     buffer: BytesMut,
     last_write: Instant,
     silence: Duration,
@@ -92,8 +117,7 @@ impl EventBody {
                     let _ = writeln!(self.buffer, "id: {id}");
                 }
             }
-            // Some readers look for the type of the event, some only at the data.
-            Err(_) => self.buffer.extend_from_slice(b"event: error\n"),
+            Err(_) => self.buffer.extend_from_slice(self.error_type),
         }
         self.buffer.extend_from_slice(b"data: ");
         (self.frame)(item, &mut self.buffer);
@@ -266,6 +290,18 @@ mod tests {
             Some("id: 1\ndata: TASK_STATE_WORKING\n\nevent: error\ndata: Unavailable\n\n")
         );
         assert_eq!(next(&mut cut).await, None);
+    }
+
+    #[tokio::test]
+    async fn an_error_has_no_type_where_readers_would_not_look_at_its_data() {
+        let events = EventStream::new(stream::iter([Err(Error::unavailable("no"))]));
+        let frame = |item: &Result<Event>, out: &mut BytesMut| {
+            assert!(item.is_err());
+            out.extend_from_slice(b"no");
+        };
+        let answer = untyped_response(events, &Limits::default(), &Drain::new(), frame);
+        let mut body = answer.into_body();
+        assert_eq!(next(&mut body).await.as_deref(), Some("data: no\n\n"));
     }
 
     #[tokio::test(start_paused = true)]

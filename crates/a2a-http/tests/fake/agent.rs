@@ -37,6 +37,7 @@ pub struct Fake {
     calls: Arc<Mutex<Vec<Seen>>>,
     refuse: Arc<Refuse>,
     events: Arc<Events>,
+    history: Vec<Message>,
 }
 
 impl Fake {
@@ -45,6 +46,7 @@ impl Fake {
             calls: Arc::default(),
             refuse: Arc::new(|_| None),
             events: Arc::new(|| vec![Ok(completed(task("t-1")))]),
+            history: Vec::new(),
         }
     }
 
@@ -60,6 +62,12 @@ impl Fake {
         events: impl Fn() -> Vec<Result<StreamResponse>> + Send + Sync + 'static,
     ) -> Self {
         self.events = Arc::new(events);
+        self
+    }
+
+    /// Answers with this history where a task is read, however much of it was asked for.
+    pub fn remembering(mut self, history: Vec<Message>) -> Self {
+        self.history = history;
         self
     }
 
@@ -175,7 +183,9 @@ impl Agent for Fake {
     }
 
     async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        self.see(Operation::GetTask, &call, || Arc::new(task(&call.request.id)))
+        let history = self.history.clone();
+        let task = || Task { history, ..task(&call.request.id) };
+        self.see(Operation::GetTask, &call, || Arc::new(task()))
     }
 
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {

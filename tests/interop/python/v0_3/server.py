@@ -1,5 +1,7 @@
 """An agent on the official Python SDK of 0.3, over JSON-RPC, HTTP+JSON and gRPC.
 
+    server.py [--jsonrpc-only]
+
 Prints one line of JSON with its addresses when it is ready and runs until its standard
 input closes. It knows the words of ../server.py, which says what each does.
 """
@@ -161,6 +163,8 @@ async def main():
     rpc = f"127.0.0.1:{grpc_server.add_insecure_port('127.0.0.1:0')}"
 
     public = card(http, rest, rpc)
+    if '--jsonrpc-only' in sys.argv:
+        public.additional_interfaces = None
     extended = public.model_copy(deep=True)
     extended.skills.append(skill('secret'))
     push_configs = InMemoryPushNotificationConfigStore()

@@ -11,7 +11,7 @@ use tonic::transport::Endpoint;
 use tower::ServiceExt as _;
 
 use crate::{
-    expect::{Result, fails_with},
+    expect::{Result, expect, fails_with},
     peer::{Peer, answer, drain},
     proxy::{Proxy, Trouble},
 };
@@ -41,8 +41,17 @@ pub(crate) async fn send_terminal(peer: &Peer) -> Result {
     let task = peer.task("echo hello").await?;
     let again = || answer(&task, "again");
     if peer.is_older() {
-        // There is no rule for it, and the SDKs agree on this one.
-        return fails_with(ErrorKind::InvalidParams, peer.client.send(again()).await).map(drop);
+        // There is no rule for it, and each SDK has its own.
+        let kind = peer.client.send(again()).await.map_err(|error| error.kind()).err();
+        let refused = matches!(
+            kind,
+            Some(
+                ErrorKind::InvalidParams
+                    | ErrorKind::InvalidRequest
+                    | ErrorKind::UnsupportedOperation
+            )
+        );
+        return expect(refused, format!("expected a refusal, got {kind:?}"));
     }
     fails_with(ErrorKind::UnsupportedOperation, peer.client.send(again()).await)?;
     // Refused before the stream opens, or by the first item of one that did.

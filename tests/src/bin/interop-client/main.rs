@@ -2,8 +2,9 @@
 //!
 //! `interop-client CARD JSONRPC|HTTP+JSON|GRPC [OPERATION…]` prints one line of JSON per check:
 //! `{"operation": …, "ok": true|false, "detail": …}`. A binding may name an older revision:
-//! `JSONRPC@0.3`; then what that revision has is checked. The agent has to know the words of
-//! `tests/interop/python/server.py`. The names are those of the SDKs' own drivers there.
+//! `JSONRPC@0.3`; then what that revision has is checked. `GRPC@1.0/0.3` is for a gateway that is
+//! spoken to in the first and has an agent of the second behind it. The agent has to know the
+//! words of `tests/interop/python/server.py`. The names are those of the SDKs' own drivers there.
 
 mod errors;
 mod expect;
@@ -17,7 +18,6 @@ mod webhook;
 
 use std::{env, io::Write as _, time::Duration};
 
-use a2a_core::ProtocolVersion;
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
@@ -92,13 +92,11 @@ async fn main() -> Result {
         return Err("interop-client CARD JSONRPC|HTTP+JSON|GRPC [OPERATION…]".into());
     };
     let wanted: Vec<_> = arguments.collect();
-    let (binding, version) = match binding.split_once('@') {
-        Some((binding, version)) => (binding, version.parse()?),
-        None => (binding.as_str(), ProtocolVersion::LATEST),
-    };
-    let peer = Peer::connect(&card, binding.parse()?, version).await?;
+    let (binding, versions) = binding.split_once('@').unwrap_or((&binding, "1.0"));
+    let (version, behind) = versions.split_once('/').unwrap_or((versions, versions));
+    let peer = Peer::connect(&card, binding.parse()?, version.parse()?, behind.parse()?).await?;
     for (operation, check) in CHECKS {
-        if version < ProtocolVersion::V1_0 && CURRENT.contains(&operation) {
+        if peer.is_older() && CURRENT.contains(&operation) {
             continue;
         }
         if !wanted.is_empty() && !wanted.iter().any(|one| one == operation) {

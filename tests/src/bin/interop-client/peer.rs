@@ -16,7 +16,10 @@ const POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Peer {
     pub(crate) client: Client,
     pub(crate) card: AgentCard,
+    /// What is spoken with it.
     pub(crate) version: ProtocolVersion,
+    /// What it is of: another one where there is a gateway between.
+    behind: ProtocolVersion,
 }
 
 impl Peer {
@@ -25,22 +28,23 @@ impl Peer {
         card: &str,
         binding: Transport,
         version: ProtocolVersion,
+        behind: ProtocolVersion,
     ) -> Result<Self> {
         let client = Client::builder().only([binding]).version(version).connect(card).await?;
         let card = (*client.card()).clone();
-        Ok(Self { client, card, version })
+        Ok(Self { client, card, version, behind })
     }
 
-    /// Returns whether an older revision is spoken.
+    /// Returns whether it is of an older revision.
     pub(crate) fn is_older(&self) -> bool {
-        self.version < ProtocolVersion::LATEST
+        self.behind < ProtocolVersion::LATEST
     }
 
     /// Returns whether the SDKs of older revisions lose something, as they do wherever they
     /// convert their objects to protobuf.
     pub(crate) fn is_lossy(&self) -> bool {
         let binding = self.client.interface().map(|interface| &*interface.protocol_binding);
-        self.is_older() && binding != Some(card::JSONRPC)
+        self.version < ProtocolVersion::LATEST && binding != Some(card::JSONRPC)
     }
 
     /// Sends and expects a task.
@@ -50,8 +54,22 @@ impl Peer {
     }
 
     /// A task that was answered before it was done.
-    pub(crate) async fn started(&self, text: &str) -> Result<Task> {
+    pub(crate) async fn answered_at_once(&self, text: &str) -> Result<Task> {
         self.task(Outgoing::from(text).returning_immediately()).await
+    }
+
+    /// A task that is not done.
+    pub(crate) async fn started(&self, text: &str) -> Result<Task> {
+        if self.behind > ProtocolVersion::V0_2 {
+            return self.answered_at_once(text).await;
+        }
+        // Agents of 0.2 may answer a send only when it is done, whatever it asks for.
+        let mut events = self.client.stream(text).await?;
+        let first = events.next().await.ok_or("the stream ended at once")??;
+        let task = first.task().cloned().ok_or("the first event is no task")?;
+        // The task goes on only as long as somebody reads its stream.
+        tokio::spawn(drain(events));
+        Ok(task)
     }
 
     /// The task once it is in `state`.

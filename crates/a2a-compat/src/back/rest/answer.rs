@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     AnyResponse, Dialect as _, card,
     detect::RestShape,
-    proto::json as proto_json,
+    proto::{Files as _, json as proto_json},
     v1_draft::{self, V1Draft},
 };
 
@@ -27,7 +27,7 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
     if shape == RestShape::Draft {
         return V1Draft.read_response(operation, value(body)?);
     }
-    Ok(match operation {
+    let mut response = match operation {
         Operation::SendMessage => AnyResponse::Sent(proto_json::read_send_response(body)?),
         Operation::GetTask | Operation::CancelTask => {
             AnyResponse::Task(Arc::new(proto_json::read_task(body)?))
@@ -43,7 +43,9 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
         | Operation::ListTasks
         | Operation::SendStreamingMessage
         | Operation::SubscribeToTask => return Err(invalid("the answer is to another operation")),
-    })
+    };
+    response.read_text();
+    Ok(response)
 }
 
 /// Reads an event of a stream, or the error in its place.
@@ -54,7 +56,10 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
 pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<StreamResponse> {
     let event = match shape {
         RestShape::Draft => value(data).and_then(|event| V1Draft.read_event(event)),
-        RestShape::Proto | RestShape::Kind => proto_json::read_event(data),
+        RestShape::Proto | RestShape::Kind => proto_json::read_event(data).map(|mut event| {
+            event.read_text();
+            event
+        }),
     };
     event.map_err(|error| match serde_json::from_slice::<Value>(data) {
         Ok(document) if document.get("error").is_some() || document["code"].is_number() => {

@@ -65,6 +65,21 @@ pub(super) fn of_v0_3(request: AnyRequest) -> Result<Outgoing> {
     })
 }
 
+/// Lays out the registration of a webhook the other way: the proto has it as the whole body, the
+/// official SDKs of 0.3 as a member of one. `None` for other requests.
+///
+/// # Errors
+///
+/// Those of [`of_v0_3`].
+pub(super) fn bare_config(request: &AnyRequest) -> Result<Option<Outgoing>> {
+    let AnyRequest::CreateTaskPushNotificationConfig(config) = request else {
+        return Ok(None);
+    };
+    let target = configs(&config.task_id)?;
+    let body = proto_json::write_config(config.clone())?.into();
+    Ok(Some(Outgoing { method: Method::POST, target, body }))
+}
+
 /// Lays out a request as the draft of 1.0 has it.
 ///
 /// # Errors

@@ -13,19 +13,24 @@ use serde_json::{Value, json};
 
 use crate::{
     AnyResponse, Dialect as _, card,
+    common::fault::name,
     detect::RestShape,
     front::stream::is_last,
-    proto::json as proto_json,
+    proto::{Files as _, json as proto_json},
     v0_3::{self, V0_3},
     v1_draft::{self, PROBLEM_JSON, V1Draft},
 };
 
-/// Answers with a result.
+/// Answers with a result. `as_text` tells whether the client expects files in ProtoJSON as text.
 pub(super) fn result(
     shape: RestShape,
     operation: Operation,
-    response: AnyResponse,
+    mut response: AnyResponse,
+    as_text: bool,
 ) -> Result<Response<Body>> {
+    if as_text && shape == RestShape::Proto {
+        response.write_text();
+    }
     let body = match shape {
         RestShape::Draft => text(&V1Draft.write_response(operation, response))?,
         RestShape::Kind => match response {
@@ -55,21 +60,27 @@ pub(super) fn error(shape: RestShape, error: Error) -> Response<Body> {
     response
 }
 
-/// Writes an item of a stream as the data of one event.
-pub(super) fn frame(shape: RestShape, item: &Result<Event>, out: &mut BytesMut) {
+/// Writes an item of a stream as the data of one event; `as_text` as for [`result`].
+pub(super) fn frame(shape: RestShape, item: &Result<Event>, as_text: bool, out: &mut BytesMut) {
     let data = item.as_ref().map_err(|error| write_error(shape, error)).and_then(|event| {
-        write_event(shape, event).map_err(|error| write_error(shape, &report(error)))
+        write_event(shape, event, as_text).map_err(|error| write_error(shape, &report(error)))
     });
     match data {
         Ok(data) | Err(data) => out.extend_from_slice(&data),
     }
 }
 
-fn write_event(shape: RestShape, event: &Event) -> Result<Vec<u8>> {
+fn write_event(shape: RestShape, event: &Event, as_text: bool) -> Result<Vec<u8>> {
     let last = is_last(shape.revision(), event);
     let response = event.response();
     match shape {
-        RestShape::Proto => proto_json::write_event(response.clone(), last),
+        RestShape::Proto => {
+            let mut response = response.clone();
+            if as_text {
+                response.write_text();
+            }
+            proto_json::write_event(response, last)
+        }
         RestShape::Draft => text(&V1Draft.write_event(response, last)),
         RestShape::Kind => {
             let name = match &response.payload {
@@ -107,7 +118,12 @@ fn v0_3_status(kind: ErrorKind) -> u16 {
 
 fn v0_3_body(error: &Error) -> Value {
     let object = V0_3.write_error(error);
-    json!({"code": object.code, "message": object.message, "data": object.data})
+    let mut body = json!({"code": object.code, "message": object.message, "data": object.data});
+    // Some readers look for nothing else.
+    if let Some(name) = name(error.kind()) {
+        body["type"] = name.into();
+    }
+    body
 }
 
 /// The wrapper that the routes of 0.3 have around the objects of its text.

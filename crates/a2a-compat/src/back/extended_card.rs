@@ -1,0 +1,69 @@
+//! The extended card of an agent of 0.2, which is a document beside its endpoint.
+
+use a2a_core::{Error, ErrorKind, Operation, Result};
+use a2a_http::{
+    client::{HttpClient, call_headers},
+    fault, parameters,
+};
+use a2a_operations::{CallContext, Reply};
+use bytes::Bytes;
+use http::{Request, StatusCode, Uri, uri::PathAndQuery};
+
+use super::jsonrpc::{X_EXTENSIONS, activated};
+use crate::{AnyResponse, Dialect as _, v0_3::V0_3};
+
+/// Reads the document; `None` where there is none, as there may be a method instead.
+pub(super) async fn read(
+    http: &HttpClient,
+    endpoint: &Uri,
+    context: &CallContext,
+) -> Result<Option<Reply<AnyResponse>>> {
+    let mut request = Request::new(Bytes::new());
+    *request.uri_mut() = address(endpoint)?;
+    *request.headers_mut() = call_headers(Operation::GetExtendedAgentCard, context.clone());
+    request.headers_mut().remove(parameters::VERSION);
+    if let Some(extensions) = request.headers_mut().remove(parameters::EXTENSIONS) {
+        request.headers_mut().insert(X_EXTENSIONS, extensions);
+    }
+    let (head, body) = http.send(request).await?.into_parts();
+    match head.status {
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Ok(None),
+        status if !status.is_success() => {
+            return Err(fault::read(status, &head.headers, &body));
+        }
+        _ => {}
+    }
+    let card = serde_json::from_slice(&body).map_err(|error| {
+        Error::new(ErrorKind::InvalidAgentResponse, "the answer is no agent card")
+            .with_source(error)
+    })?;
+    let response = V0_3.read_response(Operation::GetExtendedAgentCard, card)?;
+    Ok(Some(Reply { response, activated: activated(&head.headers) }))
+}
+
+/// `{endpoint}/../agent/authenticatedExtendedCard`.
+fn address(endpoint: &Uri) -> Result<Uri> {
+    let path = endpoint.path().trim_end_matches('/');
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let path = format!("{parent}/agent/authenticatedExtendedCard");
+    let mut parts = endpoint.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(path).map_err(Error::internal)?);
+    Uri::from_parts(parts).map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_is_beside_the_endpoint() {
+        for (endpoint, card) in [
+            ("http://a", "http://a/agent/authenticatedExtendedCard"),
+            ("http://a/", "http://a/agent/authenticatedExtendedCard"),
+            ("http://a/rpc", "http://a/agent/authenticatedExtendedCard"),
+            ("https://a:1/b/rpc/", "https://a:1/b/agent/authenticatedExtendedCard"),
+        ] {
+            assert_eq!(address(&endpoint.parse().unwrap()).unwrap(), card, "{endpoint}");
+        }
+    }
+}

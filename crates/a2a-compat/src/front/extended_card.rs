@@ -1,0 +1,79 @@
+//! The extended card as 0.2 has it: a document beside the card, and no method.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Error, ErrorKind, Operation, ProtocolVersion, Result, v1::GetExtendedAgentCardRequest,
+};
+use a2a_http::{fault, media, report};
+use a2a_operations::Agent;
+use axum::{Router, body::Body, extract::State, routing::get};
+use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
+use serde_json::{Value, json};
+
+use super::{
+    FrontOptions,
+    common::{context, perform, write_activated},
+    dialect,
+};
+use crate::{AnyAnswer, AnyRequest};
+
+const PATH: &str = "/agent/authenticatedExtendedCard";
+const REVISION: ProtocolVersion = ProtocolVersion::V0_2;
+
+/// Serves the extended card of `agent` where readers of 0.2 look for it. It has no fallback, and
+/// no route where 0.2 is switched off.
+pub fn extended_card(agent: impl Agent, options: FrontOptions) -> Router {
+    if !options.revisions.contains(REVISION) {
+        return Router::new();
+    }
+    let agent: Arc<dyn Agent> = Arc::new(agent);
+    Router::new().route(PATH, get(serve)).with_state((agent, Arc::new(options)))
+}
+
+async fn serve(
+    State((agent, options)): State<(Arc<dyn Agent>, Arc<FrontOptions>)>,
+    request: Request<Body>,
+) -> Response<Body> {
+    let (parts, _) = request.into_parts();
+    match read(&*agent, &options, &parts).await {
+        Ok((headers, card)) => answer(StatusCode::OK, headers, &card),
+        Err(error) => {
+            let error = report(error);
+            let mut headers = HeaderMap::new();
+            fault::write_headers(&error, &mut headers);
+            // An agent without such a card has no such document.
+            let status = match error.kind() {
+                ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured => 404,
+                kind => kind.codes().http,
+            };
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            answer(status, headers, &json!({"error": error.message()}))
+        }
+    }
+}
+
+async fn read(
+    agent: &dyn Agent,
+    options: &FrontOptions,
+    parts: &Parts,
+) -> Result<(HeaderMap, Value)> {
+    let request = AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
+    let context = context(parts, REVISION)?;
+    let reply = perform(agent, options, context, request).await?;
+    let AnyAnswer::One(response) = reply.response else {
+        return Err(Error::internal("the extended card is a stream"));
+    };
+    let dialect = dialect(REVISION).ok_or_else(|| Error::internal("0.2 has no dialect"))?;
+    let mut headers = HeaderMap::new();
+    write_activated(REVISION, &reply.activated, &mut headers);
+    Ok((headers, dialect.write_response(Operation::GetExtendedAgentCard, response)))
+}
+
+fn answer(status: StatusCode, headers: HeaderMap, body: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response.headers_mut().insert(CONTENT_TYPE, media::JSON);
+    response
+}
