@@ -4,7 +4,6 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stderr,
     clippy::unwrap_used,
     reason = "tests fail by panicking"
 )]

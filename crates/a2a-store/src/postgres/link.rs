@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, time::Duration};
 
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Connection, Row, Socket, Statement, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
@@ -15,7 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A transaction that waits for its client holds locks: the server ends it rather soon. Ours
 /// are single statements, so this is for what was cut in two by a fault.
-const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET jit = off";
+///
+/// Statements are often planned when tables are empty, and kept when they are not any more: so
+/// indexes are read even where a plan without them looks cheaper.
+const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET jit = off; \
+    SET enable_seqscan = off";
+
+/// After how long statements are planned anew: tables that were empty may be large by now.
+const REPLAN: Duration = Duration::from_secs(5);
 
 /// The parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -66,7 +73,7 @@ impl Connector {
             }
         }));
         patient(client.batch_execute(&self.session)).await?;
-        Ok(Link { client, statements: HashMap::new(), _driver: driver })
+        Ok(Link { client, statements: HashMap::new(), planned: Instant::now(), _driver: driver })
     }
 }
 
@@ -85,6 +92,7 @@ impl fmt::Debug for Connector {
 pub(super) struct Link {
     client: Client,
     statements: HashMap<&'static str, Statement>,
+    planned: Instant,
     _driver: AbortOnDropHandle<()>,
 }
 
@@ -97,12 +105,22 @@ impl Link {
         self.client.is_closed()
     }
 
+    /// Forgets plans that were made long ago.
+    pub(super) async fn refresh(&mut self) -> Result<(), LinkError> {
+        if self.planned.elapsed() > REPLAN {
+            patient(self.client.batch_execute("DISCARD PLANS")).await?;
+            self.planned = Instant::now();
+        }
+        Ok(())
+    }
+
     /// Runs a statement that is prepared once for each connection.
     pub(super) async fn query(
         &mut self,
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, LinkError> {
+        self.refresh().await?;
         let statement = match self.statements.get(sql) {
             Some(statement) => statement.clone(),
             None => {

@@ -36,6 +36,11 @@ const GROUP_BYTES: usize = 4 << 20;
 /// How many writes wait for a writer before those who write wait.
 const QUEUE: usize = 1024;
 
+/// Planning takes several times as long as writing a single task, so it is done once. What the
+/// plan has to be is clear: for each task of a group, its row by the index.
+const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
+    SET enable_hashjoin = off; SET enable_mergejoin = off";
+
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -281,7 +286,9 @@ impl Writer {
 
     /// Returns the connection, made again if it broke.
     async fn link(&mut self) -> Result<(&Link, &Session), LinkError> {
-        if self.link.as_ref().is_some_and(|(link, _)| link.is_closed()) {
+        if let Some((link, _)) = &mut self.link
+            && (link.is_closed() || link.refresh().await.is_err())
+        {
             self.link = None;
         }
         if self.link.is_none() {
@@ -309,6 +316,7 @@ impl Writer {
 
     async fn connect(&mut self) -> Result<(Link, Session), LinkError> {
         let mut link = self.setup.connector.link().await?;
+        link.client().batch_execute(PLANS).await?;
         let slot = match self.slot {
             Some(slot) => slot,
             None => {

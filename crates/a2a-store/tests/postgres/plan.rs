@@ -85,7 +85,6 @@ async fn a_page_of_many_tasks_takes_hardly_longer_than_one_of_few() {
     for ((name, of_few), (_, of_many)) in queries {
         let of_few = fastest(&small, &scope, &of_few).await;
         let of_many = fastest(&large, &scope, &of_many).await;
-        eprintln!("{name}: {of_few:?} of {FEW}, {of_many:?} of {MANY}");
         assert!(of_many < 5 * of_few, "{name}: {of_few:?} of {FEW}, {of_many:?} of {MANY}");
     }
 }

@@ -38,7 +38,6 @@ async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
         store.commit(&scope, transition(id, version, 1, events.to_vec())).await.unwrap();
     }
     let grouped = written(&client).await - before;
-    eprintln!("{CHUNKS} chunks of 40 bytes: {alone} bytes of WAL, {grouped} in groups of 20");
     assert!(alone < 1_000_000, "{alone} bytes");
     assert!(grouped < 300_000, "{grouped} bytes");
 }
