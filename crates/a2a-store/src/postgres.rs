@@ -1,17 +1,13 @@
 //! A store in a PostgreSQL database that many nodes share.
 //!
 //! ```no_run
-//! use std::sync::Arc;
+//! use a2a_store::postgres::{PostgresConfig, PostgresStore};
 //!
-//! use a2a_core::AgentCard;
-//! use a2a_operations::{Engine, agent_fn};
-//! use a2a_store::postgres::PostgresStore;
-//!
-//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-//! let store = PostgresStore::connect("postgres://a2a@db.example.com/tasks").await?;
-//! let card = AgentCard::new("Echo", "Says what it hears");
-//! let echo = agent_fn(async |text: String| format!("You said: {text}"));
-//! # let _ = (store, card, echo);
+//! # async fn open() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = PostgresConfig::default().with_schema("echo");
+//! let url = "postgres://a2a@db.example.com/tasks?sslmode=verify-full";
+//! let store = PostgresStore::connect_with(url, config).await?;
+//! # drop(store);
 //! # Ok(())
 //! # }
 //! ```
