@@ -29,7 +29,13 @@ fn a_command_line_that_makes_no_sense_is_a_usage_error_with_a_hint() {
         (&["task", "get", "-a", "x"], "A2ACLI_TASK_ID"),
         (&["task", "get", "a", "--task-id", "b", "-a", "x"], ""),
         (&["task", "list", "-a", "x", "--page-size", "0"], ""),
-        (&["serve", "--store", "tasks.db"], "--store memory"),
+        (&["serve", "--store", "mysql://db/tasks"], "postgres://"),
+        (&["serve", "--store", "memory", "--cluster", "nats://bus"], "--store memory"),
+        (&["serve", "--store", "tasks.db", "--node", "one"], "--store tasks.db"),
+        (&["serve", "--store", "postgres://db", "--cluster", "bus"], "nats://"),
+        (&["serve", "--store", "a.db", "--secret-key-file", "/nonexistent"], ""),
+        (&["serve", "--proxy", "x", "--retention", "1h"], "the agent behind"),
+        (&["serve", "--retention", "soon"], ""),
         (&["serve", "--demo", "--echo"], ""),
     ] {
         let text = run(arguments);

@@ -2,6 +2,7 @@
 
 mod card;
 mod completion;
+mod keeping;
 mod part;
 mod proxy;
 mod send;
@@ -13,6 +14,7 @@ use std::{ffi::OsString, future::Future, process::ExitCode};
 
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use keeping::Keeping;
 pub(crate) use proxy::Proxy;
 pub(crate) use serve::{Io, Serve};
 

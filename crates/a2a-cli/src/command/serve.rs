@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use a2a::Revisions;
 use clap::{Args, ValueEnum};
 
-use super::proxy::Proxy;
+use super::{keeping::Keeping, proxy::Proxy};
 use crate::{
     demo::Profile,
     failure::Failure,
@@ -96,9 +96,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
 
-    /// Where tasks are kept: memory
-    #[arg(long, default_value = "memory", value_name = "STORE")]
-    pub(crate) store: String,
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
     /// Largest request body
     #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
     pub(crate) max_body: Option<usize>,

@@ -14,12 +14,12 @@ pub(super) async fn run(turn: Turn) -> Done {
         Some(("stream", count)) => stream(&turn, number(count)).await,
         Some(("history", count)) => history(&turn, number(count)).await,
         _ if text == "hold" => {
-            turn.updates.start().await?;
+            turn.start().await?;
             turn.context.cancelled().await;
             Ok(())
         }
         _ => {
-            turn.updates.artifact(Artifact::new("echo", format!("Echo: {text}"))).await?;
+            turn.give(Artifact::new("echo", format!("Echo: {text}"))).await?;
             turn.updates.complete(()).await?;
             Ok(())
         }
@@ -31,9 +31,11 @@ fn number(text: &str) -> usize {
 }
 
 async fn stream(turn: &Turn, count: usize) -> Done {
-    turn.updates.start().await?;
-    let artifact_id = a2a_core::fresh_id();
-    for index in 0..count {
+    turn.start().await?;
+    let task = turn.context.task();
+    let known = task.artifacts.first().filter(|_| turn.context.is_rerun());
+    let artifact_id = known.map_or_else(a2a_core::fresh_id, |known| known.artifact_id.clone());
+    for index in known.map_or(0, |known| known.parts.len())..count {
         let artifact = Artifact {
             artifact_id: artifact_id.clone(),
             parts: vec![Part::text(format!("chunk {index:04} of the streamed answer"))],
@@ -52,7 +54,8 @@ async fn stream(turn: &Turn, count: usize) -> Done {
 
 /// The message of a superseded status becomes history, and the user's is there already.
 async fn history(turn: &Turn, count: usize) -> Done {
-    for index in 1..count {
+    let said = turn.context.task().history.len().max(1);
+    for index in said..count {
         let message = Message::agent(format!("message {index:04} of the history"));
         turn.updates.status(TaskState::Working, message).await?;
     }

@@ -19,7 +19,7 @@ pub(super) async fn run(turn: &Turn) -> Done {
         updates.reject("Say whom to call: call <card reference> <text>").await?;
         return Ok(());
     }
-    updates.start().await?;
+    turn.start().await?;
     let client = match Client::connect(reference).await {
         Ok(client) => client,
         Err(error) => {

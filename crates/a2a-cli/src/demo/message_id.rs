@@ -61,14 +61,14 @@ pub(super) async fn run(name: &str, turn: Turn) -> Done {
             hold(&turn, time, "Completed after the streaming timeout").await?;
         }
         "acc-echo" => {
-            updates.start().await?;
-            updates.artifact(artifact("echo", turn.message().parts.clone())).await?;
+            turn.start().await?;
+            turn.give(artifact("echo", turn.message().parts.clone())).await?;
             updates.complete(format!("Echo: {}", turn.text())).await?;
         }
         "acc-slow" => slow(&turn).await?,
         "acc-hold" => hold(&turn, Duration::from_secs(60), "Held to the end").await?,
         "acc-fail" => {
-            updates.start().await?;
+            turn.start().await?;
             updates.fail("Failed on purpose").await?;
         }
         "acc-auth" => updates.require_auth("Please authorize this").await?,
@@ -93,16 +93,13 @@ pub(super) fn file_by_url() -> Part {
 }
 
 async fn streamed(turn: &Turn, part: Part) -> Done {
-    turn.updates.start().await?;
+    turn.start().await?;
     turn.answer(Artifact::new("output", part)).await
 }
 
 async fn chunked(turn: &Turn) -> Done {
-    turn.updates.start().await?;
-    let first = Artifact::new("output", "chunk-1 ");
-    let last = Artifact { parts: vec![Part::text("chunk-2")], ..first.clone() };
-    turn.updates.begin(first).await?;
-    turn.updates.append_last(last).await?;
+    turn.start().await?;
+    turn.chunks("output", "output", &["chunk-1 ", "chunk-2"]).await?;
     turn.updates.complete("Done").await?;
     Ok(())
 }
@@ -111,7 +108,7 @@ async fn slow(turn: &Turn) -> Done {
     let metadata = turn.message().metadata.as_ref();
     let delay = metadata.and_then(|metadata| metadata.get("delayMs")?.as_f64()).unwrap_or(2000.0);
     let delay = Duration::try_from_secs_f64(delay / 1000.0).unwrap_or(Duration::from_secs(2));
-    turn.updates.start().await?;
+    turn.start().await?;
     if !turn.canceled_within(delay).await {
         turn.answer(Artifact::new("slow", format!("slow: {}", turn.text()))).await?;
     }
@@ -120,7 +117,7 @@ async fn slow(turn: &Turn) -> Done {
 
 /// Works for a time, unless canceled, and completes.
 async fn hold(turn: &Turn, time: Duration, text: &str) -> Done {
-    turn.updates.start().await?;
+    turn.start().await?;
     if !turn.canceled_within(time).await {
         turn.updates.complete(text).await?;
     }

@@ -15,7 +15,7 @@ mod word;
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{Artifact, Message, Part, TaskState};
-use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
+use a2a_operations::{AgentError, AgentExecutor, Recovery, RequestContext, TaskUpdater};
 
 pub(crate) use authorize::Authorizations;
 pub(crate) use card::{card, echo_card, extended_card};
@@ -34,7 +34,10 @@ pub(crate) enum Profile {
 }
 
 /// The demo agent.
-#[derive(Clone, Debug)]
+///
+/// A turn that was cut off is run again and goes on where its task stands: what was told already
+/// is not told again.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DemoAgent {
     pub(crate) profile: Profile,
     /// Whether the conformance profile completes what no rule matches, and does not ask for more.
@@ -51,10 +54,13 @@ pub(crate) struct EchoAgent;
 
 impl AgentExecutor for EchoAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Done {
-        updates.start().await?;
-        updates.artifact(artifact("echo", context.message().parts.clone())).await?;
-        updates.complete("Done").await?;
-        Ok(())
+        let agent = Arc::new(DemoAgent::default());
+        let parts = context.message().parts.clone();
+        echo(&Turn { agent, context, updates }, parts).await
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
     }
 }
 
@@ -89,6 +95,10 @@ impl AgentExecutor for DemoAgent {
             return Ok(());
         }
         done
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
     }
 }
 
@@ -130,10 +140,51 @@ impl Turn {
         }
     }
 
+    /// Says that work has begun, unless a run that was cut off has said so.
+    async fn start(&self) -> Done {
+        let task = self.context.task();
+        if !(self.context.is_rerun() && task.state() == TaskState::Working) {
+            self.updates.start().await?;
+        }
+        Ok(())
+    }
+
+    /// Gives an artifact, unless a run that was cut off has given one by that name.
+    async fn give(&self, artifact: Artifact) -> Done {
+        if self.told(&artifact.name) == 0 {
+            self.updates.artifact(artifact).await?;
+        }
+        Ok(())
+    }
+
     /// Gives one artifact and completes.
     async fn answer(&self, artifact: Artifact) -> Done {
-        self.updates.artifact(artifact).await?;
+        self.give(artifact).await?;
         self.updates.complete("Done").await?;
+        Ok(())
+    }
+
+    /// How many parts of an artifact a run that was cut off has given.
+    fn told(&self, name: &str) -> usize {
+        if !self.context.is_rerun() {
+            return 0;
+        }
+        let task = self.context.task();
+        let known = task.artifacts.iter().find(|artifact| artifact.name == name);
+        known.map_or(0, |artifact| artifact.parts.len())
+    }
+
+    /// Gives an artifact in chunks, those that are not there yet.
+    async fn chunks(&self, id: &str, name: &str, texts: &[&str]) -> Done {
+        for (index, text) in texts.iter().enumerate().skip(self.told(name)) {
+            let chunk = Artifact::new(name, *text).with_id(id);
+            match (index == 0, index + 1 == texts.len()) {
+                (true, true) => self.updates.artifact(chunk).await?,
+                (true, false) => self.updates.begin(chunk).await?,
+                (false, false) => self.updates.append(chunk).await?,
+                (false, true) => self.updates.append_last(chunk).await?,
+            }
+        }
         Ok(())
     }
 }
@@ -144,7 +195,7 @@ async fn default(turn: Turn) -> Done {
     if turn.agent.profile == Profile::Demo {
         return echo(&turn, turn.message().parts.clone()).await;
     }
-    turn.updates.start().await?;
+    turn.start().await?;
     if turn.agent.completes {
         return turn.answer(Artifact::new("echo", format!("Echo: {text}"))).await;
     }
@@ -157,7 +208,7 @@ async fn default(turn: Turn) -> Done {
 
 /// Gives back what was said.
 async fn echo(turn: &Turn, parts: Vec<Part>) -> Done {
-    turn.updates.start().await?;
+    turn.start().await?;
     turn.answer(artifact("echo", parts)).await
 }
 

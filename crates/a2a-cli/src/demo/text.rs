@@ -16,7 +16,7 @@ pub(super) async fn run(name: &str, turn: Turn) -> Done {
         updates.reply(Message::agent("Direct message response")).await?;
         return Ok(());
     }
-    updates.start().await?;
+    turn.start().await?;
     match name {
         "tck-complete-task" => updates.complete("Completed at once").await?,
         "tck-task-failure" => updates.fail("Failed on purpose").await?,
@@ -54,11 +54,7 @@ pub(super) async fn run(name: &str, turn: Turn) -> Done {
 }
 
 async fn chunked(turn: &Turn) -> Done {
-    let first = Artifact::new("output", "chunk 1 ");
-    let with = |text: &str| Artifact { parts: vec![Part::text(text)], ..first.clone() };
-    turn.updates.begin(first.clone()).await?;
-    turn.updates.append(with("chunk 2 ")).await?;
-    turn.updates.append_last(with("chunk 3")).await?;
+    turn.chunks("output", "output", &["chunk 1 ", "chunk 2 ", "chunk 3"]).await?;
     turn.updates.complete("Done").await?;
     Ok(())
 }

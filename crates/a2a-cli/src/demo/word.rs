@@ -6,6 +6,7 @@ use a2a_core::{Artifact, Message, Part, TaskState};
 use serde_json::json;
 
 use super::{Done, Turn, artifact, call, echo};
+use crate::settings::value;
 
 /// A word, and what it is for.
 #[derive(Debug)]
@@ -28,7 +29,12 @@ const fn word(
 /// Every word, in the order in which `help` lists them.
 pub(super) const WORDS: [Word; 16] = [
     word("echo", "Echo", "Gives back what you said", "echo hello"),
-    word("stream", "Stream", "Streams N chunks of one artifact", "stream 5"),
+    word(
+        "stream",
+        "Stream",
+        "Streams N chunks of one artifact, at a pace if you like",
+        "stream 5 200ms",
+    ),
     word("slow", "Slow work", "Works for some seconds and tells its progress", "slow 3"),
     word("ask", "Ask", "Asks a question; the next message completes the task", "ask"),
     word("auth", "Authorization", "Waits until somebody authorizes it", "auth"),
@@ -52,6 +58,8 @@ pub(super) const WORDS: [Word; 16] = [
 
 /// The most chunks that one task may ask for.
 const MAX_CHUNKS: usize = 10_000;
+/// The pause between two chunks, where none is asked for.
+const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn run(name: &str, turn: Turn) -> Done {
     let updates = &turn.updates;
@@ -63,12 +71,12 @@ pub(super) async fn run(name: &str, turn: Turn) -> Done {
         "ask" => ask(&turn).await?,
         "auth" => authorize(&turn).await?,
         "fail" => {
-            updates.start().await?;
+            turn.start().await?;
             updates.fail("Failed, as you asked").await?;
         }
         "reject" => updates.reject("Rejected, as you asked").await?,
         "panic" => {
-            updates.start().await?;
+            turn.start().await?;
             #[expect(
                 clippy::panic,
                 reason = "showing what a panic becomes is what the word is for"
@@ -85,24 +93,24 @@ pub(super) async fn run(name: &str, turn: Turn) -> Done {
             let elsewhere = Part::url("https://example.com/output.txt")
                 .with_filename("output.txt")
                 .with_media_type("text/plain");
-            updates.start().await?;
+            turn.start().await?;
             turn.answer(artifact("files", vec![image, elsewhere])).await?;
         }
         "data" => {
             let data = json!({"city": "Oslo", "degrees": -3, "wind": null, "days": ["Mon", "Tue"]});
-            updates.start().await?;
+            turn.start().await?;
             turn.answer(Artifact::new("data", Part::from(data))).await?;
         }
         "form" => form(&turn).await?,
         "html" => {
             let markup = "<h1>Markup</h1><script>alert('hello')</script>\n\u{1b}[31mred\u{1b}[0m";
-            updates.start().await?;
+            turn.start().await?;
             turn.answer(Artifact::new("html", Part::text(markup).with_media_type("text/html")))
                 .await?;
         }
         "call" => call::run(&turn).await?,
         _ => {
-            updates.start().await?;
+            turn.start().await?;
             turn.answer(Artifact::new("help", help())).await?;
         }
     }
@@ -117,13 +125,16 @@ fn help() -> String {
 
 /// Streams chunks. Run again for the same task, it goes on behind the last chunk that is there.
 async fn stream(turn: &Turn, id: &str) -> Done {
-    let count = turn.argument().parse().unwrap_or(5).clamp(1, MAX_CHUNKS);
+    let argument = turn.argument();
+    let mut words = argument.split_whitespace();
+    let count = words.next().and_then(|word| word.parse().ok()).unwrap_or(5).clamp(1, MAX_CHUNKS);
+    let pause = words.next().and_then(|word| value::duration(word).ok()).unwrap_or(PAUSE);
     let task = turn.context.task();
     let stored = task.artifacts.iter().find(|artifact| artifact.artifact_id == id);
     let stored = stored.map_or(0, |artifact| artifact.parts.len());
-    turn.updates.start().await?;
+    turn.start().await?;
     for number in stored + 1..=count {
-        if number > 1 && turn.canceled_within(Duration::from_millis(50)).await {
+        if number > 1 && turn.canceled_within(pause).await {
             return Ok(());
         }
         let chunk = Artifact::new("stream", format!("chunk {number} of {count}")).with_id(id);
@@ -138,10 +149,15 @@ async fn stream(turn: &Turn, id: &str) -> Done {
     Ok(())
 }
 
+/// Tells its progress every second. Run again, it goes on behind what it told last.
 async fn slow(turn: &Turn) -> Done {
     let seconds: u32 = turn.argument().parse().unwrap_or(3);
-    turn.updates.start().await?;
-    for second in 1..=seconds {
+    let task = turn.context.task();
+    let told = task.status.as_ref().and_then(|status| status.message.as_ref()).map(Message::text);
+    let told = told.filter(|_| turn.context.is_rerun());
+    let done = told.and_then(|told| told.split_once(' ')?.0.parse().ok()).unwrap_or(0);
+    turn.start().await?;
+    for second in done + 1..=seconds {
         if turn.canceled_within(Duration::from_secs(1)).await {
             return Ok(());
         }
@@ -156,21 +172,28 @@ async fn ask(turn: &Turn) -> Done {
         // The wait did not last until the answer: it is this message.
         return turn.answer(Artifact::new("answer", format!("You said: {}", turn.text()))).await;
     }
-    turn.updates.start().await?;
+    turn.start().await?;
     let reply = turn.updates.ask("What is your name?").await?;
     turn.answer(Artifact::new("answer", format!("You said: {}", reply.text()))).await
 }
 
+/// Waits for an authorization. Run again, it asks for none that it has.
 async fn authorize(turn: &Turn) -> Done {
     let place = turn.agent.authorizations.enter(turn.updates.task_id());
-    turn.updates.start().await?;
-    let path = format!("/demo/authorize/{}", turn.updates.task_id());
-    turn.updates.require_auth(format!("Authorize this with: POST {path}")).await?;
-    tokio::select! {
-        () = turn.context.cancelled() => return Ok(()),
-        () = place.granted() => {}
+    let task = turn.context.task();
+    let is_waiting = task.state() == TaskState::AuthRequired;
+    let asked = format!("Authorize this with: POST /demo/authorize/{}", turn.updates.task_id());
+    if task.state() != TaskState::Working || !task.history.iter().any(|said| said.text() == asked) {
+        if !is_waiting {
+            turn.start().await?;
+            turn.updates.require_auth(asked).await?;
+        }
+        tokio::select! {
+            () = turn.context.cancelled() => return Ok(()),
+            () = place.granted() => {}
+        }
+        turn.updates.start().await?;
     }
-    turn.updates.start().await?;
     turn.answer(Artifact::new("auth", "Authorized")).await
 }
 
@@ -189,7 +212,7 @@ async fn form(turn: &Turn) -> Done {
         },
         "required": ["from", "to"]
     });
-    turn.updates.start().await?;
+    turn.start().await?;
     let parts = vec![
         Part::text("Where do you want to go?"),
         Part::from(schema).with_media_type("application/schema+json"),

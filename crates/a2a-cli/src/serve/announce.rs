@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn announce(
     card: &AgentCard,
     address: SocketAddr,
-    (label, place): &(&str, String),
+    kept: &[(&'static str, String)],
     output: Output,
 ) -> Result<(), Failure> {
     let base = format!("http://{address}");
@@ -36,7 +36,9 @@ pub(super) fn announce(
     text.line("Listening", &base);
     text.line("Card", &card_url);
     text.line("Bindings", &bindings.join(", "));
-    text.line(label, place);
+    for (label, place) in kept {
+        text.line(label, place);
+    }
     text.line("Try", &format!("curl -s {card_url}"));
     text.line("Try", &format!("a2a send -a {address} {try_text}"));
     output.text(&text)

@@ -6,7 +6,7 @@ use a2a::Server;
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
 use a2a_http::{Limits, Webhooks};
-use a2a_operations::{Agent, Engine, engine::EngineBuilder};
+use a2a_operations::{Agent, Engine, EngineConfig, Store, engine::EngineBuilder};
 use axum::{Router, middleware};
 
 use super::{
@@ -49,6 +49,7 @@ pub(super) fn compose(
     serve: &Serve,
     options: &Options,
     upstream: Option<Upstream>,
+    store: Option<Arc<dyn Store>>,
     address: SocketAddr,
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
@@ -56,7 +57,7 @@ pub(super) fn compose(
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
         None => {
-            let engine = engine(serve, options, authorizations.clone())?;
+            let engine = engine(serve, options, store, authorizations.clone())?;
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
@@ -150,6 +151,7 @@ fn with_places(mut server: Server, serve: &Serve) -> Server {
 fn engine(
     serve: &Serve,
     options: &Options,
+    store: Option<Arc<dyn Store>>,
     authorizations: Authorizations,
 ) -> Result<Engine, Failure> {
     let builder = if serve.echo {
@@ -173,7 +175,12 @@ fn engine(
     } else {
         builder
     };
-    Ok(builder.build())
+    let builder = match store {
+        Some(store) => builder.shared_store(store),
+        None => builder,
+    };
+    let config = EngineConfig::default().with_retention(serve.keeping.retention);
+    Ok(builder.config(config).build())
 }
 
 /// Makes an engine with the card that the flags ask for.

@@ -5,6 +5,7 @@ mod bearer;
 mod compose;
 mod cut;
 mod front;
+mod keep;
 mod options;
 mod pages;
 mod proxy;
@@ -24,6 +25,7 @@ use crate::{
     signal,
 };
 use compose::compose;
+use keep::Kept;
 use options::Options;
 use proxy::Upstream;
 
@@ -35,6 +37,7 @@ const LAST_MOMENT: Duration = Duration::from_millis(500);
 /// Serves until a signal comes.
 pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
     let options = Options::new(&serve, settings)?;
+    let plan = keep::Plan::new(&serve)?;
     log::to_stderr(options.log);
     let upstream = Upstream::connect(&serve, &options, settings, output).await?;
     let (listener, address) = bind(&options.host, options.port).await?;
@@ -43,13 +46,15 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
-    let kept = match &upstream {
-        Some(upstream) => ("Upstream", upstream.place.clone()),
-        None => ("Store", "memory (tasks are lost at exit)".to_owned()),
+    // After the ports: a server that can't have them leaves no file behind.
+    let Kept { store, mut lines } = match plan {
+        Some(plan) => plan.open().await?,
+        None => Kept::default(),
     };
-    let composed = compose(&serve, &options, upstream, address, grpc_address)?;
+    lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
+    let composed = compose(&serve, &options, upstream, store, address, grpc_address)?;
     // Whoever started this may have stopped reading; that is no reason not to serve.
-    let _gone = announce::announce(&composed.card, address, &kept, output);
+    let _gone = announce::announce(&composed.card, address, &lines, output);
 
     let drain = Drain::new();
     let limits = compose::limits(&options);

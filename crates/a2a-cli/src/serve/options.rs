@@ -45,10 +45,6 @@ impl Options {
     pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
         let is_set = |name: &str| std::env::var(name).is_ok_and(|value| value == "1");
         let is_reduced = is_set("ITK_ACTS_REDUCED_CAPABILITIES");
-        if serve.store != "memory" {
-            return Err(Failure::usage(format!("--store {} is not there yet", serve.store))
-                .with_hint("only --store memory is: stores that survive a restart come later"));
-        }
         if serve.default.is_some() && serve.profile != Profile::Conformance {
             return Err(Failure::usage("--default is only for --profile conformance"));
         }

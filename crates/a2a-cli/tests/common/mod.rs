@@ -51,6 +51,12 @@ impl Server {
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut child = command()
             .args(["serve", "--port", "0", "--quiet"])
+            // Tests leave no files behind.
+            .args(if arguments.iter().any(keeps_elsewhere) {
+                &[][..]
+            } else {
+                &["--store", "memory"]
+            })
             .args(arguments)
             .envs(environment.iter().copied())
             // Panics are part of the demo; where they come from is not of interest.
@@ -105,6 +111,10 @@ impl Server {
         arguments.extend(["-o", "json"]);
         self.run(&arguments).json()
     }
+}
+
+fn keeps_elsewhere(argument: &&str) -> bool {
+    argument.starts_with("--store") || *argument == "--proxy"
 }
 
 impl Drop for Server {

@@ -1,0 +1,352 @@
+//! Where a server keeps its tasks: in memory, in a file, or in a database that nodes share.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use a2a_operations::{Store, store::LeaseStore as _};
+use a2a_store::{
+    SecretKey, SecretKeys,
+    nats::{Clustered, NatsConfig},
+    postgres::{PostgresConfig, PostgresStore},
+    sqlite::{SqliteOptions, SqliteStore},
+};
+use url::Url;
+
+use super::chain;
+use crate::{
+    command::{Keeping, Serve},
+    demo::Profile,
+    failure::{Code, Failure},
+};
+
+/// The file of a server that is not told where to keep its tasks.
+const FILE: &str = "a2a.db";
+/// The variable in place of `--secret-key-file`.
+const KEY_FILE: &str = "A2ACLI_SECRET_KEY_FILE";
+/// The variable with the keys themselves, for whoever has no file.
+const KEYS: &str = "A2ACLI_SECRET_KEY";
+const KEY_HINT: &str = "make a key with: openssl rand -base64 32; newer ones stand first";
+const FORMS: &str = "a store is memory, the path of a file, or postgres://user@host/database";
+
+/// Where tasks are to be kept.
+#[derive(Debug)]
+pub(super) struct Plan {
+    place: Place,
+    keys: SecretKeys,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    Memory,
+    File(PathBuf),
+    Database { url: String, cluster: Option<String>, node: Option<String> },
+}
+
+/// A store that is open, and what is said of it at the start.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// `None` is the engine's own, in memory, or that of the agent behind.
+    pub(super) store: Option<Arc<dyn Store>>,
+    /// Labels and what stands behind them.
+    pub(super) lines: Vec<(&'static str, String)>,
+}
+
+impl Plan {
+    /// Reads the flags; `None` where another agent keeps the tasks.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure that names the flag.
+    pub(super) fn new(serve: &Serve) -> Result<Option<Self>, Failure> {
+        let keeping = &serve.keeping;
+        if serve.proxy.reference.is_some() {
+            return match keeping.first_flag() {
+                Some(flag) => Err(Failure::usage(format!("{flag} is not for --proxy"))
+                    .with_hint("the agent behind keeps the tasks")),
+                None => Ok(None),
+            };
+        }
+        let place = place(keeping, serve.profile)?;
+        let keys = match place {
+            Place::Memory if keeping.secret_key_file.is_some() => {
+                return Err(Failure::usage("--secret-key-file is not for --store memory")
+                    .with_hint("nothing is written there that could be read"));
+            }
+            Place::Memory => SecretKeys::default(),
+            Place::File(_) | Place::Database { .. } => keys(keeping)?,
+        };
+        Ok(Some(Self { place, keys }))
+    }
+
+    /// Opens the store.
+    ///
+    /// # Errors
+    ///
+    /// A failure that names the flag, for a store that can't be opened or reached.
+    pub(super) async fn open(self) -> Result<Kept, Failure> {
+        match self.place {
+            Place::Memory => {
+                let said = "memory (tasks are lost at exit)".to_owned();
+                Ok(Kept { store: None, lines: vec![("Store", said)] })
+            }
+            Place::File(path) => file(&path, self.keys).await,
+            Place::Database { url, cluster, node } => {
+                database(&url, cluster.as_deref(), node, self.keys).await
+            }
+        }
+    }
+}
+
+fn place(keeping: &Keeping, profile: Profile) -> Result<Place, Failure> {
+    let store = match (&keeping.store, profile) {
+        (Some(store), _) => store.as_str(),
+        (None, Profile::Bench) => "memory",
+        (None, Profile::Demo | Profile::Conformance) => FILE,
+    };
+    let scheme = store.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let place = match scheme.as_deref() {
+        Some("postgres" | "postgresql") => {
+            let (cluster, node) = (keeping.cluster.clone(), keeping.node.clone());
+            if let Some(cluster) = &cluster {
+                check_cluster(cluster)?;
+            }
+            return Ok(Place::Database { url: store.to_owned(), cluster, node });
+        }
+        Some(_) => {
+            let said = without_secrets(store);
+            return Err(Failure::usage(format!("--store {said} is no store")).with_hint(FORMS));
+        }
+        None if store.is_empty() => {
+            return Err(Failure::usage("--store is empty").with_hint(FORMS));
+        }
+        None if store == "memory" => Place::Memory,
+        None => Place::File(store.into()),
+    };
+    for (flag, is_given) in
+        [("--cluster", keeping.cluster.is_some()), ("--node", keeping.node.is_some())]
+    {
+        if is_given {
+            return Err(Failure::usage(format!("{flag} needs --store postgres://…")).with_hint(
+                format!("--store {store} belongs to one process, so there are no nodes"),
+            ));
+        }
+    }
+    Ok(place)
+}
+
+fn check_cluster(cluster: &str) -> Result<(), Failure> {
+    let is_nats = cluster.split(',').all(|server| {
+        Url::parse(server.trim()).is_ok_and(|url| matches!(url.scheme(), "nats" | "tls"))
+    });
+    if is_nats {
+        return Ok(());
+    }
+    let said = without_secrets(cluster);
+    Err(Failure::usage(format!("--cluster {said} is no cluster"))
+        .with_hint("a cluster is nats://host or tls://host, with commas between several"))
+}
+
+fn keys(keeping: &Keeping) -> Result<SecretKeys, Failure> {
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let of_file = match &keeping.secret_key_file {
+        Some(path) => Some((path.clone(), "--secret-key-file")),
+        None => variable(KEY_FILE).map(|path| (path.into(), KEY_FILE)),
+    };
+    let (text, whence) = match of_file {
+        Some((path, flag)) => {
+            let whence = format!("{flag} {}", path.display());
+            let text = fs::read_to_string(&path)
+                .map_err(|error| Failure::usage(format!("{whence} can't be read: {error}")))?;
+            (text, whence)
+        }
+        None => match variable(KEYS) {
+            Some(text) => (text, KEYS.to_owned()),
+            None => return Ok(SecretKeys::default()),
+        },
+    };
+    let unusable = |said: String| Failure::usage(said).with_hint(KEY_HINT);
+    let words = text.split([',', ' ', '\n', '\r', '\t']).filter(|word| !word.is_empty());
+    let keys = words.map(str::parse::<SecretKey>).collect::<Result<Vec<_>, _>>();
+    let keys = keys.map_err(|error| unusable(format!("{whence}: {error}")))?;
+    if keys.is_empty() {
+        return Err(unusable(format!("{whence} holds no key")));
+    }
+    Ok(SecretKeys::new(keys))
+}
+
+async fn file(path: &Path, keys: SecretKeys) -> Result<Kept, Failure> {
+    let options = SqliteOptions::default().with_keys(keys);
+    let store = SqliteStore::open_with(path, options).await.map_err(|error| {
+        Failure::new(Code::Internal, format!("--store: {}", chain(&error)))
+            .with_hint("choose another file with --store <path>, or --store memory")
+    })?;
+    let place = std::path::absolute(path).unwrap_or_else(|_no_folder| path.to_owned());
+    let lines = vec![("Store", format!("SQLite {}", place.display()))];
+    Ok(Kept { store: Some(Arc::new(store)), lines })
+}
+
+async fn database(
+    url: &str,
+    cluster: Option<&str>,
+    node: Option<String>,
+    keys: SecretKeys,
+) -> Result<Kept, Failure> {
+    let place = without_secrets(url);
+    let mut config = PostgresConfig::default()
+        .with_secret_keys(keys)
+        // Where there is a cluster, nodes hear of each other there.
+        .with_notify(cluster.is_none());
+    if let Some(node) = node {
+        // A name may be given again after a restart, and a node is another one then.
+        let id = a2a_core::fresh_id();
+        config = config.with_node(format!("{node}.{}", id.get(..8).unwrap_or(&id)));
+    }
+    let store = PostgresStore::connect_with(url, config)
+        .await
+        .map_err(|error| unreachable("--store", &place, &error))?;
+    let mut lines = vec![("Store", format!("PostgreSQL {place}"))];
+    lines.push(("Node", store.node().to_owned()));
+    let store: Arc<dyn Store> = Arc::new(store);
+    let Some(cluster) = cluster else {
+        return Ok(Kept { store: Some(store), lines });
+    };
+    let said = without_secrets(cluster);
+    let (servers, name) = named(cluster);
+    let mut config = NatsConfig::new(servers);
+    if let Some(name) = name {
+        config = config.with_cluster(name);
+    }
+    let store = Clustered::connect(store, config)
+        .await
+        .map_err(|error| unreachable("--cluster", &said, &error))?;
+    lines.push(("Cluster", format!("NATS {said}")));
+    Ok(Kept { store: Some(Arc::new(store)), lines })
+}
+
+/// The servers of a cluster, and its name: the path of an address, as that of a database is.
+fn named(cluster: &str) -> (String, Option<String>) {
+    let mut name = None;
+    let servers = cluster.split(',').map(|server| {
+        let start = server.find("://").map_or(0, |colon| colon + "://".len());
+        match server.get(start..).and_then(|rest| rest.split_once('/')) {
+            Some((host, path)) => {
+                let path = path.trim_matches('/');
+                name =
+                    Some(path).filter(|path| !path.is_empty()).map(str::to_owned).or(name.take());
+                format!("{}{host}", server.get(..start).unwrap_or_default())
+            }
+            None => server.to_owned(),
+        }
+    });
+    let servers = servers.collect::<Vec<_>>().join(",");
+    (servers, name)
+}
+
+fn unreachable(flag: &str, place: &str, error: &dyn std::error::Error) -> Failure {
+    Failure::new(Code::Unreachable, format!("{flag} {place}: {}", chain(error)))
+}
+
+/// An address as it may be shown: without user, password and parameters.
+fn without_secrets(url: &str) -> String {
+    let one = |url: &str| {
+        let url = url.trim();
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let colon = if scheme.is_empty() { "" } else { "://" };
+        let slash = if path.is_empty() { "" } else { "/" };
+        format!("{scheme}{colon}{host}{slash}{path}")
+    };
+    url.split(',').map(one).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keeping(store: Option<&str>, cluster: Option<&str>, node: Option<&str>) -> Keeping {
+        Keeping {
+            store: store.map(Into::into),
+            cluster: cluster.map(Into::into),
+            node: node.map(Into::into),
+            ..Keeping::default()
+        }
+    }
+
+    #[test]
+    fn a_store_is_told_by_the_form_of_its_name() {
+        let of = |store| place(&keeping(store, None, None), Profile::Demo).unwrap();
+        assert_eq!(of(None), Place::File(FILE.into()));
+        assert_eq!(of(Some("memory")), Place::Memory);
+        assert_eq!(of(Some("./memory")), Place::File("./memory".into()));
+        let url = "postgres://me@db/tasks";
+        let shared = Place::Database { url: url.into(), cluster: None, node: None };
+        assert_eq!(of(Some(url)), shared);
+        let bench = place(&keeping(None, None, None), Profile::Bench).unwrap();
+        assert_eq!(bench, Place::Memory);
+    }
+
+    #[test]
+    fn each_wrong_use_names_its_flag() {
+        let url = Some("postgres://db/tasks");
+        for (store, cluster, node, flag) in [
+            (Some("mysql://me:secret@db/tasks"), None, None, "--store mysql://db/tasks"),
+            (Some(""), None, None, "--store"),
+            (Some("memory"), Some("nats://bus"), None, "--cluster"),
+            (None, None, Some("one"), "--node"),
+            (url, Some("redis://me:secret@bus"), None, "--cluster redis://bus"),
+            (url, Some("bus:4222"), None, "--cluster bus:4222"),
+        ] {
+            let failure = place(&keeping(store, cluster, node), Profile::Demo).unwrap_err();
+            assert!(failure.message().starts_with(flag), "{flag}: {failure}");
+            assert!(!failure.to_string().contains("secret"), "{failure}");
+            assert_eq!(failure.code().exit(), 2, "{flag}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_keys_is_read_or_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys");
+        let with = |text: &str| {
+            fs::write(&path, text).unwrap();
+            keys(&Keeping { secret_key_file: Some(path.clone()), ..Keeping::default() })
+        };
+        let key = "07".repeat(32);
+        assert!(with(&format!("{key}\n{}\n", "08".repeat(32))).is_ok());
+        for text in ["", "short"] {
+            let failure = with(text).unwrap_err();
+            assert!(failure.message().contains("--secret-key-file"), "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_has_the_name_that_its_address_ends_with() {
+        for (cluster, servers, name) in [
+            ("nats://bus:4222", "nats://bus:4222", None),
+            ("nats://bus/", "nats://bus", None),
+            (
+                "nats://me:secret@one/weather,tls://two",
+                "nats://me:secret@one,tls://two",
+                Some("weather"),
+            ),
+        ] {
+            assert_eq!(named(cluster), (servers.to_owned(), name.map(str::to_owned)), "{cluster}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_shown_who_may_enter() {
+        for (url, shown) in [
+            ("postgres://me:secret@db:5432/tasks?sslmode=require", "postgres://db:5432/tasks"),
+            ("nats://a:b@one,tls://token@two:4222", "nats://one,tls://two:4222"),
+            ("postgres://db", "postgres://db"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+    }
+}
