@@ -2,6 +2,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
 
+mod bench;
+mod chaos;
 mod ci;
 mod coverage;
 mod interop;
@@ -37,6 +39,10 @@ enum Verb {
     Coverage(coverage::Args),
     /// Check what no compiler checks: arrows between crates, links, stray paths
     Tidy,
+    /// Keep tasks in flight at an agent of many nodes, kill nodes, and print what was lost
+    Chaos(chaos::Args),
+    /// Measure the stores against limits and floors, and print the figures
+    Bench(bench::Args),
     /// Call the official SDKs and be called by them, and print the matrix
     Interop(interop::Args),
 }
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
         Verb::Schema(args) => schema::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Tidy => tidy::run(),
+        Verb::Chaos(args) => chaos::run(&args),
+        Verb::Bench(args) => bench::run(&args),
         Verb::Interop(args) => interop::run(args),
     };
     match done {

@@ -15,11 +15,13 @@ use tokio::{
 
 use super::{
     Event, Hooks, Http, Ledger, Problem, Reader, Sse, Story, Tally,
-    reader::{Nodes, state},
+    reader::{Nodes, is_terminal, state},
 };
 
 /// How much longer than planned a task may take: nodes are lost and found meanwhile.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a node may be behind another one.
+const STALE: Duration = Duration::from_secs(10);
 /// How long the rest of its events may take to reach a webhook.
 const DELIVERY: Duration = Duration::from_secs(120);
 
@@ -164,7 +166,7 @@ impl Load {
         while readers.join_next().await.is_some() {}
         // Whoever comes late reads the same.
         reader(1).follow(None).await;
-        let end = self.get(task).await?;
+        let end = self.ended(task).await?;
         let checked = story.check(&ledger.events()).and_then(|()| story.check_task(&end));
         match checked {
             Ok(()) => Ok(()),
@@ -206,14 +208,26 @@ impl Load {
                 Ok(task) if task["status"]["state"] == "TASK_STATE_CANCELED" => return Ok(()),
                 Ok(task) => return Err(format!("a cancel made it {}", task["status"])),
                 Err(problem) if problem.may_pass() => {}
-                Err(problem) => {
-                    // An earlier try may have done it.
-                    let now = self.get(task).await?;
-                    let is_done = now["status"]["state"] == "TASK_STATE_CANCELED";
-                    return if is_done { Ok(()) } else { Err(format!("no cancel: {problem:?}")) };
+                // An earlier try has done it.
+                Err(Problem::Refused(_, said)) if said.to_string().contains("is CANCELED") => {
+                    return Ok(());
                 }
+                Err(problem) => return Err(format!("no cancel: {problem:?}")),
             }
             sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// Reads a task that has ended.
+    async fn ended(&self, task: &str) -> Result<Value, String> {
+        let end = Instant::now() + STALE;
+        loop {
+            let now = self.get(task).await?;
+            if is_terminal(&json!({ "task": now })) || Instant::now() > end {
+                return Ok(now);
+            }
+            self.tally.stale.fetch_add(1, Relaxed);
+            sleep(Duration::from_millis(100)).await;
         }
     }
 

@@ -24,6 +24,9 @@ pub struct Tally {
     pub pushed: AtomicU64,
     /// Deliveries to webhooks, those that were refused on purpose included.
     pub deliveries: AtomicU64,
+    /// Answers of a node that had not heard yet what another one had said. Not a fault: no node
+    /// promises to be as far as another.
+    pub stale: AtomicU64,
     /// Tasks that are gone, or failed though the agent did not fail them.
     pub lost: AtomicU64,
     /// Tasks that did not end in time.
@@ -80,11 +83,13 @@ impl Tally {
     /// One line on how far things are.
     pub fn progress(&self) -> String {
         format!(
-            "{} tasks begun, {} ended; {} events seen, {} streams resumed; {} webhook deliveries",
+            "{} tasks begun, {} ended; {} events seen, {} streams resumed, {} stale reads; \
+             {} webhook deliveries",
             self.begun.load(Relaxed),
             self.ended.load(Relaxed),
             self.events.load(Relaxed),
             self.resumed.load(Relaxed),
+            self.stale.load(Relaxed),
             self.deliveries.load(Relaxed),
         )
     }

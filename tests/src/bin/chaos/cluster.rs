@@ -55,7 +55,10 @@ impl Cluster {
                 add("--store", postgres.database().await);
                 if name == "nats" {
                     let nats = nats().await.map_err(no_server)?;
-                    add("--cluster", nats.url().to_owned());
+                    add(
+                        "--cluster",
+                        format!("{}/{}", nats.url().trim_end_matches('/'), nats.unique()),
+                    );
                     format!("{postgres}; {nats}")
                 } else {
                     postgres.to_string()

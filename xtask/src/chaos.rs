@@ -1,0 +1,93 @@
+//! Keeps tasks in flight at an agent of many nodes, kills the nodes, and prints what was lost.
+//!
+//! What is done and checked is in `tests/src/chaos` and `tests/src/bin/chaos`.
+
+use std::{fs, path::PathBuf};
+
+use clap::ValueEnum;
+
+use crate::{Result, workspace};
+
+/// What `cargo xtask chaos` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How long tasks are begun and nodes killed; what is in flight then is followed to its end
+    #[arg(long, default_value_t = 5.0)]
+    minutes: f64,
+    /// Nodes of the agent
+    #[arg(long, default_value_t = 3)]
+    nodes: usize,
+    /// Tasks in flight at any time
+    #[arg(long, default_value_t = 200)]
+    tasks: usize,
+    /// Where tasks are kept, and how nodes hear of each other; SQLite is for one node
+    #[arg(long, value_enum, default_value_t)]
+    store: Store,
+    /// Seconds between two kills
+    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
+    kill_every: u64,
+    /// Build with optimizations
+    #[arg(long)]
+    release: bool,
+}
+
+/// Where tasks are kept.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Store {
+    /// PostgreSQL, with LISTEN and NOTIFY.
+    #[default]
+    Postgres,
+    /// PostgreSQL, with NATS `JetStream`.
+    Nats,
+    /// A file.
+    Sqlite,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let mut build = workspace::cargo();
+    build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
+    build.args(["--bin", "a2a", "--bin", "chaos"]);
+    if args.release {
+        build.arg("--release");
+    }
+    if !build.status()?.success() {
+        return Err("it does not build".into());
+    }
+    let binaries = binaries(args.release)?;
+    let store = args.store.to_possible_value().map(|value| value.get_name().to_owned());
+    let folder = workspace::root().join("target/chaos");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let plan = serde_json::json!({
+        "store": store.unwrap_or_default(),
+        "nodes": args.nodes,
+        "tasks": args.tasks,
+        "seconds": seconds(args.minutes)?,
+        "kill_every_seconds": args.kill_every.max(1),
+        "binary": binaries.join("a2a"),
+        "folder": folder,
+    });
+    let status = std::process::Command::new(binaries.join("chaos"))
+        .arg(plan.to_string())
+        .current_dir(workspace::root())
+        .status()?;
+    if status.success() { Ok(()) } else { Err("something was lost, see above".into()) }
+}
+
+fn seconds(minutes: f64) -> Result<u64> {
+    let time = std::time::Duration::try_from_secs_f64(minutes * 60.0)?;
+    Ok(time.as_secs())
+}
+
+/// Where the same cargo that built this program puts the others.
+fn binaries(release: bool) -> Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let folder = here.parent().ok_or("this program is nowhere")?;
+    if !release {
+        return Ok(folder.to_path_buf());
+    }
+    let target = folder.parent().ok_or("this program is nowhere")?;
+    Ok(target.join("release"))
+}
