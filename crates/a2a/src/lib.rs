@@ -16,10 +16,13 @@
 //!
 //! # Features
 //!
-//! Both are on by default.
+//! The first two are on by default.
 //!
 //! - `client`: discover agents and call them.
 //! - `server`: serve agents on every binding on one port.
+//! - `sqlite`: keep tasks in a file that one process owns (`store::sqlite`).
+//! - `postgres`: keep tasks in a database that many nodes share (`store::postgres`).
+//! - `nats`: let nodes hear of each other through NATS (`store::nats`).
 
 #[cfg(feature = "server")]
 mod extended;
@@ -49,5 +52,7 @@ pub use a2a_operations::{
     TaskUpdater, agent_fn, agent_fn_with, stream_fn,
 };
 pub use a2a_rest as rest;
+#[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
+pub use a2a_store as store;
 #[cfg(feature = "server")]
 pub use server::{ServeError, Server, serve};

@@ -6,13 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use a2a_operations::{Store, store::LeaseStore as _};
-use a2a_store::{
+use a2a::store::{
     SecretKey, SecretKeys,
     nats::{Clustered, NatsConfig},
     postgres::{PostgresConfig, PostgresStore},
     sqlite::{SqliteOptions, SqliteStore},
 };
+use a2a_operations::{Store, store::LeaseStore as _};
 use url::Url;
 
 use super::chain;
@@ -52,6 +52,17 @@ pub(super) struct Kept {
     pub(super) store: Option<Arc<dyn Store>>,
     /// Labels and what stands behind them.
     pub(super) lines: Vec<(&'static str, String)>,
+    /// The file, if that is what it is.
+    file: Option<Arc<SqliteStore>>,
+}
+
+impl Kept {
+    /// Gives up what only this process may have, when nothing more is to be written.
+    pub(super) async fn close(self) {
+        if let Some(file) = self.file {
+            file.close().await;
+        }
+    }
 }
 
 impl Plan {
@@ -90,7 +101,7 @@ impl Plan {
         match self.place {
             Place::Memory => {
                 let said = "memory (tasks are lost at exit)".to_owned();
-                Ok(Kept { store: None, lines: vec![("Store", said)] })
+                Ok(Kept { lines: vec![("Store", said)], ..Kept::default() })
             }
             Place::File(path) => file(&path, self.keys).await,
             Place::Database { url, cluster, node } => {
@@ -185,7 +196,8 @@ async fn file(path: &Path, keys: SecretKeys) -> Result<Kept, Failure> {
     })?;
     let place = std::path::absolute(path).unwrap_or_else(|_no_folder| path.to_owned());
     let lines = vec![("Store", format!("SQLite {}", place.display()))];
-    Ok(Kept { store: Some(Arc::new(store)), lines })
+    let store = Arc::new(store);
+    Ok(Kept { store: Some(store.clone()), lines, file: Some(store) })
 }
 
 async fn database(
@@ -211,7 +223,7 @@ async fn database(
     lines.push(("Node", store.node().to_owned()));
     let store: Arc<dyn Store> = Arc::new(store);
     let Some(cluster) = cluster else {
-        return Ok(Kept { store: Some(store), lines });
+        return Ok(Kept { store: Some(store), lines, file: None });
     };
     let said = without_secrets(cluster);
     let (servers, name) = named(cluster);
@@ -223,7 +235,7 @@ async fn database(
         .await
         .map_err(|error| unreachable("--cluster", &said, &error))?;
     lines.push(("Cluster", format!("NATS {said}")));
-    Ok(Kept { store: Some(Arc::new(store)), lines })
+    Ok(Kept { store: Some(Arc::new(store)), lines, file: None })
 }
 
 /// The servers of a cluster, and its name: the path of an address, as that of a database is.

@@ -47,14 +47,14 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
     // After the ports: a server that can't have them leaves no file behind.
-    let Kept { store, mut lines } = match plan {
+    let mut kept = match plan {
         Some(plan) => plan.open().await?,
         None => Kept::default(),
     };
-    lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
-    let composed = compose(&serve, &options, upstream, store, address, grpc_address)?;
+    kept.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
+    let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
     // Whoever started this may have stopped reading; that is no reason not to serve.
-    let _gone = announce::announce(&composed.card, address, &lines, output);
+    let _gone = announce::announce(&composed.card, address, &kept.lines, output);
 
     let drain = Drain::new();
     let limits = compose::limits(&options);
@@ -69,6 +69,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     if let Some(engine) = composed.engine {
         engine.shutdown(LAST_MOMENT).await;
     }
+    kept.close().await;
     Ok(())
 }
 
