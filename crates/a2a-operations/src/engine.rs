@@ -47,6 +47,7 @@ use crate::{
 };
 use command::Expected;
 use entry::{Entry, Holder};
+use keeper::Renewed;
 use log::Log;
 use outbox::Outbox;
 use registry::Registry;
@@ -81,6 +82,8 @@ pub(crate) struct Inner {
     signals: Mutex<Option<Signals>>,
     /// Whether the engine does what it does by itself.
     started: AtomicBool,
+    /// When this node said last what it holds.
+    renewed: Renewed,
     /// Wakes whoever takes over tasks.
     look_around: Arc<Notify>,
     /// Tasks to hand back, which the store did not take back yet.
@@ -228,6 +231,7 @@ impl EngineBuilder {
                 clustered: signals.is_some(),
                 signals: Mutex::new(signals),
                 started: AtomicBool::new(false),
+                renewed: Renewed::now(),
                 look_around: Arc::new(Notify::new()),
                 abandoned: Mutex::default(),
                 expected: Expected::default(),
@@ -273,8 +277,10 @@ impl Inner {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
             let state = handle.lock();
-            // A task that another node works on may have moved on in the store.
-            if !self.clustered || state.holder == Holder::Here {
+            // A task that another node works on may have moved on in the store. So may one that
+            // this node holds, if it was paused for so long that another has taken it.
+            let is_fresh = self.renewed.elapsed() < self.config.lease_renewal * 2;
+            if !self.clustered || state.holder == Holder::Here && is_fresh {
                 return Ok(state.appeared.then(|| Arc::clone(&state.task)));
             }
         }

@@ -147,7 +147,7 @@ impl LeaseStore for Flaky {
         self.up()?.acquire(scope, task_id).await
     }
 
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
         self.up()?.renew(held).await
     }
 

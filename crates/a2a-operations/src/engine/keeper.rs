@@ -2,7 +2,7 @@
 //! what other nodes write, forgets what is old.
 
 use std::{
-    sync::{Arc, PoisonError, Weak, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -82,7 +82,7 @@ async fn keep(engine: Weak<Inner>) {
 }
 
 impl Inner {
-    async fn renew(&self) {
+    async fn renew(self: &Arc<Self>) {
         let held: Vec<_> = self
             .entries
             .all()
@@ -94,11 +94,32 @@ impl Inner {
                 (held && at_work).then(|| (Arc::clone(&entry.task_id), state.epoch))
             })
             .collect();
-        if held.is_empty() {
-            return;
-        }
-        if let Err(error) = self.store.renew(&held).await {
-            tracing::warn!(error = ?error, "the leases of this node could not be renewed");
+        let begun = Instant::now();
+        let lost = match self.store.renew(&held).await {
+            Ok(lost) => lost,
+            Err(error) => {
+                tracing::warn!(error = ?error, "the leases of this node could not be renewed");
+                return;
+            }
+        };
+        self.renewed.set(begun);
+        for task_id in lost {
+            let Some(entry) = self.entries.find_any(&task_id) else { continue };
+            let handle = Handle::new(Arc::clone(self), entry);
+            let epoch = held.iter().find(|(held, _)| *held == task_id).map(|(_, epoch)| *epoch);
+            let is_lost = handle.change(|state| {
+                // One that was let go meanwhile is not lost, and a writer finds out by itself.
+                let is_lost =
+                    state.holder == Holder::Here && !state.writing && Some(state.epoch) == epoch;
+                if is_lost {
+                    state.lose(Holder::Elsewhere);
+                }
+                is_lost
+            });
+            if is_lost {
+                tracing::warn!(task.id = %task_id, "another node has taken the task over");
+                handle.refresh();
+            }
         }
     }
 
@@ -170,6 +191,25 @@ async fn follow(engine: Weak<Inner>, mut signals: Signals) {
                 inner.look_around.notify_one();
             }
         }
+    }
+}
+
+/// When the leases of this node were renewed last.
+#[derive(Debug)]
+pub(super) struct Renewed(Mutex<Instant>);
+
+impl Renewed {
+    pub(super) fn now() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    fn set(&self, time: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = time;
+    }
+
+    /// How long ago that was.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 }
 

@@ -62,9 +62,9 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// which also says what was worked on. Commands that wait for the task stay.
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError>;
 
-    /// Says that this node still holds these tasks, each under its epoch. A task that is not
-    /// named runs out.
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError>;
+    /// Says that this node still holds these tasks, each under its epoch, and returns those that
+    /// it does not: they were let go, or taken over. A task that is not named runs out.
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError>;
 
     /// Lets go of a task and forgets what was recorded of the work on it. Returns `false`, and changes nothing, where commands wait for it: they
     /// are this node's to do first. A task that is not held under this epoch is let go already.

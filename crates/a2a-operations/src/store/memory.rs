@@ -186,9 +186,8 @@ impl LeaseStore for MemoryStore {
         self.data.acquire(&self.node, scope, task_id)
     }
 
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
-        self.data.renew(held);
-        Ok(())
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
+        Ok(self.data.renew(held))
     }
 
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {

@@ -126,7 +126,7 @@ impl LeaseStore for Clustered {
         result
     }
 
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
         self.store.renew(held).await
     }
 

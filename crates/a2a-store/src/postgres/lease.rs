@@ -46,8 +46,11 @@ WITH h AS MATERIALIZED (
     SELECT l.task_id FROM leases l JOIN unnest($1::text[], $2::int8[]) AS h(id, epoch)
         ON l.task_id = h.id AND l.epoch = h.epoch
     FOR UPDATE OF l SKIP LOCKED
+), renewed AS (
+    UPDATE leases l SET until = now() + $3::int8 * interval '1 ms' FROM h WHERE l.task_id = h.task_id
 )
-UPDATE leases l SET until = now() + $3::int8 * interval '1 ms' FROM h WHERE l.task_id = h.task_id";
+SELECT h.id FROM unnest($1::text[], $2::int8[]) AS h(id, epoch)
+WHERE NOT EXISTS (SELECT FROM leases l WHERE l.task_id = h.id AND l.epoch = h.epoch)";
 
 const RELEASE: &str = "
 WITH t AS (
@@ -135,14 +138,21 @@ impl PostgresStore {
         Err(StoreError::failed("a task changes hands all the time"))
     }
 
-    pub(super) async fn renew_all(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+    pub(super) async fn renew_all(
+        &self,
+        held: &[(Arc<str>, u64)],
+    ) -> Result<Vec<Arc<str>>, StoreError> {
         let lease = millis(self.lease);
+        let mut lost = Vec::new();
         for held in held.chunks(RENEWALS) {
             let ids: Vec<&str> = held.iter().map(|(id, _)| &**id).collect();
             let epochs: Vec<i64> = held.iter().map(|(_, epoch)| number(*epoch)).collect();
-            self.pool.write(RENEW, &[&ids, &epochs, &lease]).await?;
+            for row in self.pool.write(RENEW, &[&ids, &epochs, &lease]).await? {
+                let id: &str = row.try_get(0).map_err(StoreError::failed)?;
+                lost.push(id.into());
+            }
         }
-        Ok(())
+        Ok(lost)
     }
 
     pub(super) async fn let_go(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {

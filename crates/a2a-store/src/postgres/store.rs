@@ -177,7 +177,7 @@ impl LeaseStore for PostgresStore {
         self.take(scope, task_id).await
     }
 
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<(), StoreError> {
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
         self.renew_all(held).await
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use a2a_core::well_known::Timestamp;
 use a2a_operations::{
     Scope,
-    store::{Command, Orphan, StoredTask},
+    store::{Acquired, Command, Orphan, StoredTask},
 };
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -44,8 +44,14 @@ pub(super) fn acquire(
     scope: &Scope,
     task_id: &str,
     node: &str,
-) -> Result<Option<StoredTask>> {
-    task_no(db, scope, task_id)?.map(|no| take(db, no, node)).transpose()
+) -> Result<Option<Acquired>> {
+    let Some(no) = task_no(db, scope, task_id)? else { return Ok(None) };
+    // What is lost is taken over, together with what was recorded of it.
+    let mut lost = db.prepare_cached("SELECT 1 FROM holds WHERE task = ?1 AND lost IS NOT NULL")?;
+    if lost.exists([no])? {
+        return Ok(Some(Acquired::Elsewhere(task(db, no)?)));
+    }
+    take(db, no, node).map(Acquired::Here).map(Some)
 }
 
 /// Gives a task to a node, under a new epoch.

@@ -229,11 +229,12 @@ impl LeaseStore for SqliteStore {
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>> {
         let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
         let acquire = move |db: &_| lease::acquire(db, &scope, &task_id, &node);
-        Ok(self.writer.write(acquire).await?.map(Acquired::Here))
+        self.writer.write(acquire).await
     }
 
-    async fn renew(&self, _held: &[(Arc<str>, u64)]) -> Result<()> {
-        Ok(())
+    async fn renew(&self, _held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>> {
+        // Nobody else can have taken any.
+        Ok(Vec::new())
     }
 
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool> {

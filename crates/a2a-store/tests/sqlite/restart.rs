@@ -5,8 +5,8 @@ use std::{path::Path, time::Duration};
 use a2a_core::TaskState;
 use a2a_operations::{
     store::{
-        Claim, LeaseStore as _, PushOutcome, PushStore as _, StoreError, Sweep, TaskQuery,
-        TaskStore as _,
+        Acquired, Claim, LeaseStore as _, PushOutcome, PushStore as _, StoreError, Sweep,
+        TaskQuery, TaskStore as _,
     },
     testing::store::scenery::{
         at, change, chunk, commit, due, get, hooked, insert, insert_held, list, positions, post,
@@ -62,7 +62,6 @@ async fn the_holds_of_an_earlier_process_are_taken_over() {
     let store = open(&path).await;
     let first = store.node().to_owned();
     insert_held(&store, &ann, "t", b"work").await;
-    insert_held(&store, &ann, "acquired", b"work").await;
     insert(&store, &ann, &task("free", "c", TaskState::Working, 5)).await;
     assert!(post(&store, &ann, "t", "command").await);
     assert!(store.take_over(10).await.unwrap().is_empty(), "they are held");
@@ -72,8 +71,9 @@ async fn the_holds_of_an_earlier_process_are_taken_over() {
     assert_ne!(store.node(), first);
     assert_eq!(get(&store, &ann, "t").await.node.as_deref(), Some(&*first));
     assert!(post(&store, &ann, "t", "late").await, "somebody will take it over");
-    // A caller may be faster than the takeover.
-    store.acquire(&ann, "acquired").await.unwrap();
+    // A caller may be faster than the takeover, and would lose what was recorded.
+    let early = store.acquire(&ann, "t").await.unwrap();
+    assert!(matches!(early, Some(Acquired::Elsewhere(_))), "{early:?}");
     let orphans = store.take_over(10).await.unwrap();
     let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
     assert_eq!((orphan.stored.task.id.as_str(), &*orphan.execution), ("t", &b"work"[..]));

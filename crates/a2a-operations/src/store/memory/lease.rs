@@ -80,14 +80,15 @@ impl Data {
             (!commands.is_empty()).then(|| Box::new(Lease { commands, ..Lease::default() }));
     }
 
-    pub(super) fn renew(&self, held: &[(Arc<str>, u64)]) {
-        for (task_id, epoch) in held {
-            let Some(entry) = self.by_id(task_id) else { continue };
+    pub(super) fn renew(&self, held: &[(Arc<str>, u64)]) -> Vec<Arc<str>> {
+        let is_lost = |(task_id, epoch): &&(Arc<str>, u64)| {
+            let Some(entry) = self.by_id(task_id) else { return true };
             let mut record = entry.lock();
-            if let Some(node) = record.holder(*epoch) {
-                self.hold(&entry, &mut record, &node);
-            }
-        }
+            let Some(node) = record.holder(*epoch) else { return true };
+            self.hold(&entry, &mut record, &node);
+            false
+        };
+        held.iter().filter(is_lost).map(|(task_id, _)| Arc::clone(task_id)).collect()
     }
 
     pub(super) fn release(&self, node: &Arc<str>, task_id: &str, epoch: u64) -> bool {
