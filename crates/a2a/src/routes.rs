@@ -25,7 +25,7 @@ pub(crate) fn all(server: &Server) -> Result<Router> {
     if server.grpc {
         router = router.merge(layered(server, grpc_bindings(server, &origins)));
     }
-    Ok(router.merge(card_document(server)?).merge(health()))
+    Ok(router.merge(card_document(server)?).merge(health()).merge(server.routes.clone()))
 }
 
 /// gRPC alone, for a port of its own.

@@ -66,6 +66,7 @@ pub struct Server {
     pub(crate) versions: VersionPolicy,
     pub(crate) revisions: Revisions,
     pub(crate) layers: Vec<Layers>,
+    pub(crate) routes: Router,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
 }
@@ -91,6 +92,7 @@ impl Server {
             versions: VersionPolicy::default(),
             revisions: Revisions::all(),
             layers: Vec::new(),
+            routes: Router::new(),
             grpc_listener: None,
             drain: Drain::new(),
         }
@@ -180,6 +182,36 @@ impl Server {
         layers: impl Fn(Router) -> Router + Send + Sync + 'static,
     ) -> Self {
         self.layers.push(Box::new(layers));
+        self
+    }
+
+    /// Serves more paths beside the bindings, the card and `/healthz`, for example the keys that
+    /// webhooks are signed with. The layers of [`with_layers`](Self::with_layers) are not around
+    /// them.
+    ///
+    /// ```
+    /// use a2a::{AgentCard, Engine, Server, agent_fn};
+    /// use a2a_auth::{jose::{Algorithm, SigningKey}, webhook::Signer};
+    /// use a2a_http::{WebhookPolicy, Webhooks};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = SigningKey::generate(Algorithm::Es256)?;
+    /// let signer = Signer::new("https://echo.example", key);
+    /// let webhooks = Webhooks::new(WebhookPolicy::default())?.with_signer(signer.clone());
+    /// let card = AgentCard::new("Echo", "Says what it hears");
+    /// let engine = Engine::builder(card, agent_fn(async |text: String| text))
+    ///     .push_sender(webhooks)
+    ///     .build();
+    /// let server = Server::of(engine).with_routes(signer.router());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Where two routers have the same path.
+    pub fn with_routes(mut self, routes: Router) -> Self {
+        self.routes = self.routes.merge(routes);
         self
     }
 
