@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use a2a::Revisions;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{keeping::Keeping, proxy::Proxy};
 use crate::{
@@ -85,6 +85,10 @@ pub(crate) struct Serve {
     /// Network, address or host that webhooks may be in though it is not public; repeatable
     #[arg(long, value_name = "CIDR|HOST")]
     pub(crate) allow_webhook: Vec<String>,
+    /// Private key, as PEM, to sign calls of webhooks with; the public half is served at
+    /// /.well-known/jwks.json
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) webhook_key: Option<PathBuf>,
 
     /// Card to serve, as a JSON file; its interfaces are rewritten
     #[arg(long, value_name = "FILE")]

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use a2a::Server;
+use a2a_auth::webhook::Signer;
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
 use a2a_http::{Limits, Webhooks};
@@ -54,10 +55,11 @@ pub(super) fn compose(
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
     let authorizations = Authorizations::default();
+    let signer = options.webhook_key.clone().map(|key| Signer::new(issuer(serve, address), key));
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
         None => {
-            let engine = engine(serve, options, store, authorizations.clone())?;
+            let engine = engine(serve, options, store, signer.clone(), authorizations.clone())?;
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
@@ -94,6 +96,9 @@ pub(super) fn compose(
         None => (server(&options.bindings)?, None),
     };
     let mut router = router.merge(pages::router());
+    if let Some(signer) = signer {
+        router = router.merge(signer.router());
+    }
     if serve.is_demo() {
         router = router.merge(pages::authorizations(authorizations));
     }
@@ -101,6 +106,14 @@ pub(super) fn compose(
         if options.logs_traffic { router.layer(middleware::from_fn(log::traffic)) } else { router }
     };
     Ok(Composed { engine, card, router: logged(router), grpc_router: grpc_router.map(logged) })
+}
+
+/// What receivers of webhooks know this server by: where its clients reach it.
+fn issuer(serve: &Serve, address: SocketAddr) -> String {
+    match &serve.public_url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => format!("http://{}", reachable(address)),
+    }
 }
 
 /// What connections and requests are held to.
@@ -152,6 +165,7 @@ fn engine(
     serve: &Serve,
     options: &Options,
     store: Option<Arc<dyn Store>>,
+    signer: Option<Signer>,
     authorizations: Authorizations,
 ) -> Result<Engine, Failure> {
     let builder = if serve.echo {
@@ -171,6 +185,10 @@ fn engine(
         let webhooks = Webhooks::new(options.webhooks.clone())
             .map_err(|error| Failure::internal(format!("webhooks can't be set up: {error}")))?
             .with_payload(a2a_compat::webhook::payload);
+        let webhooks = match signer {
+            Some(signer) => webhooks.with_signer(signer),
+            None => webhooks,
+        };
         builder.push_sender(webhooks)
     } else {
         builder

@@ -13,6 +13,7 @@ mod record;
 
 use std::{error::Error, net::SocketAddr, time::Duration};
 
+use a2a_auth::webhook::JWKS_PATH;
 use a2a_http::{Drain, Server};
 use tokio::net::TcpListener;
 
@@ -52,6 +53,9 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         None => Kept::default(),
     };
     kept.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
+    if options.webhook_key.is_some() {
+        kept.lines.push(("Keys", format!("http://{address}{JWKS_PATH}")));
+    }
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
     // Whoever started this may have stopped reading; that is no reason not to serve.
     let _gone = announce::announce(&composed.card, address, &kept.lines, output);

@@ -1,8 +1,9 @@
 //! What the flags and the environment of a server come to.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use a2a::Revisions;
+use a2a_auth::jose::SigningKey;
 use a2a_client::Transport;
 use a2a_http::{Allowed, WebhookPolicy};
 
@@ -30,6 +31,8 @@ pub(super) struct Options {
     pub(super) extended_card: bool,
     pub(super) bearer: Option<Bearer>,
     pub(super) webhooks: WebhookPolicy,
+    /// What calls of webhooks are signed with, if they are.
+    pub(super) webhook_key: Option<SigningKey>,
     pub(super) max_body_bytes: usize,
     pub(super) streaming_timeout: Duration,
     pub(super) log: Detail,
@@ -53,6 +56,7 @@ impl Options {
             (Some(token), false) => Some(Bearer::new(token, Protects::ExtendedCard)),
             (None, false) => None,
         };
+        let push = !serve.no_push && !is_reduced;
         let is_bench = serve.profile == Profile::Bench;
         let logs_traffic = !serve.quiet && !is_bench;
         Ok(Self {
@@ -62,10 +66,11 @@ impl Options {
             bindings: bindings(serve, settings)?,
             revisions: if serve.no_compat { Revisions::latest() } else { serve.protocol.clone() },
             streaming: !serve.no_streaming && !is_reduced,
-            push: !serve.no_push && !is_reduced,
+            push,
             extended_card: !serve.no_extended_card && !is_reduced,
             bearer,
             webhooks: webhooks(serve)?,
+            webhook_key: webhook_key(serve, push)?,
             max_body_bytes: serve.max_body.unwrap_or(MAX_BODY),
             streaming_timeout: streaming_timeout(),
             log: match (settings.debug, logs_traffic, serve.log_json) {
@@ -109,6 +114,27 @@ fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
         policy = policy.with_allowed(allowed);
     }
     Ok(policy)
+}
+
+fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure> {
+    let Some(path) = &serve.webhook_key else { return Ok(None) };
+    if serve.proxy.reference.is_some() {
+        return Err(Failure::usage("--webhook-key is not for --proxy")
+            .with_hint("the agent behind calls the webhooks, and signs what it sends"));
+    }
+    if !push {
+        return Err(Failure::usage("--webhook-key is for a server that calls webhooks"));
+    }
+    let place = path.display();
+    let failure = |error: &dyn Error| {
+        let text = format!("--webhook-key {place}: {}", super::chain(error));
+        Failure::usage(text).with_hint(format!(
+            "make a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
+             -out {place}"
+        ))
+    };
+    let pem = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
+    SigningKey::from_pem(&pem).map(Some).map_err(|error| failure(&error))
 }
 
 fn streaming_timeout() -> Duration {
