@@ -13,7 +13,7 @@ mod reader;
 mod story;
 mod tally;
 
-pub use hook::Hooks;
+pub use hook::{Hooks, Manners};
 pub use http::{Event, Http, Problem, Sse};
 pub use load::{Load, Webhook};
 pub use node::{Node, free_port};

@@ -16,7 +16,7 @@ use std::{
 use a2a_client::Client;
 use a2a_core::Message;
 use a2a_test_servers::{Private, nats, postgres};
-use a2a_tests::chaos::{Load, Node, Story};
+use a2a_tests::chaos::{Load, Manners, Node, Story};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -39,7 +39,7 @@ fn nodes(count: usize, folder: &TempDir, arguments: &[&str]) -> Vec<Node> {
 /// A load for these nodes; the run of `stories` ends with all of them checked.
 async fn load(nodes: &[Node]) -> Arc<Load> {
     let urls = nodes.iter().map(Node::url).collect();
-    Load::new(urls, 7, 5).await
+    Load::new(urls, 7, Manners::Refuse(5)).await
 }
 
 async fn all(load: &Arc<Load>, stories: Vec<Story>) {
@@ -208,4 +208,25 @@ async fn nothing_is_lost_when_nats_is_started_again() {
         nats.restart().await;
     }
     timeout(Duration::from_secs(120), work).await.expect("an end").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_event_reaches_a_webhook_that_fails_hangs_and_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tasks.db");
+    let nodes = nodes(1, &folder, &["--store", path.to_str().unwrap()]);
+    let load = Load::new(vec![nodes[0].url()], 7, Manners::Rude).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let load = Arc::clone(&load);
+        tasks.spawn(async move {
+            let webhook = load.task_with(Story::Ask, true).await;
+            webhook.expect("a task that ended").check(load).await;
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
+    let tally = load.tally();
+    assert!(tally.is_clean(), "{tally}\n{}", tally.take_words().join("\n"));
 }

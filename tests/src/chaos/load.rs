@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    Event, Hooks, Http, Ledger, Problem, Reader, Sse, Story, Tally,
+    Event, Hooks, Http, Ledger, Manners, Problem, Reader, Sse, Story, Tally,
     reader::{Nodes, is_terminal, state},
 };
 
@@ -36,12 +36,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// A load for these nodes; one of `refuses` webhook deliveries is refused.
-    pub async fn new(nodes: Vec<String>, seed: u64, refuses: u64) -> Arc<Self> {
+    /// A load for these nodes, with webhooks of such manners.
+    pub async fn new(nodes: Vec<String>, seed: u64, manners: Manners) -> Arc<Self> {
         Arc::new(Self {
             http: Http::default(),
             nodes: Arc::new(Nodes::new(nodes, seed)),
-            hooks: Hooks::start(refuses).await,
+            hooks: Hooks::start(manners).await,
             tally: Arc::default(),
             stop: AtomicBool::new(false),
         })
@@ -82,11 +82,16 @@ impl Load {
 
     /// Begins a task and follows it to its end; what is left to check then is its webhook.
     pub async fn task(self: &Arc<Self>, story: Story) -> Option<Webhook> {
+        let has_webhook = self.nodes.throw(3) == 0;
+        self.task_with(story, has_webhook).await
+    }
+
+    /// As [`task`](Self::task), where it is said whether there is a webhook.
+    pub async fn task_with(self: &Arc<Self>, story: Story, has_webhook: bool) -> Option<Webhook> {
         let tally = &self.tally;
         tally.begun.fetch_add(1, Relaxed);
         let ledger = Arc::new(Ledger::new(Arc::clone(tally)));
         let name = unique();
-        let has_webhook = self.nodes.throw(3) == 0;
         let limit = story.time() + PATIENCE;
         let work = self.play(&story, &ledger, has_webhook.then_some(name.as_str()));
         let done = timeout(limit, work).await;

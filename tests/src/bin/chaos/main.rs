@@ -13,7 +13,7 @@ mod cluster;
 
 use std::{process::ExitCode, time::Duration};
 
-use a2a_tests::chaos::Load;
+use a2a_tests::chaos::{Load, Manners};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -39,7 +39,7 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// How long the last tasks may take to end.
 const LAST: Duration = Duration::from_secs(400);
 /// One webhook delivery of so many is refused.
-const REFUSES: u64 = 31;
+const MANNERS: Manners = Manners::Refuse(31);
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -65,7 +65,7 @@ async fn run(plan: &Plan) -> Result<bool, String> {
     let mut cluster = Cluster::start(plan).await?;
     let seed = u64::from(std::process::id());
     println!("{cluster}; seed {seed}; logs in {}", plan.folder.display());
-    let load = Load::new(cluster.urls(), seed, REFUSES).await;
+    let load = Load::new(cluster.urls(), seed, MANNERS).await;
     let working = tokio::spawn({
         let (load, tasks) = (load.clone(), plan.tasks);
         async move { load.run(tasks).await }
