@@ -19,7 +19,9 @@ pub struct PostgresConfig {
     /// Whether nodes tell each other through the database what happens (`NOTIFY`). Default:
     /// they do.
     pub notify: bool,
-    /// How many connections write. Default: 4.
+    /// How many connections write. Default: 2, as commits that notify go one after the other in
+    /// the whole server, and fewer writers make bigger groups. More pay off where nodes hear of
+    /// each other elsewhere and the server has more cores.
     pub writers: usize,
     /// How many connections there may be for everything else. Default: 8.
     pub readers: usize,
@@ -34,7 +36,7 @@ impl Default for PostgresConfig {
             push_claim: Duration::from_secs(30),
             secret_keys: SecretKeys::default(),
             notify: true,
-            writers: 4,
+            writers: 2,
             readers: 8,
         }
     }
