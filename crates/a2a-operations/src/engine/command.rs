@@ -125,7 +125,7 @@ impl Record {
             streams: false,
             joins: self.joins,
             rerun: false,
-            command: None,
+            commands: Vec::new(),
         }
     }
 }
@@ -273,6 +273,8 @@ impl Inner {
         if !posted.map_err(Error::from)? {
             return Ok(None);
         }
+        // The task may be one that nobody has taken over yet.
+        self.look_around.notify_one();
         let answer = self.answer_to(handle, &expecting);
         let answer = match patience {
             None => answer.await?,
@@ -316,9 +318,6 @@ impl Inner {
 
     /// Does what other nodes have asked of the one that holds this task, without waiting for it.
     pub(super) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
-        if !self.clustered {
-            return;
-        }
         let begin = handle.change(|state| {
             state.commands.again = state.commands.serving;
             !std::mem::replace(&mut state.commands.serving, true)
@@ -374,7 +373,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
         Ok(Body::Message { mut turn, return_immediately }) => match turn.message.take() {
             Some(message) => {
                 let mut turn = turn.into_turn(message);
-                turn.command = Some(Arc::clone(&id));
+                turn.commands = vec![Arc::clone(&id)];
                 match inner.take_here(handle, turn, return_immediately) {
                     // An earlier try has brought it.
                     Ok(0) => {
@@ -403,6 +402,20 @@ async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
     }
     handle.change(|state| state.commands.taken.retain(|taken| taken != id));
     inner.expected.wake(id);
+}
+
+/// Answers commands for whose messages no further write comes: they were sent again while the
+/// first try was written.
+pub(super) fn answer_late(handle: &Handle) {
+    let late = handle.change(|state| match state.pending.is_empty() {
+        true => state.commands.answers(None),
+        false => Vec::new(),
+    });
+    for (id, body) in late {
+        let handle = handle.clone();
+        let inner = Arc::clone(&handle.inner);
+        inner.tasks.clone().spawn(async move { answer(&inner, &handle, &id, body).await });
+    }
 }
 
 /// Tells those who posted them that these messages never get their turn.

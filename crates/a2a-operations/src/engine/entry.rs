@@ -79,6 +79,8 @@ pub(super) struct State {
     pub(super) last_assigned: u64,
     /// Changes that are not stored yet.
     pub(super) pending: Vec<Change>,
+    /// Changes that are being stored: they are not seen yet, and no longer pending.
+    pub(super) storing: Arc<Vec<Change>>,
     /// Whether a writer is at work on the pending changes.
     pub(super) writing: bool,
     /// The store failed: nothing more can be told about the task from here.
@@ -95,6 +97,9 @@ pub(super) struct State {
     pub(super) handed: Option<Message>,
     /// Messages that wait for their turn, oldest first.
     pub(super) queue: VecDeque<Queued>,
+    /// The ids of messages that were taken and are not in the history yet, with their numbers;
+    /// there may be some that are.
+    pub(super) taken: Vec<(String, u64)>,
     /// The number of the newest message that was accepted.
     pub(super) last_ticket: u64,
     /// The number of the message that is worked on, or was last.
@@ -156,8 +161,8 @@ pub(crate) struct TurnRequest {
     pub(crate) joins: bool,
     /// Whether an earlier run for the message was cut off.
     pub(crate) rerun: bool,
-    /// The command that the message came with, if another node took it.
-    pub(crate) command: Option<Arc<str>>,
+    /// The commands that brought the message, where other nodes took it.
+    pub(crate) commands: Vec<Arc<str>>,
 }
 
 /// Something that changes a task.
@@ -210,6 +215,7 @@ impl State {
             log,
             last_assigned: last,
             pending: Vec::new(),
+            storing: Arc::default(),
             writing: false,
             broken: false,
             full: false,
@@ -218,6 +224,7 @@ impl State {
             asking: false,
             handed: None,
             queue: VecDeque::new(),
+            taken: Vec::new(),
             last_ticket: 0,
             turn: 0,
             turn_start: last + 1,
@@ -246,6 +253,7 @@ impl State {
     /// Gives up what was worked on here: another node holds the task, or nobody.
     pub(super) fn lose(&mut self, holder: Holder) {
         self.pending.clear();
+        self.storing = Arc::default();
         self.writing = false;
         self.holder = holder;
         self.run += 1;
@@ -256,6 +264,7 @@ impl State {
         self.canceling = false;
         self.commands = Commands::default();
         self.queue.clear();
+        self.taken.clear();
         self.last_assigned = self.log.last();
         let begun = self.turn_start <= self.log.last();
         self.void = self.last_ticket;
@@ -265,17 +274,41 @@ impl State {
         self.head = self.task.state();
     }
 
-    /// Returns whether a message of the client was taken: it is in the history, or will be.
-    pub(super) fn has_message(&self, message_id: &str) -> bool {
+    /// Returns the number of a message of the client that was taken; 0 where it is in the
+    /// history.
+    pub(super) fn ticket_of(&self, message_id: &str) -> Option<u64> {
+        if self.has_message(message_id) {
+            return Some(0);
+        }
+        let mut taken = self.taken.iter();
+        taken.find(|(taken, _)| taken == message_id).map(|(_, ticket)| *ticket)
+    }
+
+    /// Returns whether a message of the client is in the history.
+    fn has_message(&self, message_id: &str) -> bool {
         let is_same = |message: &Message| {
             message.role() == a2a_core::Role::User && message.message_id == message_id
         };
         self.task.history.iter().any(is_same)
-            || self.queue.iter().any(|queued| is_same(&queued.turn.message))
-            || self.pending.iter().any(|change| match change {
-                Change::History(message) => is_same(message),
-                Change::Event(_) => false,
-            })
+    }
+
+    /// The changes that are not seen yet, in order.
+    pub(super) fn unseen(&self) -> impl Iterator<Item = &Change> {
+        self.storing.iter().chain(&self.pending)
+    }
+
+    /// Returns whether the turn of a message has begun, or a later one, and is seen.
+    pub(super) fn has_begun(&self, ticket: u64) -> bool {
+        ticket == 0 || self.turn >= ticket && self.log.last() >= self.turn_start
+    }
+
+    /// Numbers a message that is taken.
+    pub(super) fn take_ticket(&mut self, message_id: &str) -> u64 {
+        let taken = std::mem::take(&mut self.taken);
+        self.taken = taken.into_iter().filter(|(id, _)| !self.has_message(id)).collect();
+        self.last_ticket += 1;
+        self.taken.push((message_id.to_owned(), self.last_ticket));
+        self.last_ticket
     }
 
     /// What callers get to know of a task that could not be stored or read.

@@ -19,7 +19,7 @@ use futures_util::stream;
 use super::{
     Engine, Inner,
     check::history_length,
-    entry::{Handle, Holder},
+    entry::{Handle, Holder, State},
     page,
     reader::{Reader, Until, snapshot},
     reply_limited,
@@ -359,6 +359,12 @@ impl Inner {
         if ahead && self.clustered {
             // The caller has seen more at another node than was noted here yet.
             handle.catch_up().await?;
+            // It may even be a write of this node, of which the store has told others first.
+            let is_told = |state: &mut State| {
+                let ahead = after.is_some_and(|after| after.get() > state.log.last());
+                (!ahead || !state.writing).then_some(())
+            };
+            handle.wait(is_told).await;
         }
         let (appeared, first, last, task) = {
             let state = handle.lock();

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 use super::{
     command::{Record, refuse_all},
     entry::{Change, Handle, Holder, State, TurnRequest},
-    send::ended,
+    send::{ended, left},
 };
 use crate::{AgentError, CancelContext, RequestContext, TaskUpdater};
 
@@ -25,7 +25,7 @@ impl Handle {
         let working = self.status_event(TaskState::Working, None);
         state.turn = ticket;
         state.turn_start = state.push(working);
-        if let Some(command) = &turn.command {
+        for command in &turn.commands {
             state.commands.begin(Arc::clone(command), state.turn_start);
         }
         state.execution = Some(Record::execution(turn));
@@ -34,7 +34,7 @@ impl Handle {
         // gets before the stream is first read.
         state.turn_opening = turn.streams.then(|| {
             let mut task = Task::clone(&state.task);
-            state.pending.iter().for_each(|change| change.apply(&mut task));
+            state.unseen().for_each(|change| change.apply(&mut task));
             Arc::new(task)
         });
     }
@@ -162,8 +162,10 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
         }
         None => {
             state.running = false;
-            let refused = state.queue.drain(..).filter_map(|queued| queued.turn.command).collect();
-            refuse_all(handle, refused, &ended(&handle.task_id));
+            let refused = state.queue.drain(..).flat_map(|queued| queued.turn.commands).collect();
+            state.taken.retain(|(_, ticket)| *ticket <= state.turn);
+            let error = if state.is_over() { ended(&handle.task_id) } else { left() };
+            refuse_all(handle, refused, &error);
             None
         }
     }

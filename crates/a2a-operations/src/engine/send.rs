@@ -120,7 +120,7 @@ impl Inner {
             streams,
             joins,
             rerun: false,
-            command: None,
+            commands: Vec::new(),
         };
         let accepted = if is_new {
             self.begin(scope.clone(), task_id, turn, &configuration).await
@@ -257,8 +257,9 @@ impl Inner {
         return_immediately: bool,
     ) -> Result<Accepted> {
         loop {
-            if turn.joins && handle.lock().has_message(&turn.message.message_id) {
-                return Ok(Accepted { handle, ticket: 0, elsewhere: None });
+            let known = handle.lock().ticket_of(&turn.message.message_id);
+            if let Some(ticket) = known.filter(|_| turn.joins) {
+                return Ok(Accepted { handle, ticket, elsewhere: None });
             }
             if handle.lock().head.is_terminal() {
                 return Err(ended(&handle.task_id));
@@ -319,8 +320,18 @@ impl Inner {
         if state.broken {
             return Err(state.failure());
         }
-        if turn.joins && state.has_message(&turn.message.message_id) {
-            return Ok((0, None));
+        if turn.joins
+            && let Some(ticket) = state.ticket_of(&turn.message.message_id)
+        {
+            match state.queue.iter_mut().find(|queued| queued.ticket == ticket) {
+                Some(queued) => queued.turn.commands.extend(turn.commands),
+                None if ticket > 0 => {
+                    let begin = state.turn_start;
+                    turn.commands.into_iter().for_each(|id| state.commands.begin(id, begin));
+                }
+                None => {}
+            }
+            return Ok((ticket, None));
         }
         if state.is_over() || state.canceling {
             return Err(ended(&handle.task_id));
@@ -343,8 +354,7 @@ impl Inner {
                 ));
             }
         }
-        state.last_ticket += 1;
-        let ticket = state.last_ticket;
+        let ticket = state.take_ticket(&turn.message.message_id);
         if asks {
             handle.begin_turn(state, ticket, &turn);
             state.asking = false;
@@ -416,10 +426,9 @@ impl Accepted {
                 if let Some(refused) = refused(state, ticket, &task_id) {
                     return Some(Err(refused));
                 }
-                let turn_is_seen = state.turn > ticket
-                    || state.turn == ticket && state.log.last() >= state.turn_start
-                    || ticket == 0;
-                let answered = state.turn > ticket && ticket > 0
+                // A later turn is seen only after all of this one.
+                let turn_is_seen = state.has_begun(ticket);
+                let answered = turn_is_seen && state.turn > ticket && ticket > 0
                     || state.task.state().is_settled()
                     || !state.running && state.is_shown();
                 let at_once = return_immediately;
@@ -458,9 +467,11 @@ impl Accepted {
                 if let Some(refused) = refused(state, ticket, &task_id) {
                     return Some(Err(refused));
                 }
-                let begun = state.turn > ticket
-                    || state.turn == ticket && state.log.last() >= state.turn_start
-                    || ticket == 0 && (state.appeared || state.reply.is_some());
+                let begun = if ticket == 0 {
+                    state.appeared || state.reply.is_some()
+                } else {
+                    state.has_begun(ticket)
+                };
                 let opening = || {
                     let opening = state.turn_opening.clone().filter(|_| state.turn == ticket)?;
                     Some((opening, state.turn_start))
@@ -497,7 +508,13 @@ fn refused(state: &State, ticket: u64, task_id: &str) -> Option<Error> {
     if waits && ticket <= state.void {
         return Some(Error::unavailable("another node took the task over; send again"));
     }
-    (waits && (state.task.state().is_terminal() || !state.running)).then(|| ended(task_id))
+    let never = waits && (state.task.state().is_terminal() || !state.running);
+    never.then(|| if state.head.is_terminal() { ended(task_id) } else { left() })
+}
+
+/// A message whose turn never came though the task goes on: this node stops.
+pub(super) fn left() -> Error {
+    Error::unavailable("the server is shutting down; send again")
 }
 
 pub(super) fn ended(task_id: &str) -> Error {

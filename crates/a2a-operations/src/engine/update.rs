@@ -30,15 +30,21 @@ impl Handle {
     }
 
     pub(crate) fn task(&self) -> Arc<Task> {
-        Arc::clone(&self.lock().task)
+        let state = self.lock();
+        let mut task = Arc::clone(&state.task);
+        // Whoever works on the task knows what it has become before that is stored.
+        for change in state.unseen() {
+            change.apply(Arc::make_mut(&mut task));
+        }
+        task
     }
 
     pub(crate) fn is_first_turn(&self) -> bool {
         let state = self.lock();
         let is_users = |message: &&Message| message.role() == Role::User;
         let stored = state.task.history.iter().filter(is_users).count();
-        let pending = state.pending.iter().filter(|change| matches!(change, Change::History(_)));
-        stored + pending.count() <= 1
+        let unseen = state.unseen().filter(|change| matches!(change, Change::History(_)));
+        stored + unseen.count() <= 1
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -7,7 +7,10 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::entry::{Change, Handle, Holder, State};
+use super::{
+    command::answer_late,
+    entry::{Change, Handle, Holder, State},
+};
 use crate::{
     Event, EventId, Webhook,
     store::{Committed, Hold, NewTask, StoreError, Transition},
@@ -81,10 +84,11 @@ async fn write(handle: Handle) {
             Ok(committed) => {
                 let lets_go = group.hold == Hold::Release;
                 handle.change(|state| show(state, group));
+                answer_late(&handle);
                 if committed.has_pushes {
                     handle.inner.wake_outbox();
                 }
-                if lets_go {
+                if lets_go && handle.inner.clustered {
                     handle.inner.serve_commands(&handle);
                 }
             }
@@ -101,6 +105,7 @@ async fn write(handle: Handle) {
                     state.full = matches!(error, StoreError::Full);
                     state.writing = false;
                     state.pending.clear();
+                    state.storing = Arc::default();
                     state.kill.cancel();
                 });
                 return;
@@ -120,22 +125,23 @@ fn show(state: &mut State, group: Group) {
             group.changes.iter().for_each(|change| change.apply(task));
         }
     }
+    state.storing = Arc::default();
     state.version = group.version + 1;
     state.epoch = group.epoch;
     state.appeared = true;
     if group.hold == Hold::Release {
         state.holder = Holder::Nobody;
     }
-    for change in group.changes {
+    for change in group.changes.iter() {
         if let Change::Event(event) = change {
-            state.log.push(event);
+            state.log.push(event.clone());
         }
     }
 }
 
 /// Changes that are stored together.
 struct Group {
-    changes: Vec<Change>,
+    changes: Arc<Vec<Change>>,
     version: u64,
     epoch: u64,
     run: u64,
@@ -152,7 +158,8 @@ fn next_group(handle: &Handle) -> Option<Group> {
         state.writing = false;
         return None;
     }
-    let changes = std::mem::take(&mut state.pending);
+    let changes = Arc::new(std::mem::take(&mut state.pending));
+    state.storing = Arc::clone(&changes);
     let is_new = !state.appeared;
     let snapshot = (is_new || changes.iter().any(Change::needs_snapshot)).then(|| {
         let mut task = Task::clone(&state.task);
