@@ -168,6 +168,11 @@ impl Commands {
         self.serving || !self.begun.is_empty()
     }
 
+    /// Leaves commands that were taken in the store.
+    pub(super) fn leave(&mut self, commands: &[Arc<str>]) {
+        self.taken.retain(|taken| !commands.contains(taken));
+    }
+
     /// Notes a cancel that is answered when the task has ended.
     pub(super) fn cancel(&mut self, command: Arc<str>) {
         self.cancels.push(command);
@@ -356,11 +361,16 @@ async fn serve(inner: Arc<Inner>, handle: Handle) {
 
 async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
     let Command { id, body } = command;
+    let body = serde_json::from_slice(&body);
+    let cancels = matches!(body, Ok(Body::Cancel { .. }));
     let take = handle.change(|state| {
         // Another node does it where this one does not hold the task. One that has ended has no
         // holder: whoever let it go last refuses what came too late.
-        let mine = state.holder == Holder::Here || state.head.is_terminal();
-        let take = mine && !state.commands.taken.contains(&id);
+        let mine = state.holder == Holder::Here || state.task.state().is_terminal();
+        // What comes while the task is about to end is looked at again when that is stored.
+        let ending =
+            if cancels { state.is_ending() && state.head.is_terminal() } else { state.is_ending() };
+        let take = mine && !ending && !state.commands.taken.contains(&id);
         if take {
             state.commands.taken.push(Arc::clone(&id));
         }
@@ -369,7 +379,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
     if !take {
         return;
     }
-    let result = match serde_json::from_slice(&body) {
+    let result = match body {
         Ok(Body::Message { mut turn, return_immediately }) => match turn.message.take() {
             Some(message) => {
                 let mut turn = turn.into_turn(message);
@@ -416,18 +426,4 @@ pub(super) fn answer_late(handle: &Handle) {
         let inner = Arc::clone(&handle.inner);
         inner.tasks.clone().spawn(async move { answer(&inner, &handle, &id, body).await });
     }
-}
-
-/// Tells those who posted them that these messages never get their turn.
-pub(super) fn refuse_all(handle: &Handle, commands: Vec<Arc<str>>, error: &Error) {
-    if commands.is_empty() {
-        return;
-    }
-    let (handle, body) = (handle.clone(), refused(error));
-    let inner = Arc::clone(&handle.inner);
-    inner.tasks.clone().spawn(async move {
-        for id in commands {
-            answer(&inner, &handle, &id, body.clone()).await;
-        }
-    });
 }

@@ -327,6 +327,13 @@ impl State {
         self.kill = CancellationToken::new();
     }
 
+    /// Returns whether the task is about to end, and that is not stored yet: if this node has lost
+    /// the task without knowing, it goes on.
+    pub(super) fn is_ending(&self) -> bool {
+        let ending = self.head.is_terminal() || self.canceling;
+        ending && !self.task.state().is_terminal() && !self.broken
+    }
+
     /// Returns whether this node holds the task and has nothing more to do with it.
     pub(super) fn is_idle_here(&self) -> bool {
         self.holder == Holder::Here

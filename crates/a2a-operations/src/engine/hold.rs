@@ -182,6 +182,8 @@ impl Handle {
     async fn let_go(&self, epoch: u64) {
         match self.inner.store.release(&self.task_id, epoch).await {
             Ok(true) => {}
+            // What waits is for a node that stays.
+            Ok(false) if self.inner.draining.is_cancelled() => self.abandon(epoch).await,
             // What waits is this node's to do.
             Ok(false) => match self.reach().await {
                 Ok(_) => self.inner.serve_commands(self),

@@ -375,6 +375,10 @@ impl Inner {
         }
         let has_ended = task.state().is_terminal();
         let after = match after {
+            // What the store told others may be missing here, where it failed to answer.
+            Some(after) if after.get() > last && handle.lock().broken => {
+                return Err(handle.lock().failure());
+            }
             Some(after) if after.get() > last => {
                 return Err(Error::invalid_params(
                     "Last-Event-ID",

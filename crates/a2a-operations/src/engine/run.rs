@@ -11,9 +11,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
-    command::{Record, refuse_all},
+    command::Record,
     entry::{Change, Handle, Holder, State, TurnRequest},
-    send::{ended, left},
 };
 use crate::{AgentError, CancelContext, RequestContext, TaskUpdater};
 
@@ -162,10 +161,12 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
         }
         None => {
             state.running = false;
-            let refused = state.queue.drain(..).flat_map(|queued| queued.turn.commands).collect();
+            // What other nodes have sent stays in the store, for whoever looks at it next: when the
+            // end of the task is stored, or when another node has taken the task.
+            let left: Vec<_> =
+                state.queue.drain(..).flat_map(|queued| queued.turn.commands).collect();
+            state.commands.leave(&left);
             state.taken.retain(|(_, ticket)| *ticket <= state.turn);
-            let error = if state.is_over() { ended(&handle.task_id) } else { left() };
-            refuse_all(handle, refused, &error);
             None
         }
     }

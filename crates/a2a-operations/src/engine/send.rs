@@ -261,10 +261,13 @@ impl Inner {
             if let Some(ticket) = known.filter(|_| turn.joins) {
                 return Ok(Accepted { handle, ticket, elsewhere: None });
             }
-            if handle.lock().head.is_terminal() {
+            handle.wait(|state| (!state.is_ending()).then_some(())).await;
+            if handle.lock().task.state().is_terminal() {
                 return Err(ended(&handle.task_id));
             }
             match handle.reach().await? {
+                // It began to end just now.
+                Holder::Here if handle.lock().is_ending() => {}
                 Holder::Here => {
                     let ticket = self.take_here(&handle, turn, return_immediately)?;
                     return Ok(Accepted { handle, ticket, elsewhere: None });
