@@ -3,6 +3,7 @@
 //! Each function here is given an empty store, and panics where it breaks the law that the
 //! function is named for. [`store_suite!`](crate::store_suite) makes a test of each of them.
 
+mod anything;
 mod claim;
 mod command;
 mod config;
@@ -15,6 +16,7 @@ pub mod scenery;
 mod sweep;
 mod write;
 
+pub use anything::a_store_answers_like_a_list;
 pub use claim::{
     a_fingerprint_is_kept_whole, a_key_stays_tied_to_the_first_task,
     a_released_key_can_be_claimed_again, keys_of_two_scopes_are_different_keys,
@@ -158,6 +160,7 @@ macro_rules! store_suite {
             a_sweep_keeps_to_its_limit,
             a_sweep_forgets_old_keys,
             a_dead_letter_outlives_its_task,
+            a_store_answers_like_a_list,
         }
     };
     ($make:path: $($law:ident,)+) => {
