@@ -264,12 +264,17 @@ impl State {
         self.canceling = false;
         self.commands = Commands::default();
         self.queue.clear();
-        self.taken.clear();
+        let taken = std::mem::take(&mut self.taken);
+        let first_lost = taken.iter().find(|(id, _)| !self.has_message(id));
         self.last_assigned = self.log.last();
         let begun = self.turn_start <= self.log.last();
         self.void = self.last_ticket;
         if !begun {
             self.turn = self.turn.saturating_sub(1);
+        }
+        if let Some((_, ticket)) = first_lost {
+            // Several turns may have begun of which none was stored.
+            self.turn = self.turn.min(ticket - 1);
         }
         self.head = self.task.state();
     }
