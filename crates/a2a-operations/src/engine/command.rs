@@ -26,6 +26,9 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 /// How often an answer is looked for that nobody signalled. Only a fault makes that necessary.
 const SAFETY_NET: Duration = Duration::from_secs(10);
 
+/// The pause between two tries to answer a command.
+const ANSWER_PAUSE: Duration = Duration::from_millis(200);
+
 /// A turn as it is recorded, and as it travels to the node that holds the task.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -402,13 +405,24 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
         Err(error) => Err(Error::internal(error)),
     };
     if let Err(error) = result {
+        if handle.lock().is_away() {
+            // It was lost just now, and is for whoever has it.
+            handle.change(|state| state.commands.leave(&[id]));
+            return;
+        }
         answer(inner, handle, &id, refused(&error)).await;
     }
 }
 
 async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
-    if let Err(error) = inner.store.answer(id, body).await {
+    // Somebody waits for it, and nobody else would say it again.
+    let deadline = tokio::time::Instant::now() + inner.config.store_patience;
+    while let Err(error) = inner.store.answer(id, body.clone()).await {
         tracing::warn!(error = ?error, "a command could not be answered");
+        if tokio::time::Instant::now() >= deadline {
+            break;
+        }
+        tokio::time::sleep(ANSWER_PAUSE).await;
     }
     handle.change(|state| state.commands.taken.retain(|taken| taken != id));
     inner.expected.wake(id);
