@@ -328,8 +328,14 @@ impl State {
     /// Notes that a run of the executor begins here.
     pub(super) fn begin_run(&mut self) {
         self.running = true;
+        self.canceling = false;
         self.cancel = CancellationToken::new();
         self.kill = CancellationToken::new();
+    }
+
+    /// Returns whether the task went to another node, or is nobody's, and may go on there.
+    pub(super) fn is_away(&self) -> bool {
+        self.holder != Holder::Here && !self.broken && !self.task.state().is_terminal()
     }
 
     /// Returns whether the task is about to end, and that is not stored yet: if this node has lost

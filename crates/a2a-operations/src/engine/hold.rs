@@ -6,14 +6,14 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::{Error, Result, TaskState};
+use a2a_core::{Error, Result, Role, Task, TaskState};
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
 use super::{
     Inner,
     command::Record,
-    entry::{Entry, Handle, Holder, Refreshing},
+    entry::{Entry, Handle, Holder, Refreshing, State, TurnRequest},
 };
 use crate::{
     EventId, Recovery,
@@ -62,26 +62,36 @@ impl Inner {
         let handle = Handle::new(Arc::clone(self), entry);
         let reruns = stored.epoch.saturating_sub(recorded);
         handle.change(|state| state.lose(Holder::Elsewhere));
-        handle.settle(stored).await;
-        let state = handle.lock().head;
-        if execution.is_empty() || state.is_terminal() || state == TaskState::InputRequired {
-            // The task waits for a message, or for nothing, and needs nobody meanwhile.
-            self.serve_commands(&handle);
-            handle.let_go_if_idle();
-            return;
-        }
         let rerun = self.executor.recovery() == Recovery::Rerun && reruns <= self.config.max_reruns;
-        match handle.interrupted_turn(&execution).filter(|_| rerun) {
-            Some(turn) => {
-                handle.change(|state| {
+        // Decided under one lock with the hold, so that no message or cancel comes in between.
+        let next = |state: &mut State| {
+            if execution.is_empty() || state.head.is_terminal() {
+                return Next::Leave;
+            }
+            match interrupted_turn(&state.task, &execution) {
+                // The task waits for a message, and needs nobody meanwhile.
+                _ if state.head == TaskState::InputRequired => Next::Leave,
+                Some(turn) if rerun => {
                     state.begin_run();
                     state.last_ticket += 1;
                     state.turn = state.last_ticket;
                     state.turn_start = state.log.last();
-                });
-                handle.spawn_run(turn);
+                    Next::Run(turn)
+                }
+                _ => {
+                    handle.fail_interrupted(state);
+                    Next::Write
+                }
             }
-            None => handle.fail_interrupted(),
+        };
+        match handle.settle(stored, next).await {
+            Next::Leave => {
+                self.serve_commands(&handle);
+                handle.let_go_if_idle();
+                return;
+            }
+            Next::Run(turn) => handle.spawn_run(turn),
+            Next::Write => handle.write(),
         }
         self.serve_commands(&handle);
         self.wake_outbox();
@@ -131,14 +141,14 @@ impl Handle {
                 })
             }
             Some(Acquired::Here(stored)) => {
-                self.settle(stored).await;
+                self.settle(stored, |_| ()).await;
                 Ok(Holder::Here)
             }
         }
     }
 
     /// Takes up a task that the store has handed to this node.
-    async fn settle(&self, stored: StoredTask) {
+    async fn settle<T>(&self, stored: StoredTask, then: impl FnOnce(&mut State) -> T) -> T {
         let behind = self.lock().log.last() < stored.last_event.get();
         if behind {
             // Nobody else writes now, so this is the same task and the events that lead to it.
@@ -151,8 +161,10 @@ impl Handle {
             state.follow(stored);
             state.holder = Holder::Here;
             state.running = false;
+            state.canceling = false;
             state.broken = false;
-        });
+            then(state)
+        })
     }
 
     /// Lets the task go, if this node holds it and has nothing more to do with it. Work that was
@@ -247,11 +259,14 @@ impl Handle {
         let loaded = self.inner.store.load(&self.scope, &self.task_id, after).await;
         match loaded.map_err(Error::from)? {
             Some((stored, replay)) => self.change(|state| {
-                // Who holds it here knows more than the store.
-                if state.holder == Holder::Here
-                    || stored.version < state.version
-                    || stored.epoch < state.epoch
-                {
+                if state.holder == Holder::Here {
+                    // Who holds it knows more than the store, unless another has taken it.
+                    if stored.epoch <= state.epoch {
+                        return;
+                    }
+                    state.lose(Holder::Elsewhere);
+                }
+                if stored.version < state.version || stored.epoch < state.epoch {
                     return;
                 }
                 match replay {
@@ -279,15 +294,21 @@ impl Handle {
         }
         Ok(())
     }
+}
 
-    /// The turn that was cut off, made again from what was recorded of it.
-    fn interrupted_turn(&self, execution: &[u8]) -> Option<super::TurnRequest> {
-        let record = Record::read(execution)?;
-        let task = self.task();
-        let mut messages = task.history.iter().rev();
-        let message = messages.find(|message| message.role() == a2a_core::Role::User)?;
-        let mut turn = record.into_turn(message.clone());
-        turn.rerun = true;
-        Some(turn)
-    }
+/// What becomes of a task that was taken over.
+enum Next {
+    Leave,
+    Run(TurnRequest),
+    Write,
+}
+
+/// The turn that was cut off, made again from what was recorded of it.
+fn interrupted_turn(task: &Task, execution: &[u8]) -> Option<TurnRequest> {
+    let record = Record::read(execution)?;
+    let mut messages = task.history.iter().rev();
+    let message = messages.find(|message| message.role() == Role::User)?;
+    let mut turn = record.into_turn(message.clone());
+    turn.rerun = true;
+    Some(turn)
 }

@@ -254,22 +254,37 @@ impl Inner {
         let id = &request.id;
         let handle =
             self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
-        let inner = Arc::clone(self);
-        let canceled = handle.clone();
-        // Whoever hangs up now leaves no half of it behind.
-        self.detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
-            .await??;
-        let task = handle
-            .wait(|state| {
-                if state.broken {
-                    return Some(Err(state.failure()));
-                }
-                state.task.state().is_terminal().then(|| Ok(Arc::clone(&state.task)))
-            })
-            .await?;
-        match task.state() {
-            TaskState::Canceled => Ok(task),
-            state => Err(not_cancelable(&handle.task_id, state)),
+        let mut again = false;
+        loop {
+            let run = handle.lock().run;
+            let inner = Arc::clone(self);
+            let (canceled, context, request) = (handle.clone(), context.clone(), request.clone());
+            // Whoever hangs up now leaves no half of it behind.
+            let passed = self
+                .detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
+                .await?;
+            match passed {
+                // It is the end that an earlier round has brought.
+                Err(_) if again && handle.lock().task.state() == TaskState::Canceled => {}
+                passed => passed?,
+            }
+            again = true;
+            let task = handle
+                .wait(|state| {
+                    if state.broken {
+                        return Some(Err(state.failure()));
+                    }
+                    let ended = state.task.state().is_terminal();
+                    let task = ended.then(|| Arc::clone(&state.task));
+                    (ended || state.run != run).then_some(Ok(task))
+                })
+                .await?;
+            match task {
+                // Another node, or this one anew, has taken the task over meanwhile.
+                None => {}
+                Some(task) if task.state() == TaskState::Canceled => return Ok(task),
+                Some(task) => return Err(not_cancelable(&handle.task_id, task.state())),
+            }
         }
     }
 
@@ -294,7 +309,12 @@ impl Inner {
             }
             match handle.reach().await? {
                 Holder::Here => {
-                    return self.cancel_here(handle, context, request.metadata, None);
+                    let metadata = request.metadata.clone();
+                    match self.cancel_here(handle, Arc::clone(&context), metadata, None) {
+                        // It was lost just now; who has it is asked again.
+                        Err(_) if handle.lock().is_away() => {}
+                        result => return result,
+                    }
                 }
                 Holder::Elsewhere | Holder::Nobody => {
                     let ended = self.hand_over_cancel(handle, &context, &request).await?;
@@ -321,6 +341,9 @@ impl Inner {
             Wait,
         }
         let next = handle.change(|state| {
+            if state.is_away() {
+                return Err(Error::unavailable("another node took the task over; send again"));
+            }
             if state.head.is_terminal() {
                 return Err(not_cancelable(&handle.task_id, state.head));
             }

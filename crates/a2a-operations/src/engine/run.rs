@@ -51,13 +51,10 @@ impl Handle {
     }
 
     /// Ends a task that was cut off and is not run again: FAILED.
-    pub(super) fn fail_interrupted(&self) {
-        self.change(|state| {
-            let text = "the agent was interrupted while it worked on this task";
-            let failed = status(self, TaskState::Failed, Message::agent(text));
-            state.push(failed);
-        });
-        self.write();
+    pub(super) fn fail_interrupted(&self, state: &mut State) {
+        let text = "the agent was interrupted while it worked on this task";
+        let failed = status(self, TaskState::Failed, Message::agent(text));
+        state.push(failed);
     }
 }
 
@@ -209,6 +206,7 @@ impl Handle {
     /// the caller goes.
     pub(super) fn spawn_cancel(&self, context: CancelContext) {
         let handle = self.clone();
+        let number = self.lock().run;
         let span = tracing::info_span!("cancel", task.id = %self.task_id);
         self.inner.tasks.spawn(
             async move {
@@ -223,7 +221,8 @@ impl Handle {
                     }
                     std::future::pending::<()>().await;
                 };
-                let stopped = handle.wait(|state| (!state.running).then_some(()));
+                let stopped =
+                    handle.wait(|state| (!state.running || state.run != number).then_some(()));
                 let grace = handle.inner.config.cancel_grace;
                 let stopped = tokio::time::timeout(grace, stopped);
                 let in_time = tokio::select! {

@@ -269,8 +269,12 @@ impl Inner {
                 // It began to end just now.
                 Holder::Here if handle.lock().is_ending() => {}
                 Holder::Here => {
-                    let ticket = self.take_here(&handle, turn, return_immediately)?;
-                    return Ok(Accepted { handle, ticket, elsewhere: None });
+                    match self.take_here(&handle, turn.clone(), return_immediately) {
+                        Ok(ticket) => return Ok(Accepted { handle, ticket, elsewhere: None }),
+                        // It was lost just now; who has it is asked again.
+                        Err(_) if handle.lock().is_away() => {}
+                        Err(error) => return Err(error),
+                    }
                 }
                 Holder::Elsewhere | Holder::Nobody => {
                     let (before, last) = {
