@@ -12,7 +12,7 @@ use crate::Plan;
 const AWAY: Duration = Duration::from_secs(4);
 /// How long a node is stopped: longer than its leases last.
 const PAUSE: Duration = Duration::from_secs(15);
-/// One strike of so many stops a node in place of killing it.
+/// One strike of so many stops a node too.
 const PAUSES: usize = 4;
 
 /// The nodes of an agent.
@@ -84,29 +84,40 @@ impl Cluster {
         self.nodes.iter().map(|member| member.node.url()).collect()
     }
 
-    /// Kills the next node, or stops it, if another one is well.
+    /// Kills the next node, and now and then stops another one, as long as one is well. One that
+    /// is alone is either killed or stopped.
     pub(crate) fn strike(&mut self) -> String {
         let number = self.kills + self.pauses;
-        let index = number % self.nodes.len();
-        let is_alone = self.nodes.len() == 1;
-        let others = self.nodes.iter().enumerate().filter(|(other, _)| *other != index);
-        let others_are_well = others.clone().any(|(_, member)| member.hurt.is_none());
-        let member = &mut self.nodes[index];
-        if member.hurt.is_some() || !(is_alone || others_are_well) {
-            self.kills += usize::from(false);
-            return "nobody is left to be killed".to_owned();
-        }
-        if number % PAUSES == PAUSES - 1 {
-            self.pauses += 1;
-            member.node.pause();
-            member.hurt = Some((Hurt::Stopped, Instant::now() + PAUSE));
-            format!("stopped node {} for {} s", index + 1, PAUSE.as_secs())
-        } else {
+        let pauses = number % PAUSES == PAUSES - 1;
+        let alone = self.nodes.len() == 1;
+        let mut said = Vec::new();
+        if !(alone && pauses)
+            && let Some(index) = self.well(number, alone)
+        {
             self.kills += 1;
-            member.node.kill();
-            member.hurt = Some((Hurt::Killed, Instant::now() + AWAY));
-            format!("killed node {}", index + 1)
+            self.nodes[index].node.kill();
+            self.nodes[index].hurt = Some((Hurt::Killed, Instant::now() + AWAY));
+            said.push(format!("killed node {}", index + 1));
         }
+        if pauses && let Some(index) = self.well(number + 1, alone) {
+            self.pauses += 1;
+            self.nodes[index].node.pause();
+            self.nodes[index].hurt = Some((Hurt::Stopped, Instant::now() + PAUSE));
+            said.push(format!("stopped node {} for {} s", index + 1, PAUSE.as_secs()));
+        }
+        if said.is_empty() {
+            said.push("nobody is left to be killed".to_owned());
+        }
+        said.join(", ")
+    }
+
+    /// The next node that is well, if it is not the last one, or the only one there is.
+    fn well(&self, from: usize, alone: bool) -> Option<usize> {
+        let count = self.nodes.len();
+        let is_well = |index: &usize| self.nodes[*index].hurt.is_none();
+        let well: Vec<usize> =
+            (0..count).map(|step| (from + step) % count).filter(is_well).collect();
+        if alone || well.len() > 1 { well.first().copied() } else { None }
     }
 
     /// Lets those come back whose time it is.
