@@ -252,10 +252,30 @@ impl Handle {
         });
     }
 
+    /// Reads a task that this node has lost before it showed anything of it.
+    async fn read_anew(&self) -> Result<()> {
+        let stored = self.inner.store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
+        self.change(|state| match stored {
+            _ if state.holder == Holder::Here || state.log.last() > 0 => {}
+            Some(stored) => {
+                state.log = self.inner.empty_log(stored.last_event.get());
+                state.follow(stored);
+            }
+            None => state.broken = true,
+        });
+        Ok(())
+    }
+
     /// Reads what another node has written to the task.
     pub(super) async fn catch_up(&self) -> Result<()> {
-        let last = self.lock().log.last();
-        let Some(after) = EventId::new(last) else { return Ok(()) };
+        let (last, here) = {
+            let state = self.lock();
+            (state.log.last(), state.holder == Holder::Here)
+        };
+        let Some(after) = EventId::new(last) else {
+            // One that nobody has seen here is read only where it was lost.
+            return if here { Ok(()) } else { self.read_anew().await };
+        };
         let loaded = self.inner.store.load(&self.scope, &self.task_id, after).await;
         match loaded.map_err(Error::from)? {
             Some((stored, replay)) => self.change(|state| {

@@ -108,6 +108,7 @@ async fn write(handle: Handle) {
                     state.storing = Arc::default();
                     state.kill.cancel();
                 });
+                handle.let_go_if_idle();
                 return;
             }
         }
@@ -197,9 +198,16 @@ async fn store_patiently(handle: &Handle, group: &Group) -> Result<Committed, St
                 pause = (pause * 2).min(MAX_PAUSE);
             }
             // An earlier try may have been written though it failed to say so.
-            Err(StoreError::Conflict { .. }) if tried && is_written(handle, group).await? => {
-                return Ok(Committed::new(true));
-            }
+            Err(StoreError::Conflict { task_id }) if tried => match is_written(handle, group).await
+            {
+                Ok(true) => return Ok(Committed::new(true)),
+                Ok(false) => return Err(StoreError::Conflict { task_id }),
+                Err(error) if Instant::now() + pause >= deadline => return Err(error),
+                Err(_) => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(MAX_PAUSE);
+                }
+            },
             result => return result,
         }
     }
