@@ -27,6 +27,10 @@ use crate::{
     log,
 };
 
+/// How often a run that was cut off is begun again: what goes on where it stood bears nodes that
+/// come and go.
+const MAX_RERUNS: u64 = 20;
+
 /// Everything that is served, ready to be put on listeners.
 #[derive(Debug)]
 pub(super) struct Composed {
@@ -197,7 +201,8 @@ fn engine(
         Some(store) => builder.shared_store(store),
         None => builder,
     };
-    let config = EngineConfig::default().with_retention(serve.keeping.retention);
+    let config =
+        EngineConfig::default().with_retention(serve.keeping.retention).with_max_reruns(MAX_RERUNS);
     Ok(builder.config(config).build())
 }
 

@@ -13,7 +13,7 @@ const AWAY: Duration = Duration::from_secs(4);
 /// How long a node is stopped: longer than its leases last.
 const PAUSE: Duration = Duration::from_secs(15);
 /// One strike of so many stops a node too.
-const PAUSES: usize = 4;
+const PAUSES: usize = 5;
 
 /// The nodes of an agent.
 #[derive(Debug)]
