@@ -297,15 +297,17 @@ impl Inner {
     ) -> Result<()> {
         let context = Arc::new(context);
         loop {
-            let (appeared, head) = {
+            // An end that is not stored yet is told when it is: a node that was taken for dead
+            // stores none.
+            let (appeared, state) = {
                 let state = handle.lock();
-                (state.appeared, state.head)
+                (state.appeared, state.task.state())
             };
             if !appeared {
                 return Err(Error::task_not_found(&handle.task_id));
             }
-            if head.is_terminal() {
-                return Err(not_cancelable(&handle.task_id, head));
+            if state.is_terminal() {
+                return Err(not_cancelable(&handle.task_id, state));
             }
             match handle.reach().await? {
                 Holder::Here => {
@@ -344,15 +346,18 @@ impl Inner {
             if state.is_away() {
                 return Err(Error::unavailable("another node took the task over; send again"));
             }
-            if state.head.is_terminal() {
-                return Err(not_cancelable(&handle.task_id, state.head));
+            let ended = state.task.state();
+            if ended.is_terminal() {
+                return Err(not_cancelable(&handle.task_id, ended));
             }
-            let first = !std::mem::replace(&mut state.canceling, true);
+            let ends = state.head.is_terminal();
+            let first = !ends && !std::mem::replace(&mut state.canceling, true);
             // With the write that ends the task, so that no end comes without its answer.
             command.into_iter().for_each(|id| state.commands.cancel(Arc::clone(id)));
             Ok(match (state.running, first) {
                 (true, true) => Next::Signal(Arc::clone(&state.task)),
                 (true, false) => Next::Wait,
+                (false, _) if ends => Next::Wait,
                 (false, _) => Next::Force,
             })
         });
@@ -388,6 +393,8 @@ impl Inner {
                 (!ahead || !state.writing).then_some(())
             };
             handle.wait(is_told).await;
+            // Or one of which this node does not know yet that it has lost the task with it.
+            handle.catch_up().await?;
         }
         let (appeared, first, last, task) = {
             let state = handle.lock();
