@@ -4,10 +4,13 @@
 //! entry with its log of events; readers keep a cursor into it. A change is stored before anyone
 //! sees it.
 
+mod answer;
+mod cancel;
 mod check;
 mod command;
 mod config;
 mod entry;
+mod follow;
 mod hold;
 mod keeper;
 mod log;
@@ -15,6 +18,7 @@ mod operations;
 mod outbox;
 mod page;
 mod reader;
+mod record;
 mod registry;
 mod run;
 mod send;

@@ -530,3 +530,70 @@ async fn a_further_message_that_is_sent_again_is_handled_once_wherever_it_comes(
         );
     }
 }
+
+/// Runs as long as it is not let go, and notes how many did so at once.
+struct Crowd {
+    step: Arc<Notify>,
+    now: AtomicUsize,
+    most: Arc<AtomicUsize>,
+}
+
+impl AgentExecutor for Crowd {
+    async fn execute(
+        &self,
+        _context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        self.step.notified().await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        updates.complete(()).await?;
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
+    }
+}
+
+#[test]
+fn a_node_takes_over_no_more_than_it_has_room_for() {
+    let (one, two) = stores();
+    let here = runtime();
+    let there = runtime();
+    let (ids, first) = there.block_on(async {
+        let one = engine(one, Writer::new(1).0);
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(task_of(&one, at_once(send("go"))).await.id);
+        }
+        (ids, one)
+    });
+    here.block_on(async {
+        let (step, most) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let crowd =
+            Crowd { step: Arc::clone(&step), now: AtomicUsize::new(0), most: Arc::clone(&most) };
+        let config = EngineConfig::default().with_lease_renewal(LEASE / 4).with_max_running(1);
+        let card = AgentCard::new("Test", "An agent under test");
+        let two = Engine::builder(card, crowd).store(two).config(config).build();
+        let mut watched = Vec::new();
+        for id in &ids {
+            watched.push(subscribe(&two, id, Some(1)).await);
+        }
+        there.shutdown_background();
+        drop(first);
+        let pump = tokio::spawn(async move {
+            loop {
+                step.notify_one();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        for stream in watched {
+            let events = rest(stream).await;
+            assert_eq!(events.last().unwrap().state(), Some(TaskState::Completed));
+        }
+        pump.abort();
+        assert_eq!(most.load(Ordering::SeqCst), 1);
+    });
+}

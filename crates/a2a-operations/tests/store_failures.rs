@@ -132,8 +132,9 @@ impl TaskStore for Flaky {
         self.up()?.unclaim(scope, key).await
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
-        self.up()?.sweep(sweep).await
+    /// Takes for ever: no lease and no takeover may wait for it.
+    async fn sweep(&self, _sweep: Sweep) -> Result<usize, StoreError> {
+        std::future::pending().await
     }
 }
 

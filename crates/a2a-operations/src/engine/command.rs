@@ -1,14 +1,13 @@
 //! What one node asks of the node that holds a task: to handle a message, or to cancel.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use a2a_core::{
-    Detail, Error, ErrorKind, ExtensionSet, Message, ProtocolVersion, Result, fresh_id,
-    v1::CancelTaskRequest, well_known::Struct,
+    Detail, Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest, well_known::Struct,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -17,8 +16,9 @@ use tokio::sync::Notify;
 use super::{
     Inner,
     entry::{Handle, Holder, TurnRequest},
+    record::{Context, Record, encode},
 };
-use crate::{CallContext, Caller, store::Command};
+use crate::{CallContext, store::Command};
 
 /// How long a message that wants no answer waits to hear that it was taken.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -28,34 +28,6 @@ const SAFETY_NET: Duration = Duration::from_secs(10);
 
 /// The pause between two tries to answer a command.
 const ANSWER_PAUSE: Duration = Duration::from_millis(200);
-
-/// A turn as it is recorded, and as it travels to the node that holds the task.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Record {
-    /// The message, unless it is in the history of the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    message: Option<Message>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    metadata: Option<Struct>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    accepted_output_modes: Vec<String>,
-    #[serde(default)]
-    joins: bool,
-    #[serde(flatten)]
-    context: Context,
-}
-
-/// What is recorded of the context of a call: all but what authenticates.
-#[derive(Debug, Serialize, Deserialize)]
-struct Context {
-    version: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    extensions: Vec<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    parameters: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    caller: Option<String>,
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,68 +46,6 @@ enum Answer {
         message: String,
         details: Vec<Detail>,
     },
-}
-
-impl Context {
-    fn of(context: &CallContext) -> Self {
-        Self {
-            version: context.version.to_string(),
-            extensions: context.extensions.iter().map(str::to_owned).collect(),
-            parameters: context.parameters.clone(),
-            caller: context.caller.subject().map(str::to_owned),
-        }
-    }
-
-    fn read(self) -> CallContext {
-        CallContext {
-            version: self.version.parse().unwrap_or(ProtocolVersion::LATEST),
-            extensions: self.extensions.into_iter().collect::<ExtensionSet>(),
-            parameters: self.parameters,
-            caller: self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated),
-            ..CallContext::default()
-        }
-    }
-}
-
-impl Record {
-    /// Records a turn whose message is in the history of its task.
-    pub(super) fn execution(turn: &TurnRequest) -> Bytes {
-        encode(&Self::of(turn, None))
-    }
-
-    fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
-        Self {
-            message,
-            metadata: turn.metadata.as_deref().cloned(),
-            accepted_output_modes: turn.accepted_output_modes.to_vec(),
-            joins: turn.joins,
-            context: Context::of(&turn.call),
-        }
-    }
-
-    /// Reads what [`execution`](Self::execution) has recorded; `None` if it is no such thing.
-    pub(super) fn read(execution: &[u8]) -> Option<Self> {
-        serde_json::from_slice(execution).ok()
-    }
-
-    /// Makes the turn again.
-    pub(super) fn into_turn(self, message: Message) -> TurnRequest {
-        TurnRequest {
-            message: Arc::new(message),
-            call: Arc::new(self.context.read()),
-            accepted_output_modes: self.accepted_output_modes.into(),
-            metadata: self.metadata.map(Arc::new),
-            streams: false,
-            joins: self.joins,
-            rerun: false,
-            commands: Vec::new(),
-        }
-    }
-}
-
-fn encode(value: &impl Serialize) -> Bytes {
-    // Maps have text for keys, and nothing else here can fail.
-    serde_json::to_vec(value).unwrap_or_default().into()
 }
 
 fn refused(error: &Error) -> Bytes {

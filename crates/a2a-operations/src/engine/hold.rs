@@ -3,7 +3,6 @@
 use std::{
     future::Future,
     sync::{Arc, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use a2a_core::{Error, Result, Role, Task, TaskState};
@@ -12,16 +11,13 @@ use tracing::Instrument as _;
 
 use super::{
     Inner,
-    command::Record,
-    entry::{Entry, Handle, Holder, Refreshing, State, TurnRequest},
+    entry::{Entry, Handle, Holder, State, TurnRequest},
+    record::Record,
 };
 use crate::{
-    EventId, Recovery,
-    store::{Acquired, Orphan, Replay, StoredTask},
+    Recovery,
+    store::{Acquired, Orphan, StoredTask},
 };
-
-/// The pause between two tries to read a task that another node has written.
-const PAUSE: Duration = Duration::from_millis(500);
 
 impl Inner {
     /// Runs `work` to its end, even if the caller stops waiting for it.
@@ -212,107 +208,6 @@ impl Handle {
             tracing::warn!(error = ?error, "a task could not be handed back yet");
             self.inner.lock_abandoned().push((Arc::clone(&self.task_id), epoch));
         }
-    }
-
-    /// Reads what another node has written to the task, soon.
-    pub(super) fn refresh(&self) {
-        let begin = self.change(|state| match state.refreshing {
-            Refreshing::No => {
-                state.refreshing = Refreshing::Yes;
-                true
-            }
-            Refreshing::Yes | Refreshing::Again => {
-                state.refreshing = Refreshing::Again;
-                false
-            }
-        });
-        if !begin {
-            return;
-        }
-        let handle = self.clone();
-        self.inner.tasks.spawn(async move {
-            loop {
-                if let Err(error) = handle.catch_up().await {
-                    tracing::warn!(error = ?error, "a task could not be read again");
-                    if handle.inner.draining.is_cancelled() {
-                        return;
-                    }
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
-                }
-                let done = handle.change(|state| {
-                    let again = state.refreshing == Refreshing::Again;
-                    state.refreshing = if again { Refreshing::Yes } else { Refreshing::No };
-                    !again
-                });
-                if done {
-                    return;
-                }
-            }
-        });
-    }
-
-    /// Reads a task that this node has lost before it showed anything of it.
-    async fn read_anew(&self) -> Result<()> {
-        let stored = self.inner.store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
-        self.change(|state| match stored {
-            _ if state.holder == Holder::Here || state.log.last() > 0 => {}
-            Some(stored) => {
-                state.log = self.inner.empty_log(stored.last_event.get());
-                state.follow(stored);
-            }
-            None => state.broken = true,
-        });
-        Ok(())
-    }
-
-    /// Reads what another node has written to the task.
-    pub(super) async fn catch_up(&self) -> Result<()> {
-        let (last, here) = {
-            let state = self.lock();
-            (state.log.last(), state.holder == Holder::Here)
-        };
-        let Some(after) = EventId::new(last) else {
-            // One that nobody has seen here is read only where it was lost.
-            return if here { Ok(()) } else { self.read_anew().await };
-        };
-        let loaded = self.inner.store.load(&self.scope, &self.task_id, after).await;
-        match loaded.map_err(Error::from)? {
-            Some((stored, replay)) => self.change(|state| {
-                if state.holder == Holder::Here {
-                    // Who holds it knows more than the store, unless another has taken it.
-                    if stored.epoch <= state.epoch {
-                        return;
-                    }
-                    state.lose(Holder::Elsewhere);
-                }
-                if stored.version < state.version || stored.epoch < state.epoch {
-                    return;
-                }
-                match replay {
-                    Replay::Events(events) => {
-                        for event in events {
-                            let next = event.id().map_or(0, EventId::get) == state.log.last() + 1;
-                            if next {
-                                state.log.push(event);
-                            }
-                        }
-                    }
-                    Replay::Trimmed => {}
-                }
-                if state.log.last() < stored.last_event.get() {
-                    state.log = self.inner.empty_log(stored.last_event.get());
-                }
-                if state.log.last() == stored.last_event.get() {
-                    state.follow(stored);
-                }
-            }),
-            None => self.change(|state| {
-                // It was kept long enough.
-                state.broken = true;
-            }),
-        }
-        Ok(())
     }
 }
 

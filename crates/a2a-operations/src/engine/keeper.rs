@@ -1,29 +1,28 @@
-//! What an engine does by itself: keeps its leases, takes over from nodes that are gone, follows
-//! what other nodes write, forgets what is old.
+//! What an engine does by itself: keeps its leases, takes over from nodes that are gone, forgets
+//! what is old.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
     time::Duration,
 };
 
-use a2a_core::v1::stream_response::Payload;
-use futures_util::StreamExt as _;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::{
     Inner,
     entry::{Handle, Holder},
+    follow::follow,
 };
-use crate::{
-    Event, EventId,
-    store::{Signal, Signals, Sweep},
-};
+use crate::store::Sweep;
 
 /// How many tasks are taken over at once; the rest follows at once, here or on another node.
 const TAKE_OVER: usize = 64;
 
 /// How often old tasks and keys are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
+
+/// The pause between two batches of them, in which the store does other things.
+const BATCH_PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
     /// Begins to do what an engine does by itself, if it has not yet.
@@ -36,6 +35,7 @@ impl Inner {
             return;
         }
         runtime.spawn(keep(Arc::downgrade(self)));
+        runtime.spawn(forget(Arc::downgrade(self)));
         let signals = self.signals.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(signals) = signals {
             runtime.spawn(follow(Arc::downgrade(self), signals));
@@ -62,7 +62,6 @@ async fn keep(engine: Weak<Inner>) {
     };
     let mut ticks = tokio::time::interval(period.max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut swept: Option<Instant> = None;
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
@@ -73,11 +72,25 @@ async fn keep(engine: Weak<Inner>) {
         inner.abandon_the_rest().await;
         if !draining.is_cancelled() {
             inner.take_over().await;
-            if swept.is_none_or(|swept| swept.elapsed() >= SWEEP) {
-                swept = Some(Instant::now());
-                inner.sweep().await;
-            }
         }
+    }
+}
+
+/// Forgets what is old until the engine is gone or stops. It takes as long as it takes, so no
+/// lease waits for it.
+async fn forget(engine: Weak<Inner>) {
+    loop {
+        let pause = match engine.upgrade() {
+            Some(inner) if !inner.draining.is_cancelled() => {
+                if inner.sweep().await {
+                    BATCH_PAUSE
+                } else {
+                    SWEEP
+                }
+            }
+            _ => return,
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 
@@ -125,9 +138,15 @@ impl Inner {
 
     async fn take_over(self: &Arc<Self>) {
         loop {
-            match self.store.take_over(TAKE_OVER).await {
+            // What there is no room for here is for another node, or for later.
+            let running = self.running.load(Ordering::Relaxed);
+            let limit = self.config.max_running.saturating_sub(running).min(TAKE_OVER);
+            if limit == 0 {
+                return;
+            }
+            match self.store.take_over(limit).await {
                 Ok(orphans) => {
-                    let more = orphans.len() == TAKE_OVER;
+                    let more = orphans.len() == limit;
                     for orphan in orphans {
                         self.adopt(orphan).await;
                     }
@@ -143,52 +162,14 @@ impl Inner {
         }
     }
 
-    async fn sweep(&self) {
+    /// Forgets some of what is old, and returns whether there is more.
+    async fn sweep(&self) -> bool {
         let sweep = Sweep { tasks: self.config.retention, ..Sweep::default() };
-        loop {
-            match self.store.sweep(sweep).await {
-                Ok(forgotten) if forgotten >= sweep.limit => {}
-                Ok(_) => return,
-                Err(error) => {
-                    tracing::warn!(error = ?error, "what is old could not be forgotten");
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Follows what other nodes do, until the engine is gone or the store ends.
-async fn follow(engine: Weak<Inner>, mut signals: Signals) {
-    while let Some(signal) = signals.next().await {
-        let Some(inner) = engine.upgrade() else { return };
-        match signal {
-            Signal::Written { task_id, last_event, events } => {
-                if let Some(entry) = inner.entries.find_any(&task_id) {
-                    Handle::new(Arc::clone(&inner), entry).note(last_event, events);
-                }
-            }
-            Signal::Posted { task_id } => {
-                if let Some(entry) = inner.entries.find_any(&task_id) {
-                    let handle = Handle::new(Arc::clone(&inner), entry);
-                    inner.serve_commands(&handle);
-                }
-            }
-            Signal::Answered { command_id } => inner.expected.wake(&command_id),
-            Signal::Abandoned => inner.look_around.notify_one(),
-            Signal::Missed => {
-                inner.expected.wake_all();
-                for entry in inner.entries.all() {
-                    let Some(entry) = inner.entries.find_any(&entry.task_id) else { continue };
-                    let handle = Handle::new(Arc::clone(&inner), entry);
-                    let here = handle.lock().holder == Holder::Here;
-                    if here {
-                        inner.serve_commands(&handle);
-                    } else {
-                        handle.refresh();
-                    }
-                }
-                inner.look_around.notify_one();
+        match self.store.sweep(sweep).await {
+            Ok(forgotten) => forgotten >= sweep.limit,
+            Err(error) => {
+                tracing::warn!(error = ?error, "what is old could not be forgotten");
+                false
             }
         }
     }
@@ -210,39 +191,5 @@ impl Renewed {
     /// How long ago that was.
     pub(super) fn elapsed(&self) -> Duration {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
-    }
-}
-
-impl Handle {
-    /// Another node wrote the task: shows its events to the readers here.
-    fn note(&self, last_event: EventId, events: Vec<Event>) {
-        let known = self.change(|state| {
-            if state.holder == Holder::Here || !state.appeared {
-                return true;
-            }
-            // Chunks of artifacts change nothing but the artifact, so they need no second look.
-            let next = state.log.last() + 1;
-            let follows = events.first().and_then(Event::id).is_some_and(|id| id.get() == next);
-            let chunks = events
-                .iter()
-                .all(|event| matches!(event.payload(), Some(Payload::ArtifactUpdate(_))));
-            if !follows || !chunks || !state.running {
-                return false;
-            }
-            let task = Arc::make_mut(&mut state.task);
-            for event in &events {
-                if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
-                    task.apply_artifact(update);
-                }
-            }
-            for event in events {
-                state.log.push(event);
-            }
-            state.last_assigned = state.log.last();
-            state.log.last() >= last_event.get()
-        });
-        if !known {
-            self.refresh();
-        }
     }
 }

@@ -11,7 +11,6 @@ use a2a_core::{
         ListTasksRequest, ListTasksResponse, SendMessageConfiguration, SendMessageRequest,
         SendMessageResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
-    well_known::Struct,
 };
 use async_trait::async_trait;
 use futures_util::stream;
@@ -19,13 +18,13 @@ use futures_util::stream;
 use super::{
     Engine, Inner,
     check::history_length,
-    entry::{Handle, Holder, State},
+    entry::State,
     page,
     reader::{Reader, Until, snapshot},
     reply_limited,
 };
 use crate::{
-    Agent, Call, CallContext, CancelContext, EventId, EventStream, Reply, Scope, Webhook,
+    Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
     store::{PageKey, Replay, TaskQuery},
 };
 
@@ -245,136 +244,6 @@ impl Inner {
         self.store.configs(scope, task_id).await.map_err(Error::from)
     }
 
-    async fn cancel(
-        self: &Arc<Self>,
-        context: CallContext,
-        request: CancelTaskRequest,
-    ) -> Result<Arc<Task>> {
-        let scope = Scope::new(&request.tenant, &context.caller);
-        let id = &request.id;
-        let handle =
-            self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
-        let mut again = false;
-        loop {
-            let run = handle.lock().run;
-            let inner = Arc::clone(self);
-            let (canceled, context, request) = (handle.clone(), context.clone(), request.clone());
-            // Whoever hangs up now leaves no half of it behind.
-            let passed = self
-                .detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
-                .await?;
-            match passed {
-                // It is the end that an earlier round has brought.
-                Err(_) if again && handle.lock().task.state() == TaskState::Canceled => {}
-                passed => passed?,
-            }
-            again = true;
-            let task = handle
-                .wait(|state| {
-                    if state.broken {
-                        return Some(Err(state.failure()));
-                    }
-                    let ended = state.task.state().is_terminal();
-                    let task = ended.then(|| Arc::clone(&state.task));
-                    (ended || state.run != run).then_some(Ok(task))
-                })
-                .await?;
-            match task {
-                // Another node, or this one anew, has taken the task over meanwhile.
-                None => {}
-                Some(task) if task.state() == TaskState::Canceled => return Ok(task),
-                Some(task) => return Err(not_cancelable(&handle.task_id, task.state())),
-            }
-        }
-    }
-
-    /// Cancels a task, here or on the node that holds it.
-    async fn pass_cancel_on(
-        self: &Arc<Self>,
-        handle: &Handle,
-        context: CallContext,
-        request: CancelTaskRequest,
-    ) -> Result<()> {
-        let context = Arc::new(context);
-        loop {
-            // An end that is not stored yet is told when it is: a node that was taken for dead
-            // stores none.
-            let (appeared, state) = {
-                let state = handle.lock();
-                (state.appeared, state.task.state())
-            };
-            if !appeared {
-                return Err(Error::task_not_found(&handle.task_id));
-            }
-            if state.is_terminal() {
-                return Err(not_cancelable(&handle.task_id, state));
-            }
-            match handle.reach().await? {
-                Holder::Here => {
-                    let metadata = request.metadata.clone();
-                    match self.cancel_here(handle, Arc::clone(&context), metadata, None) {
-                        // It was lost just now; who has it is asked again.
-                        Err(_) if handle.lock().is_away() => {}
-                        result => return result,
-                    }
-                }
-                Holder::Elsewhere | Holder::Nobody => {
-                    let ended = self.hand_over_cancel(handle, &context, &request).await?;
-                    // Otherwise the task was let go in between.
-                    if ended.is_some() {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Cancels a task that this node holds, without waiting for its end.
-    pub(super) fn cancel_here(
-        &self,
-        handle: &Handle,
-        context: Arc<CallContext>,
-        metadata: Option<Struct>,
-        command: Option<&Arc<str>>,
-    ) -> Result<()> {
-        enum Next {
-            Signal(Arc<Task>),
-            Force,
-            Wait,
-        }
-        let next = handle.change(|state| {
-            if state.is_away() {
-                return Err(Error::unavailable("another node took the task over; send again"));
-            }
-            let ended = state.task.state();
-            if ended.is_terminal() {
-                return Err(not_cancelable(&handle.task_id, ended));
-            }
-            let ends = state.head.is_terminal();
-            let first = !ends && !std::mem::replace(&mut state.canceling, true);
-            // With the write that ends the task, so that no end comes without its answer.
-            command.into_iter().for_each(|id| state.commands.cancel(Arc::clone(id)));
-            Ok(match (state.running, first) {
-                (true, true) => Next::Signal(Arc::clone(&state.task)),
-                (true, false) => Next::Wait,
-                (false, _) if ends => Next::Wait,
-                (false, _) => Next::Force,
-            })
-        });
-        match next {
-            Ok(Next::Signal(task)) => {
-                handle.spawn_cancel(CancelContext { task, call: context, metadata });
-            }
-            Ok(Next::Force) => handle.force_canceled(),
-            Ok(Next::Wait) => {}
-            Err(error) => {
-                handle.let_go_if_idle();
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
     async fn subscribe(
         self: &Arc<Self>,
         scope: &Scope,
@@ -383,18 +252,16 @@ impl Inner {
     ) -> Result<EventStream> {
         let handle =
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
-        let ahead = after.is_some_and(|after| after.get() > handle.lock().log.last());
-        if ahead && self.clustered {
+        let is_ahead = |state: &State| after.is_some_and(|after| after.get() > state.log.last());
+        if self.clustered && is_ahead(&handle.lock()) {
             // The caller has seen more at another node than was noted here yet.
             handle.catch_up().await?;
             // It may even be a write of this node, of which the store has told others first.
-            let is_told = |state: &mut State| {
-                let ahead = after.is_some_and(|after| after.get() > state.log.last());
-                (!ahead || !state.writing).then_some(())
-            };
-            handle.wait(is_told).await;
-            // Or one of which this node does not know yet that it has lost the task with it.
-            handle.catch_up().await?;
+            handle.wait(|state| (!is_ahead(state) || !state.writing).then_some(())).await;
+            if is_ahead(&handle.lock()) {
+                // Or one of which this node does not know yet that it has lost the task with it.
+                handle.catch_up().await?;
+            }
         }
         let (appeared, first, last, task) = {
             let state = handle.lock();
@@ -442,12 +309,6 @@ impl Inner {
             None => Err(Error::task_not_found(id)),
         }
     }
-}
-
-fn not_cancelable(id: &str, state: TaskState) -> Error {
-    let name = state.as_str_name().trim_start_matches("TASK_STATE_");
-    Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is {name} already"))
-        .with_metadata("taskId", id)
 }
 
 fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<usize>> {

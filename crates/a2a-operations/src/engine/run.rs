@@ -1,4 +1,4 @@
-//! The life of an executor: turns, panics, silence, cancels.
+//! The life of an executor: turns, panics, silence.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::{
-    command::Record,
-    entry::{Change, Handle, Holder, State, TurnRequest},
+    entry::{Change, Handle, State, TurnRequest},
+    record::Record,
 };
-use crate::{AgentError, CancelContext, RequestContext, TaskUpdater};
+use crate::{AgentError, RequestContext, TaskUpdater};
 
 impl Handle {
     /// Begins the turn of a message: the task works again, and the message enters its history.
@@ -169,7 +169,7 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
     }
 }
 
-fn status(
+pub(super) fn status(
     handle: &Handle,
     state: TaskState,
     message: Message,
@@ -199,59 +199,4 @@ fn panic_text(panic: &str) -> String {
     let id = fresh_id();
     tracing::error!(error.id = %id, panic, "the executor panicked");
     format!("the agent failed (error {id})")
-}
-
-impl Handle {
-    /// Cancels the task: signals the executor, gives it its grace, then drops it. Goes on when
-    /// the caller goes.
-    pub(super) fn spawn_cancel(&self, context: CancelContext) {
-        let handle = self.clone();
-        let number = self.lock().run;
-        let span = tracing::info_span!("cancel", task.id = %self.task_id);
-        self.inner.tasks.spawn(
-            async move {
-                handle.lock().cancel.clone().cancel();
-                // An `ask` that waits learns of it too.
-                handle.change(|_| ());
-                let executor = Arc::clone(&handle.inner.executor);
-                let told = async move {
-                    let told = AssertUnwindSafe(async { executor.cancel(context).await });
-                    if told.catch_unwind().await.is_err() {
-                        tracing::error!("the executor panicked while it was told of a cancel");
-                    }
-                    std::future::pending::<()>().await;
-                };
-                let stopped =
-                    handle.wait(|state| (!state.running || state.run != number).then_some(()));
-                let grace = handle.inner.config.cancel_grace;
-                let stopped = tokio::time::timeout(grace, stopped);
-                let in_time = tokio::select! {
-                    stopped = stopped => stopped.is_ok(),
-                    () = told => false,
-                };
-                if !in_time {
-                    tracing::warn!("the executor ignored a cancel and is dropped");
-                    handle.force_canceled();
-                }
-            }
-            .instrument(span),
-        );
-    }
-
-    /// Sets CANCELED, whatever the executor does.
-    pub(super) fn force_canceled(&self) {
-        self.change(|state| {
-            if state.holder != Holder::Here {
-                return;
-            }
-            state.kill.cancel();
-            if !state.is_over() {
-                state.appear();
-                let text = Message::agent("canceled at the client's request");
-                let canceled = status(self, TaskState::Canceled, text);
-                state.push(canceled);
-            }
-        });
-        self.write();
-    }
 }

@@ -1,8 +1,7 @@
 //! How a message reaches an executor, and how its sender waits for what comes of it.
 
 use std::{
-    collections::VecDeque,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
+    hash::Hasher as _,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -10,77 +9,22 @@ use std::{
 use a2a_core::{
     Error, ErrorKind, Message, ProtocolVersion, Result, TaskState, fresh_id,
     v1::{
-        SendMessageConfiguration, SendMessageRequest, SendMessageResponse, Task,
-        TaskPushNotificationConfig, TaskStatus, send_message_response, stream_response::Payload,
+        SendMessageConfiguration, SendMessageRequest, Task, TaskPushNotificationConfig, TaskStatus,
     },
 };
 use prost::Message as _;
+use siphasher::sip::SipHasher13;
 
 use super::{
     Inner,
-    command::Record,
-    entry::{Change, Entry, Handle, Holder, Queued, State, TurnRequest},
-    reader::{Reader, Until, snapshot},
-    reply_limited,
+    answer::{Accepted, Elsewhere},
+    entry::{Entry, Handle, Holder, Queued, State, TurnRequest},
+    record::Record,
 };
-use crate::{CallContext, EventStream, Scope, Webhook, store::Claim};
+use crate::{CallContext, Scope, Webhook, store::Claim};
 
 /// How long another node may need to store a task that has to appear.
 const APPEARS: Duration = Duration::from_millis(500);
-
-/// A message that was accepted, and the task it works on.
-pub(super) struct Accepted {
-    handle: Handle,
-    /// The number of the message within its task; 0 joins whatever goes on.
-    ticket: u64,
-    /// Where the turn of the message began, if another node has taken it.
-    elsewhere: Option<Elsewhere>,
-}
-
-/// A turn that another node works on.
-struct Elsewhere {
-    /// The position of the event that began it.
-    begun: u64,
-    /// The task before it, the position of that, and the message.
-    before: Arc<Task>,
-    last: u64,
-    message: Arc<Message>,
-}
-
-impl Elsewhere {
-    /// The task as the turn began, if nothing else came in between.
-    fn opening(&self, state: &State) -> Option<Task> {
-        let mut events = VecDeque::new();
-        let next = self.last + 1 == self.begun;
-        if !next || state.log.read(self.begun, 1, &mut events).is_err() {
-            return None;
-        }
-        let mut task = Task::clone(&self.before);
-        Change::Event(events.pop_front()?).apply(&mut task);
-        Change::History(Message::clone(&self.message)).apply(&mut task);
-        Some(task)
-    }
-
-    /// Streams the turn from its first event on.
-    async fn stream(self, handle: Handle) -> Result<EventStream> {
-        let opening = handle
-            .wait(|state| {
-                if state.broken {
-                    return Some(Err(state.failure()));
-                }
-                (state.log.last() >= self.begun).then(|| Ok(self.opening(state)))
-            })
-            .await?;
-        let reader = match opening {
-            Some(task) => {
-                let reader = Reader::new(handle, Until::Answered, self.begun + 1);
-                reader.after(vec![snapshot(self.begun, &task)])
-            }
-            None => Reader::from_now(handle, Until::Answered),
-        };
-        Ok(reader.into_stream())
-    }
-}
 
 impl Inner {
     /// Accepts a message: makes a task, continues one, or joins the one that an earlier try made.
@@ -257,8 +201,8 @@ impl Inner {
         return_immediately: bool,
     ) -> Result<Accepted> {
         loop {
-            let known = handle.lock().ticket_of(&turn.message.message_id);
-            if let Some(ticket) = known.filter(|_| turn.joins) {
+            let ticket_of = || handle.lock().ticket_of(&turn.message.message_id);
+            if let Some(ticket) = turn.joins.then(ticket_of).flatten() {
                 return Ok(Accepted { handle, ticket, elsewhere: None });
             }
             handle.wait(|state| (!state.is_ending()).then_some(())).await;
@@ -404,133 +348,26 @@ fn webhook(
     Webhook { config, revision }
 }
 
-impl Accepted {
-    /// Waits for the answer: a message, or the task when it settles, or at once where the caller
-    /// wants that.
-    pub(super) async fn answer(
-        self,
-        return_immediately: bool,
-        history_length: Option<usize>,
-    ) -> Result<SendMessageResponse> {
-        let ticket = self.ticket;
-        let elsewhere = self.elsewhere.map(|elsewhere| elsewhere.begun);
-        let task_id = Arc::clone(&self.handle.task_id);
-        let outcome = self
-            .handle
-            .wait(|state| {
-                if let Some(reply) = &state.reply {
-                    return Some(Ok(Answer::Reply(reply.clone())));
-                }
-                if state.broken {
-                    return Some(Err(state.failure()));
-                }
-                if let Some(begun) = elsewhere {
-                    let seen = state.log.last() >= begun;
-                    let answered = state.task.state().is_settled() || !state.running;
-                    let ready = seen && (return_immediately || answered);
-                    return ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))));
-                }
-                if let Some(refused) = refused(state, ticket, &task_id) {
-                    return Some(Err(refused));
-                }
-                // A later turn is seen only after all of this one.
-                let turn_is_seen = state.has_begun(ticket);
-                let answered = turn_is_seen && state.turn > ticket && ticket > 0
-                    || state.task.state().is_settled()
-                    || !state.running && state.is_shown();
-                let at_once = return_immediately;
-                let ready = state.appeared && (at_once || turn_is_seen && answered);
-                ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))))
-            })
-            .await?;
-        let payload = match outcome {
-            Answer::Reply(event) => match event.into_response().payload {
-                Some(Payload::Message(message)) => send_message_response::Payload::Message(message),
-                _ => return Err(Error::internal("a reply that is not a message")),
-            },
-            Answer::Task(task) => {
-                send_message_response::Payload::Task(reply_limited(&task, history_length))
-            }
-        };
-        Ok(SendMessageResponse { payload: Some(payload) })
-    }
-
-    /// Waits for the turn of the message and streams what comes of it.
-    pub(super) async fn stream(self) -> Result<EventStream> {
-        let ticket = self.ticket;
-        if let Some(elsewhere) = self.elsewhere {
-            return elsewhere.stream(self.handle).await;
-        }
-        if ticket == 1 && self.handle.lock().turn_start <= 1 {
-            return Ok(self.first_turn());
-        }
-        let task_id = Arc::clone(&self.handle.task_id);
-        let opening = self
-            .handle
-            .wait(|state| {
-                if state.broken {
-                    return Some(Err(state.failure()));
-                }
-                if let Some(refused) = refused(state, ticket, &task_id) {
-                    return Some(Err(refused));
-                }
-                let begun = if ticket == 0 {
-                    state.appeared || state.reply.is_some()
-                } else {
-                    state.has_begun(ticket)
-                };
-                let opening = || {
-                    let opening = state.turn_opening.clone().filter(|_| state.turn == ticket)?;
-                    Some((opening, state.turn_start))
-                };
-                begun.then(|| Ok(opening()))
-            })
-            .await?;
-        if ticket == 0 && self.handle.lock().reply.is_some() {
-            return Ok(self.first_turn());
-        }
-        let reader = match opening {
-            Some((task, start)) => {
-                let reader = Reader::new(self.handle, Until::Answered, start + 1);
-                reader.after(vec![snapshot(start, &task)])
-            }
-            None => Reader::from_now(self.handle, Until::Answered),
-        };
-        Ok(reader.into_stream())
-    }
-
-    fn first_turn(self) -> EventStream {
-        Reader::new(self.handle, Until::Answered, 1).into_stream()
-    }
-}
-
-enum Answer {
-    Reply(crate::Event),
-    Task(Arc<Task>),
-}
-
-/// Why a message that queued never got its turn.
-fn refused(state: &State, ticket: u64, task_id: &str) -> Option<Error> {
-    let waits = ticket > state.turn;
-    if waits && ticket <= state.void {
-        return Some(Error::unavailable("another node took the task over; send again"));
-    }
-    let never = waits && (state.task.state().is_terminal() || !state.running);
-    never.then(|| if state.head.is_terminal() { ended(task_id) } else { left() })
-}
-
-/// A message whose turn never came though the task goes on: this node stops.
-pub(super) fn left() -> Error {
-    Error::unavailable("the server is shutting down; send again")
-}
-
 pub(super) fn ended(task_id: &str) -> Error {
     Error::unsupported(format!("task {task_id} has ended; send a message without its id"))
         .with_metadata("taskId", task_id)
 }
 
 fn fingerprint(request: &SendMessageRequest) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    request.encode_to_vec().hash(&mut hasher);
+    // It is stored, so it has to be the same in later versions of us and of the compiler.
+    let mut hasher = SipHasher13::new();
+    hasher.write(&request.encode_to_vec());
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_of_a_request_is_the_same_in_every_build() {
+        let message = Message { message_id: "1".to_owned(), ..Message::user("hello") };
+        let request = SendMessageRequest { message: Some(message), ..Default::default() };
+        assert_eq!(fingerprint(&request), 13_274_202_233_751_590_019);
+    }
 }

@@ -1,0 +1,190 @@
+//! How the sender of a message waits for what comes of it.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use a2a_core::{
+    Error, Message, Result,
+    v1::{SendMessageResponse, Task, send_message_response, stream_response::Payload},
+};
+
+use super::{
+    entry::{Change, Handle, State},
+    reader::{Reader, Until, snapshot},
+    reply_limited,
+    send::ended,
+};
+use crate::{Event, EventStream};
+
+/// A message that was accepted, and the task it works on.
+pub(super) struct Accepted {
+    pub(super) handle: Handle,
+    /// The number of the message within its task; 0 joins whatever goes on.
+    pub(super) ticket: u64,
+    /// Where the turn of the message began, if another node has taken it.
+    pub(super) elsewhere: Option<Elsewhere>,
+}
+
+/// A turn that another node works on.
+pub(super) struct Elsewhere {
+    /// The position of the event that began it.
+    pub(super) begun: u64,
+    /// The task before it, the position of that, and the message.
+    pub(super) before: Arc<Task>,
+    pub(super) last: u64,
+    pub(super) message: Arc<Message>,
+}
+
+impl Elsewhere {
+    /// The task as the turn began, if nothing else came in between.
+    fn opening(&self, state: &State) -> Option<Task> {
+        let mut events = VecDeque::new();
+        let next = self.last + 1 == self.begun;
+        if !next || state.log.read(self.begun, 1, &mut events).is_err() {
+            return None;
+        }
+        let mut task = Task::clone(&self.before);
+        Change::Event(events.pop_front()?).apply(&mut task);
+        Change::History(Message::clone(&self.message)).apply(&mut task);
+        Some(task)
+    }
+
+    /// Streams the turn from its first event on.
+    async fn stream(self, handle: Handle) -> Result<EventStream> {
+        let opening = handle
+            .wait(|state| {
+                if state.broken {
+                    return Some(Err(state.failure()));
+                }
+                (state.log.last() >= self.begun).then(|| Ok(self.opening(state)))
+            })
+            .await?;
+        let reader = match opening {
+            Some(task) => {
+                let reader = Reader::new(handle, Until::Answered, self.begun + 1);
+                reader.after(vec![snapshot(self.begun, &task)])
+            }
+            None => Reader::from_now(handle, Until::Answered),
+        };
+        Ok(reader.into_stream())
+    }
+}
+
+impl Accepted {
+    /// Waits for the answer: a message, or the task when it settles, or at once where the caller
+    /// wants that.
+    pub(super) async fn answer(
+        self,
+        return_immediately: bool,
+        history_length: Option<usize>,
+    ) -> Result<SendMessageResponse> {
+        let ticket = self.ticket;
+        let elsewhere = self.elsewhere.map(|elsewhere| elsewhere.begun);
+        let task_id = Arc::clone(&self.handle.task_id);
+        let outcome = self
+            .handle
+            .wait(|state| {
+                if let Some(reply) = &state.reply {
+                    return Some(Ok(Answer::Reply(reply.clone())));
+                }
+                if state.broken {
+                    return Some(Err(state.failure()));
+                }
+                if let Some(begun) = elsewhere {
+                    let seen = state.log.last() >= begun;
+                    let answered = state.task.state().is_settled() || !state.running;
+                    let ready = seen && (return_immediately || answered);
+                    return ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))));
+                }
+                if let Some(refused) = refused(state, ticket, &task_id) {
+                    return Some(Err(refused));
+                }
+                // A later turn is seen only after all of this one.
+                let turn_is_seen = state.has_begun(ticket);
+                let answered = turn_is_seen && state.turn > ticket && ticket > 0
+                    || state.task.state().is_settled()
+                    || !state.running && state.is_shown();
+                let at_once = return_immediately;
+                let ready = state.appeared && (at_once || turn_is_seen && answered);
+                ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))))
+            })
+            .await?;
+        let payload = match outcome {
+            Answer::Reply(event) => match event.into_response().payload {
+                Some(Payload::Message(message)) => send_message_response::Payload::Message(message),
+                _ => return Err(Error::internal("a reply that is not a message")),
+            },
+            Answer::Task(task) => {
+                send_message_response::Payload::Task(reply_limited(&task, history_length))
+            }
+        };
+        Ok(SendMessageResponse { payload: Some(payload) })
+    }
+
+    /// Waits for the turn of the message and streams what comes of it.
+    pub(super) async fn stream(self) -> Result<EventStream> {
+        let ticket = self.ticket;
+        if let Some(elsewhere) = self.elsewhere {
+            return elsewhere.stream(self.handle).await;
+        }
+        if ticket == 1 && self.handle.lock().turn_start <= 1 {
+            return Ok(self.first_turn());
+        }
+        let task_id = Arc::clone(&self.handle.task_id);
+        let opening = self
+            .handle
+            .wait(|state| {
+                if state.broken {
+                    return Some(Err(state.failure()));
+                }
+                if let Some(refused) = refused(state, ticket, &task_id) {
+                    return Some(Err(refused));
+                }
+                let begun = if ticket == 0 {
+                    state.appeared || state.reply.is_some()
+                } else {
+                    state.has_begun(ticket)
+                };
+                let opening = || {
+                    let opening = state.turn_opening.clone().filter(|_| state.turn == ticket)?;
+                    Some((opening, state.turn_start))
+                };
+                begun.then(|| Ok(opening()))
+            })
+            .await?;
+        if ticket == 0 && self.handle.lock().reply.is_some() {
+            return Ok(self.first_turn());
+        }
+        let reader = match opening {
+            Some((task, start)) => {
+                let reader = Reader::new(self.handle, Until::Answered, start + 1);
+                reader.after(vec![snapshot(start, &task)])
+            }
+            None => Reader::from_now(self.handle, Until::Answered),
+        };
+        Ok(reader.into_stream())
+    }
+
+    fn first_turn(self) -> EventStream {
+        Reader::new(self.handle, Until::Answered, 1).into_stream()
+    }
+}
+
+enum Answer {
+    Reply(Event),
+    Task(Arc<Task>),
+}
+
+/// Why a message that queued never got its turn.
+fn refused(state: &State, ticket: u64, task_id: &str) -> Option<Error> {
+    let waits = ticket > state.turn;
+    if waits && ticket <= state.void {
+        return Some(Error::unavailable("another node took the task over; send again"));
+    }
+    let never = waits && (state.task.state().is_terminal() || !state.running);
+    never.then(|| if state.head.is_terminal() { ended(task_id) } else { left() })
+}
+
+/// A message whose turn never came though the task goes on: this node stops.
+fn left() -> Error {
+    Error::unavailable("the server is shutting down; send again")
+}

@@ -1,0 +1,212 @@
+//! How a task is canceled, here or on the node that holds it.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use a2a_core::{
+    Error, ErrorKind, Message, Result, TaskState,
+    v1::{CancelTaskRequest, Task},
+    well_known::Struct,
+};
+use futures_util::FutureExt as _;
+use tracing::Instrument as _;
+
+use super::{
+    Inner,
+    entry::{Handle, Holder},
+    run::status,
+};
+use crate::{CallContext, CancelContext, Scope};
+
+impl Inner {
+    /// Cancels a task and waits for its end.
+    pub(super) async fn cancel(
+        self: &Arc<Self>,
+        context: CallContext,
+        request: CancelTaskRequest,
+    ) -> Result<Arc<Task>> {
+        let scope = Scope::new(&request.tenant, &context.caller);
+        let id = &request.id;
+        let handle =
+            self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
+        let mut again = false;
+        loop {
+            let run = handle.lock().run;
+            let inner = Arc::clone(self);
+            let (canceled, context, request) = (handle.clone(), context.clone(), request.clone());
+            // Whoever hangs up now leaves no half of it behind.
+            let passed = self
+                .detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
+                .await?;
+            match passed {
+                // It is the end that an earlier round has brought.
+                Err(_) if again && handle.lock().task.state() == TaskState::Canceled => {}
+                passed => passed?,
+            }
+            again = true;
+            let task = handle
+                .wait(|state| {
+                    if state.broken {
+                        return Some(Err(state.failure()));
+                    }
+                    let ended = state.task.state().is_terminal();
+                    let task = ended.then(|| Arc::clone(&state.task));
+                    (ended || state.run != run).then_some(Ok(task))
+                })
+                .await?;
+            match task {
+                // Another node, or this one anew, has taken the task over meanwhile.
+                None => {}
+                Some(task) if task.state() == TaskState::Canceled => return Ok(task),
+                Some(task) => return Err(not_cancelable(&handle.task_id, task.state())),
+            }
+        }
+    }
+
+    /// Cancels a task, here or on the node that holds it.
+    async fn pass_cancel_on(
+        self: &Arc<Self>,
+        handle: &Handle,
+        context: CallContext,
+        request: CancelTaskRequest,
+    ) -> Result<()> {
+        let context = Arc::new(context);
+        loop {
+            // An end that is not stored yet is told when it is: a node that was taken for dead
+            // stores none.
+            let (appeared, state) = {
+                let state = handle.lock();
+                (state.appeared, state.task.state())
+            };
+            if !appeared {
+                return Err(Error::task_not_found(&handle.task_id));
+            }
+            if state.is_terminal() {
+                return Err(not_cancelable(&handle.task_id, state));
+            }
+            match handle.reach().await? {
+                Holder::Here => {
+                    let metadata = request.metadata.clone();
+                    match self.cancel_here(handle, Arc::clone(&context), metadata, None) {
+                        // It was lost just now; who has it is asked again.
+                        Err(_) if handle.lock().is_away() => {}
+                        result => return result,
+                    }
+                }
+                Holder::Elsewhere | Holder::Nobody => {
+                    let ended = self.hand_over_cancel(handle, &context, &request).await?;
+                    // Otherwise the task was let go in between.
+                    if ended.is_some() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Cancels a task that this node holds, without waiting for its end.
+    pub(super) fn cancel_here(
+        &self,
+        handle: &Handle,
+        context: Arc<CallContext>,
+        metadata: Option<Struct>,
+        command: Option<&Arc<str>>,
+    ) -> Result<()> {
+        enum Next {
+            Signal(Arc<Task>),
+            Force,
+            Wait,
+        }
+        let next = handle.change(|state| {
+            if state.is_away() {
+                return Err(Error::unavailable("another node took the task over; send again"));
+            }
+            let ended = state.task.state();
+            if ended.is_terminal() {
+                return Err(not_cancelable(&handle.task_id, ended));
+            }
+            let ends = state.head.is_terminal();
+            let first = !ends && !std::mem::replace(&mut state.canceling, true);
+            // With the write that ends the task, so that no end comes without its answer.
+            command.into_iter().for_each(|id| state.commands.cancel(Arc::clone(id)));
+            Ok(match (state.running, first) {
+                (true, true) => Next::Signal(Arc::clone(&state.task)),
+                (true, false) => Next::Wait,
+                (false, _) if ends => Next::Wait,
+                (false, _) => Next::Force,
+            })
+        });
+        match next {
+            Ok(Next::Signal(task)) => {
+                handle.spawn_cancel(CancelContext { task, call: context, metadata });
+            }
+            Ok(Next::Force) => handle.force_canceled(),
+            Ok(Next::Wait) => {}
+            Err(error) => {
+                handle.let_go_if_idle();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Handle {
+    /// Cancels the task: signals the executor, gives it its grace, then drops it. Goes on when
+    /// the caller goes.
+    pub(super) fn spawn_cancel(&self, context: CancelContext) {
+        let handle = self.clone();
+        let number = self.lock().run;
+        let span = tracing::info_span!("cancel", task.id = %self.task_id);
+        self.inner.tasks.spawn(
+            async move {
+                handle.lock().cancel.clone().cancel();
+                // An `ask` that waits learns of it too.
+                handle.change(|_| ());
+                let executor = Arc::clone(&handle.inner.executor);
+                let told = async move {
+                    let told = AssertUnwindSafe(async { executor.cancel(context).await });
+                    if told.catch_unwind().await.is_err() {
+                        tracing::error!("the executor panicked while it was told of a cancel");
+                    }
+                    std::future::pending::<()>().await;
+                };
+                let stopped =
+                    handle.wait(|state| (!state.running || state.run != number).then_some(()));
+                let grace = handle.inner.config.cancel_grace;
+                let stopped = tokio::time::timeout(grace, stopped);
+                let in_time = tokio::select! {
+                    stopped = stopped => stopped.is_ok(),
+                    () = told => false,
+                };
+                if !in_time {
+                    tracing::warn!("the executor ignored a cancel and is dropped");
+                    handle.force_canceled();
+                }
+            }
+            .instrument(span),
+        );
+    }
+
+    /// Sets CANCELED, whatever the executor does.
+    pub(super) fn force_canceled(&self) {
+        self.change(|state| {
+            if state.holder != Holder::Here {
+                return;
+            }
+            state.kill.cancel();
+            if !state.is_over() {
+                state.appear();
+                let text = Message::agent("canceled at the client's request");
+                let canceled = status(self, TaskState::Canceled, text);
+                state.push(canceled);
+            }
+        });
+        self.write();
+    }
+}
+
+fn not_cancelable(id: &str, state: TaskState) -> Error {
+    let name = state.as_str_name().trim_start_matches("TASK_STATE_");
+    Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is {name} already"))
+        .with_metadata("taskId", id)
+}

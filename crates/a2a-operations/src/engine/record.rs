@@ -1,0 +1,100 @@
+//! What is recorded of the work on a task, for whoever has to go on with it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use a2a_core::{ExtensionSet, Message, ProtocolVersion, well_known::Struct};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::entry::TurnRequest;
+use crate::{CallContext, Caller};
+
+/// A turn as it is recorded, and as it travels to the node that holds the task.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The message, unless it is in the history of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<Struct>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accepted_output_modes: Vec<String>,
+    #[serde(default)]
+    joins: bool,
+    #[serde(flatten)]
+    context: Context,
+}
+
+/// What is recorded of the context of a call: all but what authenticates.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Context {
+    version: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extensions: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caller: Option<String>,
+}
+
+impl Context {
+    pub(super) fn of(context: &CallContext) -> Self {
+        Self {
+            version: context.version.to_string(),
+            extensions: context.extensions.iter().map(str::to_owned).collect(),
+            parameters: context.parameters.clone(),
+            caller: context.caller.subject().map(str::to_owned),
+        }
+    }
+
+    pub(super) fn read(self) -> CallContext {
+        CallContext {
+            version: self.version.parse().unwrap_or(ProtocolVersion::LATEST),
+            extensions: self.extensions.into_iter().collect::<ExtensionSet>(),
+            parameters: self.parameters,
+            caller: self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated),
+            ..CallContext::default()
+        }
+    }
+}
+
+impl Record {
+    /// Records a turn whose message is in the history of its task.
+    pub(super) fn execution(turn: &TurnRequest) -> Bytes {
+        encode(&Self::of(turn, None))
+    }
+
+    pub(super) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
+        Self {
+            message,
+            metadata: turn.metadata.as_deref().cloned(),
+            accepted_output_modes: turn.accepted_output_modes.to_vec(),
+            joins: turn.joins,
+            context: Context::of(&turn.call),
+        }
+    }
+
+    /// Reads what [`execution`](Self::execution) has recorded; `None` if it is no such thing.
+    pub(super) fn read(execution: &[u8]) -> Option<Self> {
+        serde_json::from_slice(execution).ok()
+    }
+
+    /// Makes the turn again.
+    pub(super) fn into_turn(self, message: Message) -> TurnRequest {
+        TurnRequest {
+            message: Arc::new(message),
+            call: Arc::new(self.context.read()),
+            accepted_output_modes: self.accepted_output_modes.into(),
+            metadata: self.metadata.map(Arc::new),
+            streams: false,
+            joins: self.joins,
+            rerun: false,
+            commands: Vec::new(),
+        }
+    }
+}
+
+pub(super) fn encode(value: &impl Serialize) -> Bytes {
+    // Maps have text for keys, and nothing else here can fail.
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
