@@ -1,6 +1,11 @@
 //! What surrounds a request and an answer, on every binding alike.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+    time::SystemTime,
+};
 
 use a2a_core::{ExtensionSet, ProtocolVersion};
 
@@ -76,15 +81,18 @@ pub struct CallContext {
 pub struct Caller {
     subject: Option<Arc<str>>,
     credential: Option<Credential>,
+    scopes: Option<Arc<BTreeSet<String>>>,
+    expires: Option<SystemTime>,
 }
 
 impl Caller {
     /// A caller that has not authenticated.
-    pub const ANONYMOUS: Self = Self { subject: None, credential: None };
+    pub const ANONYMOUS: Self =
+        Self { subject: None, credential: None, scopes: None, expires: None };
 
     /// Creates a caller that authenticated as `subject`.
     pub fn authenticated(subject: impl Into<Arc<str>>) -> Self {
-        Self { subject: Some(subject.into()), credential: None }
+        Self { subject: Some(subject.into()), ..Self::ANONYMOUS }
     }
 
     /// The name under which the caller authenticated.
@@ -103,6 +111,38 @@ impl Caller {
     /// What the caller authenticated with, where a layer in front kept it.
     pub fn credential(&self) -> Option<&Credential> {
         self.credential.as_ref()
+    }
+
+    /// Says what the caller's credential is good for: OAuth 2.0 scopes, each a word.
+    #[must_use]
+    pub fn with_scopes(mut self, scopes: impl IntoIterator<Item: Into<String>>) -> Self {
+        let scopes: BTreeSet<String> = scopes.into_iter().map(Into::into).collect();
+        self.scopes = (!scopes.is_empty()).then(|| Arc::new(scopes));
+        self
+    }
+
+    /// The scopes of what the caller authenticated with; none where it has no scopes.
+    pub fn scopes(&self) -> &BTreeSet<String> {
+        static NONE: BTreeSet<String> = BTreeSet::new();
+        self.scopes.as_deref().unwrap_or(&NONE)
+    }
+
+    /// Returns whether the caller's credential is good for a scope.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes().contains(scope)
+    }
+
+    /// Says until when the caller is who it says.
+    #[must_use]
+    pub fn with_expiry(mut self, expires: SystemTime) -> Self {
+        self.expires = Some(expires);
+        self
+    }
+
+    /// When the caller has to authenticate anew: what streams to it ends then. `None` for what
+    /// does not expire.
+    pub fn expires(&self) -> Option<SystemTime> {
+        self.expires
     }
 }
 
@@ -143,5 +183,28 @@ impl Scope {
     /// Creates the scope of a call.
     pub fn new(tenant: &str, caller: &Caller) -> Self {
         Self { tenant: tenant.into(), owner: caller.subject.clone().unwrap_or_default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_has_the_scopes_it_was_given_and_no_other() {
+        let caller = Caller::authenticated("ann").with_scopes(["read", "write", "read"]);
+        assert_eq!(caller.scopes().iter().collect::<Vec<_>>(), ["read", "write"]);
+        assert!(caller.has_scope("read") && !caller.has_scope("rea") && !caller.has_scope(""));
+        assert!(Caller::ANONYMOUS.scopes().is_empty() && Caller::ANONYMOUS.expires().is_none());
+        let none: [&str; 0] = [];
+        assert_eq!(Caller::authenticated("ann").with_scopes(none), Caller::authenticated("ann"));
+    }
+
+    #[test]
+    fn what_a_caller_may_do_changes_nothing_about_what_is_its_own() {
+        let plain = Caller::authenticated("ann");
+        let scoped = plain.clone().with_scopes(["all"]).with_expiry(SystemTime::UNIX_EPOCH);
+        assert_eq!(scoped.expires(), Some(SystemTime::UNIX_EPOCH));
+        assert_eq!(Scope::new("acme", &plain), Scope::new("acme", &scoped));
     }
 }
