@@ -17,6 +17,16 @@ use super::{
 };
 use crate::{CallContext, CancelContext, Scope};
 
+/// What became of a cancel that was not refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cancel {
+    /// The task is being canceled, by this call or by one before it.
+    Begun,
+    /// The task has an end already, which is on its way to the store. Whoever asked on another
+    /// node may have been told of it.
+    CameLate,
+}
+
 impl Inner {
     /// Cancels a task and waits for its end.
     pub(super) async fn cancel(
@@ -37,11 +47,11 @@ impl Inner {
             let passed = self
                 .detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
                 .await?;
-            match passed {
+            let came_late = match passed {
                 // It is the end that an earlier round has brought.
-                Err(_) if again && handle.lock().task.state() == TaskState::Canceled => {}
-                passed => passed?,
-            }
+                Err(_) if again && handle.lock().task.state() == TaskState::Canceled => false,
+                passed => passed? == Cancel::CameLate && !again,
+            };
             again = true;
             let task = handle
                 .wait(|state| {
@@ -56,7 +66,7 @@ impl Inner {
             match task {
                 // Another node, or this one anew, has taken the task over meanwhile.
                 None => {}
-                Some(task) if task.state() == TaskState::Canceled => return Ok(task),
+                Some(task) if task.state() == TaskState::Canceled && !came_late => return Ok(task),
                 Some(task) => return Err(not_cancelable(&handle.task_id, task.state())),
             }
         }
@@ -68,7 +78,7 @@ impl Inner {
         handle: &Handle,
         context: CallContext,
         request: CancelTaskRequest,
-    ) -> Result<()> {
+    ) -> Result<Cancel> {
         let context = Arc::new(context);
         loop {
             // An end that is not stored yet is told when it is: a node that was taken for dead
@@ -96,7 +106,7 @@ impl Inner {
                     let ended = self.hand_over_cancel(handle, &context, &request).await?;
                     // Otherwise the task was let go in between.
                     if ended.is_some() {
-                        return Ok(());
+                        return Ok(Cancel::Begun);
                     }
                 }
             }
@@ -110,11 +120,12 @@ impl Inner {
         context: Arc<CallContext>,
         metadata: Option<Struct>,
         command: Option<&Arc<str>>,
-    ) -> Result<()> {
+    ) -> Result<Cancel> {
         enum Next {
             Signal(Arc<Task>),
             Force,
             Wait,
+            End,
         }
         let next = handle.change(|state| {
             if state.is_away() {
@@ -129,9 +140,9 @@ impl Inner {
             // With the write that ends the task, so that no end comes without its answer.
             command.into_iter().for_each(|id| state.commands.cancel(Arc::clone(id)));
             Ok(match (state.running, first) {
+                _ if ends => Next::End,
                 (true, true) => Next::Signal(Arc::clone(&state.task)),
                 (true, false) => Next::Wait,
-                (false, _) if ends => Next::Wait,
                 (false, _) => Next::Force,
             })
         });
@@ -141,12 +152,13 @@ impl Inner {
             }
             Ok(Next::Force) => handle.force_canceled(),
             Ok(Next::Wait) => {}
+            Ok(Next::End) => return Ok(Cancel::CameLate),
             Err(error) => {
                 handle.let_go_if_idle();
                 return Err(error);
             }
         }
-        Ok(())
+        Ok(Cancel::Begun)
     }
 }
 

@@ -309,9 +309,9 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
             }
             None => Err(Error::internal("a command without its message")),
         },
-        Ok(Body::Cancel { context, metadata }) => {
-            inner.cancel_here(handle, Arc::new(context.read()), metadata, Some(&id))
-        }
+        Ok(Body::Cancel { context, metadata }) => inner
+            .cancel_here(handle, Arc::new(context.read()), metadata, Some(&id))
+            .map(|_cancel| ()),
         Err(error) => Err(Error::internal(error)),
     };
     if let Err(error) = result {
