@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+pub mod card;
 mod fetch;
 pub mod jose;
 pub mod webhook;

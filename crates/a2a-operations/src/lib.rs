@@ -6,6 +6,7 @@
 
 mod agent;
 mod call;
+mod card;
 mod closure;
 pub mod engine;
 mod event;
@@ -19,6 +20,7 @@ mod updater;
 
 pub use agent::Agent;
 pub use call::{Call, CallContext, Caller, Credential, Reply, Scope};
+pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{Engine, EngineConfig};
 pub use event::{Event, EventId, Settled};

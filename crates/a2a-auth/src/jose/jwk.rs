@@ -1,3 +1,5 @@
+use std::time::{Duration, SystemTime};
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     digest,
@@ -6,7 +8,7 @@ use ring::{
         UnparsedPublicKey,
     },
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use super::Algorithm;
 
@@ -16,6 +18,10 @@ use super::Algorithm;
 pub struct Jwk {
     id: String,
     material: Material,
+    /// Seconds since 1970.
+    not_before: Option<u64>,
+    /// Seconds since 1970.
+    not_after: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +42,11 @@ pub struct InvalidKey(pub(super) &'static str);
 
 /// The signature is not that of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct WrongSignature;
+pub(crate) struct WrongSignature;
 
 impl Jwk {
     pub(super) fn new(material: Material) -> Self {
-        let mut key = Self { id: String::new(), material };
+        let mut key = Self { id: String::new(), material, not_before: None, not_after: None };
         key.id = key.thumbprint();
         key
     }
@@ -48,6 +54,37 @@ impl Jwk {
     /// The id by which tokens name the key: the one it came with, or else its thumbprint.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Gives the key another id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// Sets when the key expires, in whole seconds. What goes by it says so.
+    #[must_use]
+    pub fn with_not_after(mut self, end: SystemTime) -> Self {
+        self.not_after = Some(seconds(end));
+        self
+    }
+
+    /// Sets when the key becomes valid, in whole seconds.
+    #[must_use]
+    pub fn with_not_before(mut self, start: SystemTime) -> Self {
+        self.not_before = Some(seconds(start));
+        self
+    }
+
+    /// When the key becomes valid, where that is known (member `nbf`).
+    pub fn not_before(&self) -> Option<SystemTime> {
+        self.not_before.and_then(time)
+    }
+
+    /// When the key expires, where that is known (member `exp`).
+    pub fn not_after(&self) -> Option<SystemTime> {
+        self.not_after.and_then(time)
     }
 
     /// The one algorithm that the key is for.
@@ -81,7 +118,7 @@ impl Jwk {
         URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, canonical.as_bytes()))
     }
 
-    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), WrongSignature> {
+    pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), WrongSignature> {
         let verified = match &self.material {
             Material::P256(point) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
@@ -119,6 +156,12 @@ struct Wire {
     n: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     e: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nbf: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exp: Option<u64>,
+    #[serde(skip_serializing)]
+    revoked: Option<IgnoredAny>,
 }
 
 impl Wire {
@@ -172,6 +215,10 @@ impl TryFrom<Wire> for Jwk {
         if wire.alg.is_some_and(|alg| alg != key.algorithm().as_str()) {
             return Err(InvalidKey("it is for another algorithm"));
         }
+        if wire.revoked.is_some() {
+            return Err(InvalidKey("it is revoked"));
+        }
+        (key.not_before, key.not_after) = (wire.nbf, wire.exp);
         if let Some(id) = wire.kid {
             key.id = id;
         }
@@ -185,8 +232,18 @@ impl From<Jwk> for Wire {
         wire.alg = Some(key.algorithm().as_str().to_owned());
         wire.usage = Some("sig".to_owned());
         wire.kid = Some(key.id);
+        (wire.nbf, wire.exp) = (key.not_before, key.not_after);
         wire
     }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// What is too far away to be a time is never reached.
+fn time(seconds: u64) -> Option<SystemTime> {
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 fn decode(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {

@@ -114,7 +114,7 @@ impl SigningKey {
         self.0.public.algorithm()
     }
 
-    pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         let Inner { pair, random, .. } = &*self.0;
         let signed = match pair {
             Pair::Es256(pair) => {

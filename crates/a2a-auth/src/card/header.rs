@@ -1,0 +1,155 @@
+//! The protected header of a signature (RFC 7515 §4).
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::jose::{Algorithm, RefusedAlgorithm};
+
+/// A signature that says of itself what makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the signature is malformed: {0}")]
+pub struct MalformedHeader(pub(super) &'static str);
+
+/// What a signature says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) algorithm: Result<Algorithm, RefusedAlgorithm>,
+    pub(super) key_id: String,
+    pub(super) url: Option<String>,
+}
+
+/// No header is longer, in characters.
+const MAX_LENGTH: usize = 8 << 10;
+/// No id of a key is longer, in bytes.
+const MAX_KEY_ID: usize = 512;
+
+#[derive(Deserialize)]
+struct Wire {
+    alg: String,
+    kid: Option<String>,
+    jku: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    alg: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jku: Option<&'a str>,
+    kid: &'a str,
+    typ: &'static str,
+}
+
+impl Header {
+    /// Reads the `protected` of a signature. `unprotected` is its `header`, of which nothing is
+    /// believed.
+    pub(super) fn read(
+        protected: &str,
+        unprotected: Option<&Map<String, Value>>,
+    ) -> Result<Self, MalformedHeader> {
+        if protected.len() > MAX_LENGTH {
+            return Err(MalformedHeader("its header is too long"));
+        }
+        let decoded = URL_SAFE_NO_PAD
+            .decode(protected)
+            .map_err(|_error| MalformedHeader("its header is not base64url"))?;
+        let names: Map<String, Value> = serde_json::from_slice(&decoded)
+            .map_err(|_error| MalformedHeader("its header is not a JSON object"))?;
+        // Names that stand twice are refused by the derived reader.
+        let header: Wire = serde_json::from_slice(&decoded)
+            .map_err(|_error| MalformedHeader("its header lacks alg, or can't be read"))?;
+        if let Some(unprotected) = unprotected {
+            // RFC 7515 §4.1.11 and §7.2.1.
+            if unprotected.contains_key("crit") {
+                return Err(MalformedHeader("its critical extensions are not protected"));
+            }
+            if unprotected.keys().any(|name| names.contains_key(name)) {
+                return Err(MalformedHeader("its two headers have a name in common"));
+            }
+        }
+        // There are none that are understood.
+        if names.contains_key("crit") || names.contains_key("b64") {
+            return Err(MalformedHeader("its header has critical extensions"));
+        }
+        let key_id = header.kid.filter(|id| !id.is_empty() && id.len() <= MAX_KEY_ID);
+        let key_id = key_id.ok_or(MalformedHeader("its header names no key"))?;
+        Ok(Self { algorithm: header.alg.parse(), key_id, url: header.jku })
+    }
+
+    /// Writes a `protected`.
+    pub(super) fn write(
+        algorithm: Algorithm,
+        key_id: &str,
+        url: Option<&str>,
+    ) -> Result<String, serde_json::Error> {
+        let header = Written { alg: algorithm.as_str(), jku: url, kid: key_id, typ: "JOSE" };
+        Ok(URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(header: &str) -> Result<Header, MalformedHeader> {
+        Header::read(&URL_SAFE_NO_PAD.encode(header), None)
+    }
+
+    // covers: R-369, R-370, R-371
+    #[test]
+    fn a_header_names_algorithm_key_and_type_and_maybe_where_the_key_is() {
+        let text = |protected: &str| -> Value {
+            serde_json::from_slice(&URL_SAFE_NO_PAD.decode(protected).unwrap()).unwrap()
+        };
+        let written = Header::write(Algorithm::Es256, "k", None).unwrap();
+        assert_eq!(text(&written), json!({"alg": "ES256", "kid": "k", "typ": "JOSE"}));
+        let url = "https://a.example/keys";
+        let written = Header::write(Algorithm::EdDsa, "k", Some(url)).unwrap();
+        assert_eq!(text(&written), json!({"alg": "EdDSA", "kid": "k", "typ": "JOSE", "jku": url}));
+        let header = Header::read(&written, None).unwrap();
+        assert_eq!((header.key_id.as_str(), header.url.as_deref()), ("k", Some(url)));
+        assert_eq!(header.algorithm, Ok(Algorithm::EdDsa));
+    }
+
+    // covers: R-369
+    #[test]
+    fn headers_that_are_not_understood_are_refused() {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"kid": "k"}"#,
+            r#"{"alg": "ES256"}"#,
+            r#"{"alg": "ES256", "kid": ""}"#,
+            r#"{"alg": "ES256", "kid": 1}"#,
+            r#"{"alg": "ES256", "kid": "k", "crit": ["exp"], "exp": 1}"#,
+            r#"{"alg": "ES256", "kid": "k", "crit": null}"#,
+            r#"{"alg": "ES256", "kid": "k", "b64": false}"#,
+            r#"{"alg": "none", "alg": "ES256", "kid": "k"}"#,
+            &format!(r#"{{"alg": "ES256", "kid": "{}"}}"#, "k".repeat(600)),
+            &format!(r#"{{"alg": "ES256", "kid": "k", "x": "{}"}}"#, "x".repeat(10_000)),
+        ] {
+            assert!(read(text).is_err(), "{text:.60}");
+        }
+        assert!(Header::read("e30=", None).is_err());
+        let refused = read(r#"{"alg": "HS256", "kid": "k"}"#).unwrap();
+        assert_eq!(refused.algorithm, Err(RefusedAlgorithm("HS256".to_owned())));
+    }
+
+    // covers: R-371
+    #[test]
+    fn the_unprotected_header_may_say_more_but_not_the_same() {
+        let protected = Header::write(Algorithm::Es256, "k", None).unwrap();
+        for (header, is_fine) in [
+            (json!({"note": "x"}), true),
+            (json!({}), true),
+            (json!({"kid": "other"}), false),
+            (json!({"crit": ["x"]}), false),
+        ] {
+            let read = Header::read(&protected, header.as_object());
+            assert_eq!(read.is_ok(), is_fine, "{header}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Keys at addresses that signatures name (`jku`).
+
+use std::{
+    collections::BTreeSet,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use reqwest::Url;
+use tokio::time::Instant;
+
+use crate::{
+    fetch,
+    jose::{Jwk, KeySource as _, MissingKey, RemoteKeys, SetupError},
+};
+
+/// An address at a host that is trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Address(Arc<str>);
+
+impl Address {
+    /// Returns a host in the form in which addresses are compared with it.
+    pub(super) fn host(text: &str) -> Option<String> {
+        let url = Url::parse(&format!("https://{text}")).ok()?;
+        let is_bare = url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        // A slash behind the host is none of it.
+        if !is_bare || text.ends_with('/') { None } else { authority(&url) }
+    }
+
+    /// Returns an address that may be asked for keys.
+    pub(super) fn read(text: &str, hosts: &BTreeSet<String>) -> Option<Self> {
+        let mut url = Url::parse(text).ok()?;
+        let is_safe = match url.scheme() {
+            "https" => true,
+            "http" => is_loopback(&url),
+            _ => false,
+        };
+        let has_user = !url.username().is_empty() || url.password().is_some();
+        if !is_safe || has_user || !hosts.contains(&authority(&url)?) {
+            return None;
+        }
+        url.set_fragment(None);
+        Some(Self(String::from(url).into()))
+    }
+}
+
+fn authority(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    })
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+}
+
+/// Addresses whose keys are kept, at most.
+const MAX_ADDRESSES: usize = 32;
+/// How long an address is kept at least, so that whoever makes up addresses on a host that is
+/// trusted causes no more than 32 requests in this time.
+const KEPT: Duration = Duration::from_secs(30);
+
+/// Keys at addresses, the last ones of which are kept.
+#[derive(Debug)]
+pub(super) struct Remote {
+    client: reqwest::Client,
+    known: Mutex<Vec<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    address: Address,
+    keys: Arc<RemoteKeys>,
+    used: Instant,
+}
+
+impl Remote {
+    pub(super) fn new() -> Result<Self, SetupError> {
+        Ok(Self { client: fetch::client()?, known: Mutex::default() })
+    }
+
+    pub(super) async fn key(&self, address: &Address, id: &str) -> Result<Jwk, MissingKey> {
+        let busy = || MissingKey::Unavailable(Some("keys are at too many addresses".into()));
+        self.at(address).ok_or_else(busy)?.key(id).await
+    }
+
+    fn at(&self, address: &Address) -> Option<Arc<RemoteKeys>> {
+        let now = Instant::now();
+        // Nothing that holds the lock can leave the list half changed.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.iter_mut().find(|known| known.address == *address) {
+            known.used = now;
+            return Some(Arc::clone(&known.keys));
+        }
+        if known.len() >= MAX_ADDRESSES {
+            let oldest = known.iter().enumerate().min_by_key(|(_, known)| known.used)?.0;
+            if known[oldest].used.elapsed() < KEPT {
+                return None;
+            }
+            known.swap_remove(oldest);
+        }
+        let (client, url) = (self.client.clone(), Arc::clone(&address.0));
+        let fetch = move || fetch::document(client.clone(), Arc::clone(&url));
+        let keys = Arc::new(RemoteKeys::with(fetch));
+        known.push(Known { address: address.clone(), keys: Arc::clone(&keys), used: now });
+        Some(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn keys_are_asked_for_at_hosts_that_are_trusted_and_not_in_clear() {
+        let hosts = ["keys.example", "other.example:8443", "127.0.0.1:80", "[::1]:9", "LOCALHOST"];
+        let hosts = hosts.iter().map(|host| Address::host(host).unwrap()).collect();
+        for (url, is_fine) in [
+            ("https://keys.example/a.json", true),
+            ("https://KEYS.example:443/a.json#x", true),
+            ("https://other.example:8443/", true),
+            ("https://localhost/", true),
+            ("http://localhost/", true),
+            ("http://[::1]:9/keys", true),
+            ("http://127.0.0.1:80/", false),
+            ("http://keys.example/a.json", false),
+            ("https://keys.example:8443/", false),
+            ("https://other.example/", false),
+            ("https://sub.keys.example/", false),
+            ("https://keys.example.evil/", false),
+            ("https://keys.example@evil.example/", false),
+            ("https://user:pass@keys.example/", false),
+            ("ftp://keys.example/", false),
+            ("file:///etc/passwd", false),
+            ("//keys.example/", false),
+            ("", false),
+        ] {
+            assert_eq!(Address::read(url, &hosts).is_some(), is_fine, "{url}");
+        }
+        for host in ["", "a b", "https://keys.example", "keys.example/", "u@keys.example", "a?b"] {
+            assert!(Address::host(host).is_none(), "{host:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_so_many_addresses_are_kept() {
+        let remote = Remote::new().unwrap();
+        let hosts = BTreeSet::from(["keys.example".to_owned()]);
+        let address = |number: usize| {
+            Address::read(&format!("https://keys.example/{number}"), &hosts).unwrap()
+        };
+        for number in 0..MAX_ADDRESSES {
+            assert!(remote.at(&address(number)).is_some());
+        }
+        assert!(remote.at(&address(MAX_ADDRESSES)).is_none());
+        assert!(remote.at(&address(0)).is_some());
+        tokio::time::advance(KEPT).await;
+        assert!(remote.at(&address(0)).is_some());
+        assert!(remote.at(&address(MAX_ADDRESSES)).is_some());
+        let known = remote.known.lock().unwrap();
+        assert_eq!(known.len(), MAX_ADDRESSES);
+        assert!(known.iter().any(|known| known.address == address(0)));
+    }
+}
