@@ -29,7 +29,7 @@ mod peer;
 mod report;
 mod serve;
 pub mod sse;
-mod tls;
+pub mod tls;
 mod webhook;
 
 pub use limits::Limits;

@@ -1,5 +1,6 @@
 //! The addresses under which cards and people name a gRPC server.
 
+use a2a_http::tls::TlsError;
 use http::{
     Uri,
     uri::{Authority, InvalidUri, PathAndQuery, Scheme},
@@ -24,6 +25,9 @@ pub enum AddressError {
     /// The connection can't be set up, whatever the address.
     #[error("the connection can't be set up")]
     Transport(#[from] tonic::transport::Error),
+    /// The certificates of the settings can't be used.
+    #[error("the certificates can't be used")]
+    Tls(#[from] TlsError),
 }
 
 /// Reads `host:port` or a URL. `https` and `grpcs` are TLS, `http` and `grpc` are not; a bare

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_http::client::ClientSettings;
+use a2a_http::client::{ClientSettings, Connector};
 use http::{
     HeaderMap, HeaderName, Request, Response, Uri,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
@@ -18,12 +18,7 @@ use http::{
 };
 use http_body::Frame;
 use http_body_util::BodyExt as _;
-use tonic::{
-    Status,
-    body::Body,
-    metadata::MetadataMap,
-    transport::{ClientTlsConfig, Endpoint},
-};
+use tonic::{Status, body::Body, metadata::MetadataMap, transport::Endpoint};
 use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 
 use super::{address::AddressError, failure::NotGrpc};
@@ -53,10 +48,13 @@ impl Channel {
     /// Makes connections to `uri` when they are needed.
     pub(crate) fn lazy(uri: Uri, settings: &ClientSettings) -> Result<Self, AddressError> {
         let secure = uri.scheme() == Some(&Scheme::HTTPS);
-        let mut endpoint = Endpoint::from(uri)
+        // The connector knows what is secure; tonic must not try by itself.
+        let mut parts = uri.clone().into_parts();
+        parts.scheme = Some(Scheme::HTTP);
+        let mut endpoint = Endpoint::from(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
+            .origin(uri)
             .user_agent(settings.user_agent.as_str())?
             .connect_timeout(settings.connect_timeout)
-            .tcp_nodelay(true)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .keep_alive_timeout(PING_TIMEOUT);
@@ -65,11 +63,8 @@ impl Channel {
         if let Some(silence) = settings.idle_timeout {
             endpoint = endpoint.http2_keep_alive_interval(silence);
         }
-        if secure {
-            let tls = ClientTlsConfig::new().with_enabled_roots();
-            endpoint = endpoint.tls_config(tls.timeout(settings.connect_timeout))?;
-        }
-        Ok(Self::new(endpoint.connect_lazy(), settings))
+        let connector = Connector::new(settings, secure)?;
+        Ok(Self::new(endpoint.connect_with_connector_lazy(connector), settings))
     }
 
     pub(crate) fn new<S, B>(service: S, settings: &ClientSettings) -> Self

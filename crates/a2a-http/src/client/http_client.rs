@@ -8,7 +8,6 @@ use http::{Method, Request, Response, StatusCode, header::LOCATION};
 use url::Url;
 
 use super::{ByteStream, ClientSettings, TransportError};
-use crate::tls;
 
 /// Most redirects followed for one call.
 const MAX_REDIRECTS: usize = 3;
@@ -32,7 +31,7 @@ impl HttpClient {
     /// [`Internal`](a2a_core::ErrorKind::Internal) where the settings can't be used.
     pub fn new(settings: ClientSettings) -> Result<Self> {
         let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::client_config().map_err(Error::internal)?)
+            .tls_backend_preconfigured(settings.tls.http_config().map_err(Error::internal)?)
             .connect_timeout(settings.connect_timeout)
             // Servers close idle connections, ours after 60 s: a request must not race that.
             .pool_idle_timeout(Duration::from_secs(45))

@@ -1,6 +1,7 @@
 //! The HTTP client under the clients of the HTTP bindings, the card fetch and webhooks.
 
 mod call;
+mod connector;
 mod events;
 mod http_client;
 mod settings;
@@ -8,6 +9,7 @@ mod stream;
 mod transport;
 
 pub use call::call_headers;
+pub use connector::{Connected, Connector};
 pub use events::{open_stream, read_events};
 pub use http_client::HttpClient;
 pub use settings::ClientSettings;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
+use crate::tls::ClientTls;
+
 /// How an HTTP client behaves: its timeouts, bounds, and what it adds to every call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -30,6 +32,9 @@ pub struct ClientSettings {
     /// Goes through the proxies that the environment names (`HTTP_PROXY` and so on).
     /// Default: false.
     pub proxy_from_environment: bool,
+    /// Whom to trust over TLS, and the certificate to show. Default: whom the platform trusts,
+    /// and none.
+    pub tls: ClientTls,
 }
 
 impl Default for ClientSettings {
@@ -44,6 +49,7 @@ impl Default for ClientSettings {
             user_agent: concat!("a2a-rust/", env!("CARGO_PKG_VERSION")).into(),
             http2_prior_knowledge: false,
             proxy_from_environment: false,
+            tls: ClientTls::new(),
         }
     }
 }
@@ -109,6 +115,13 @@ impl ClientSettings {
     #[must_use]
     pub fn with_proxy_from_environment(mut self, used: bool) -> Self {
         self.proxy_from_environment = used;
+        self
+    }
+
+    /// Sets whom to trust over TLS, and the certificate to show.
+    #[must_use]
+    pub fn with_tls(mut self, tls: ClientTls) -> Self {
+        self.tls = tls;
         self
     }
 }

@@ -2,26 +2,33 @@
 
 use std::{
     convert::Infallible,
+    future::Future,
     net::SocketAddr,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use axum::{Router, extract::ConnectInfo, routing::future::RouteFuture};
-use http::Request;
+use axum::{Router, body::Body, extract::ConnectInfo, routing::future::RouteFuture};
+use http::{HeaderMap, HeaderValue, Request, Response, header};
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::Watcher},
 };
-use tokio::{net::TcpStream, time::sleep};
+use pin_project_lite::pin_project;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::sleep,
+};
 use tower::Service as _;
 
 use super::Drain;
-use crate::Limits;
+use crate::{Limits, PeerCertificates};
 
 pub(super) type Builder = auto::Builder<TokioExecutor>;
 
@@ -54,20 +61,22 @@ pub(super) struct Connection {
     pub(super) peer: SocketAddr,
     pub(super) drain: Drain,
     pub(super) first_request_timeout: Duration,
+    /// What TLS has proved of the peer.
+    pub(super) certificates: Option<PeerCertificates>,
+    /// `Strict-Transport-Security` of every answer.
+    pub(super) hsts: Option<HeaderValue>,
 }
 
 impl Connection {
     /// Serves the connection to its end.
-    pub(super) async fn serve(self, builder: &Builder, stream: TcpStream, watcher: Watcher) {
+    pub(super) async fn serve<I>(self, builder: &Builder, stream: I, watcher: Watcher)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
         let peer = self.peer;
         let deadline = sleep(self.first_request_timeout);
         let has_asked = Arc::new(AtomicBool::new(false));
-        let service = ConnectionService {
-            router: self.router,
-            peer,
-            drain: self.drain,
-            has_asked: Arc::clone(&has_asked),
-        };
+        let service = ConnectionService { connection: self, has_asked: Arc::clone(&has_asked) };
         let io = TokioIo::new(stream);
         let connection = watcher.watch(builder.serve_connection(io, service).into_owned());
         tokio::pin!(connection, deadline);
@@ -90,23 +99,57 @@ impl Connection {
 
 /// Hands requests to the router, with what the connection knows.
 struct ConnectionService {
-    router: Router,
-    peer: SocketAddr,
-    drain: Drain,
+    connection: Connection,
     has_asked: Arc<AtomicBool>,
 }
 
 impl hyper::service::Service<Request<Incoming>> for ConnectionService {
-    type Response = http::Response<axum::body::Body>;
+    type Response = Response<Body>;
     type Error = Infallible;
-    type Future = RouteFuture<Infallible>;
+    type Future = Answering;
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         self.has_asked.store(true, Ordering::Relaxed);
+        let connection = &self.connection;
         let extensions = request.extensions_mut();
-        extensions.insert(ConnectInfo(self.peer));
-        extensions.insert(self.drain.clone());
+        extensions.insert(ConnectInfo(connection.peer));
+        extensions.insert(connection.drain.clone());
+        if let Some(certificates) = &connection.certificates {
+            extensions.insert(certificates.clone());
+        }
         // A router is always ready.
-        self.router.clone().call(request)
+        let route = connection.router.clone().call(request);
+        Answering { route, hsts: connection.hsts.clone() }
     }
+}
+
+pin_project! {
+    /// The answer of the router, with what the connection adds.
+    struct Answering {
+        #[pin]
+        route: RouteFuture<Infallible>,
+        hsts: Option<HeaderValue>,
+    }
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let Ok(mut response) = ready!(this.route.poll(cx));
+        if let Some(hsts) = this.hsts.take()
+            && !is_grpc(response.headers())
+        {
+            let entry = response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY);
+            entry.or_insert(hsts);
+        }
+        Poll::Ready(Ok(response))
+    }
+}
+
+/// gRPC has no browsers that could heed the header.
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
 }

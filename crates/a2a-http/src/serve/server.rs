@@ -12,8 +12,8 @@ use tokio::{
 };
 use tracing::{Instrument as _, debug_span};
 
-use super::{Drain, connection};
-use crate::Limits;
+use super::{Drain, connection, handshake::Handshakes};
+use crate::{Limits, tls::Tls};
 
 /// The shortest and the longest pause after a failure to accept.
 const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
@@ -44,22 +44,26 @@ pub async fn bind(address: &str) -> Result<TcpListener, ServeError> {
         .map_err(|source| ServeError::Bind { address: address.to_owned(), source })
 }
 
-/// Serves a router over HTTP/1.1 and HTTP/2, in clear, on the same port.
+/// Serves a router over HTTP/1.1 and HTTP/2 on the same port: in clear, or over TLS where it is
+/// [given any](Self::with_tls).
 ///
-/// Requests carry the address of the peer (`axum::extract::ConnectInfo<SocketAddr>`) and the
-/// [`Drain`] signal in their extensions.
+/// Requests carry the address of the peer (`axum::extract::ConnectInfo<SocketAddr>`), the
+/// [`Drain`] signal, and the [`PeerCertificates`](crate::PeerCertificates) if there are any, in
+/// their extensions.
 #[derive(Clone, Debug)]
 pub struct Server {
     router: Router,
     limits: Limits,
     drain: Drain,
+    tls: Option<Tls>,
 }
 
 impl Server {
     /// Creates a server with the default limits.
     pub fn new(router: Router) -> Self {
         // Binding the state now spares each request from doing it.
-        Self { router: router.with_state(()), limits: Limits::default(), drain: Drain::new() }
+        let router = router.with_state(());
+        Self { router, limits: Limits::default(), drain: Drain::new(), tls: None }
     }
 
     /// Sets the limits of connections. Bindings have theirs from their own options.
@@ -74,6 +78,14 @@ impl Server {
     #[must_use]
     pub fn with_drain(mut self, drain: Drain) -> Self {
         self.drain = drain;
+        self
+    }
+
+    /// Speaks TLS only, with the certificate that this has at the time, and offers HTTP/2 and
+    /// HTTP/1.1 (ALPN). Who comes in clear is told so, with HTTP status 400.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
         self
     }
 
@@ -93,11 +105,19 @@ impl Server {
         let builder = Arc::new(connection::builder(&self.limits));
         let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
         let mut connections = JoinSet::new();
+        let handshakes = self.tls.clone().map(Handshakes::new);
+        let mut watched = pin!(async {
+            match self.tls.clone() {
+                Some(tls) => tls.watch().await,
+                None => std::future::pending().await,
+            }
+        });
         loop {
             let accepted = tokio::select! {
                 biased;
                 () = &mut shutdown => break,
                 () = self.drain.started() => break,
+                never = &mut watched => match never {},
                 accepted = accept(&listener, &permits) => accepted,
                 // Finished connections are collected as they end, so that the set stays small.
                 Some(ended) = connections.join_next() => {
@@ -113,14 +133,26 @@ impl Server {
                 peer,
                 drain: self.drain.clone(),
                 first_request_timeout: self.limits.first_request_timeout,
+                certificates: None,
+                hsts: None,
             };
             let watcher = graceful.watcher();
             let builder = Arc::clone(&builder);
-            let serve = async move {
-                connection.serve(&builder, stream, watcher).await;
-                drop(permit);
-            };
-            connections.spawn(serve.instrument(debug_span!("connection", %peer)));
+            let span = debug_span!("connection", %peer);
+            // Two tasks of different size: a connection in clear doesn't pay for TLS.
+            if let Some(handshakes) = handshakes.clone() {
+                let serve = async move {
+                    handshakes.serve(connection, &builder, stream, watcher).await;
+                    drop(permit);
+                };
+                connections.spawn(serve.instrument(span));
+            } else {
+                let serve = async move {
+                    connection.serve(&builder, stream, watcher).await;
+                    drop(permit);
+                };
+                connections.spawn(serve.instrument(span));
+            }
         }
         drop(listener);
         let mut finished = pin!(graceful.shutdown());

@@ -20,7 +20,7 @@ use super::{
     WebhookPolicy,
     resolver::{CheckedResolver, Lookup, PrivateHost, system},
 };
-use crate::{media, parameters, tls};
+use crate::{media, parameters, tls::ClientTls};
 
 /// The token that a client gave to recognise its notifications.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
@@ -99,7 +99,7 @@ impl Webhooks {
     fn with_lookup(policy: WebhookPolicy, lookup: Lookup) -> Result<Self> {
         let policy = Arc::new(policy);
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::client_config().map_err(Error::internal)?)
+            .tls_backend_preconfigured(ClientTls::new().http_config().map_err(Error::internal)?)
             .dns_resolver(CheckedResolver::new(Arc::clone(&policy), lookup))
             // A proxy would resolve names itself, behind the check.
             .no_proxy()

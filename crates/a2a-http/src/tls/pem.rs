@@ -1,0 +1,96 @@
+//! Certificates, keys and lists of revocations as PEM text.
+
+use std::{borrow::Cow, fmt, fs::File, io, io::Read as _, path::PathBuf, sync::Arc};
+
+use rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, pem::PemObject,
+};
+
+use super::TlsError;
+
+/// Largest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// PEM text (RFC 7468), in a file or at hand. Sections of other kinds than the one that is
+/// looked for are passed over, so one file may hold certificate and key.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pem(Place);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Place {
+    File(PathBuf),
+    Text(Arc<[u8]>),
+}
+
+impl Pem {
+    /// Text in a file, of at most 4 MiB. Servers read it again when it changes.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self(Place::File(path.into()))
+    }
+
+    /// Text at hand.
+    pub fn text(text: impl AsRef<[u8]>) -> Self {
+        Self(Place::Text(text.as_ref().into()))
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.0, Place::File(_))
+    }
+
+    /// Reads the text; `what` it should hold is for the error.
+    pub(super) fn read(&self, what: &'static str) -> Result<Cow<'_, [u8]>, TlsError> {
+        let path = match &self.0 {
+            Place::Text(text) => return Ok(Cow::Borrowed(text)),
+            Place::File(path) => path,
+        };
+        let failed = |source| TlsError::Read { what, path: path.clone(), source };
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(failed)?;
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            let error = io::Error::new(io::ErrorKind::FileTooLarge, "larger than 4 MiB");
+            return Err(failed(error));
+        }
+        Ok(Cow::Owned(text))
+    }
+}
+
+impl fmt::Debug for Pem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Place::File(path) => f.debug_tuple("Pem").field(path).finish(),
+            // It may be a key.
+            Place::Text(_) => f.write_str("Pem(..)"),
+        }
+    }
+}
+
+/// Reads every certificate of a text; at least one.
+pub(super) fn certificates(
+    text: &[u8],
+    what: &'static str,
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    all(text, what)
+}
+
+/// Reads every list of revocations of a text; at least one.
+pub(super) fn revocations(
+    text: &[u8],
+    what: &'static str,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    all(text, what)
+}
+
+/// Reads the first private key of a text, in PKCS #8, SEC 1 or PKCS #1.
+pub(super) fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
+    PrivateKeyDer::pem_slice_iter(text)
+        .next()
+        .ok_or(TlsError::Missing("private key"))?
+        .map_err(|error| TlsError::Pem { what: "private key", source: error.into() })
+}
+
+fn all<T: PemObject>(text: &[u8], what: &'static str) -> Result<Vec<T>, TlsError> {
+    let items: Result<Vec<T>, _> = T::pem_slice_iter(text).collect();
+    let items = items.map_err(|error| TlsError::Pem { what, source: error.into() })?;
+    if items.is_empty() { Err(TlsError::Missing(what)) } else { Ok(items) }
+}

@@ -1,0 +1,256 @@
+//! How a server encrypts.
+
+use std::{sync::Arc, time::Duration};
+
+use ring::digest;
+use rustls::{
+    RootCertStore, ServerConfig, SupportedProtocolVersion,
+    crypto::{CryptoProvider, ring as provider},
+    server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
+    version::{TLS12, TLS13},
+};
+
+use super::{Pem, Tls, TlsError, pem};
+
+/// Whether a server asks its peers for certificates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientCertificates {
+    /// A handshake without a certificate that the client roots vouch for fails.
+    #[default]
+    Required,
+    /// A peer may send none. One that is sent has to be good.
+    Optional,
+}
+
+/// How a server encrypts: its certificate and key, whom it trusts, and its bounds.
+///
+/// [`load`](Self::load) reads it all and gives the [`Tls`] for a server.
+///
+/// ```no_run
+/// use a2a_http::tls::{ClientCertificates, Pem, TlsSettings};
+///
+/// # fn main() -> Result<(), a2a_http::tls::TlsError> {
+/// let tls = TlsSettings::new(Pem::file("agent.crt"), Pem::file("agent.key"))
+///     .with_client_roots(Pem::file("clients.crt"), ClientCertificates::Required)
+///     .load()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TlsSettings {
+    /// The certificate of the server, and behind it those that lead to its root.
+    pub certificate: Pem,
+    /// The private key of the certificate, in PKCS #8, SEC 1 or PKCS #1.
+    pub key: Pem,
+    /// Who vouches for certificates of clients. Default: no client is asked for one.
+    pub client_roots: Option<Pem>,
+    /// Whether clients have to have a certificate, where there are client roots.
+    /// Default: required.
+    pub client_certificates: ClientCertificates,
+    /// Certificates of clients that are not taken any more (CRL, RFC 5280 §5). A certificate of
+    /// a root without a list is taken. Default: none.
+    pub revocations: Option<Pem>,
+    /// Whether TLS 1.2 is refused. Default: no.
+    pub only_tls13: bool,
+    /// Time in which a handshake has to be done. Default: 10 s.
+    pub handshake_timeout: Duration,
+    /// Most handshakes at a time, of which one address has a quarter at most; further ones wait,
+    /// and their time runs. Default: 1,024.
+    pub max_handshakes: usize,
+    /// Time between two looks at files for changes; `None` for never. Default: 10 s.
+    pub reload_interval: Option<Duration>,
+    /// Time for which a browser is told to use this host over TLS only
+    /// (`Strict-Transport-Security`, RFC 6797); `None` says nothing. Default: 1 year.
+    pub hsts: Option<Duration>,
+}
+
+impl TlsSettings {
+    /// Creates the settings of a server with this certificate and key.
+    pub fn new(certificate: Pem, key: Pem) -> Self {
+        Self {
+            certificate,
+            key,
+            client_roots: None,
+            client_certificates: ClientCertificates::default(),
+            revocations: None,
+            only_tls13: false,
+            handshake_timeout: Duration::from_secs(10),
+            max_handshakes: 1_024,
+            reload_interval: Some(Duration::from_secs(10)),
+            hsts: Some(Duration::from_secs(365 * 24 * 3600)),
+        }
+    }
+
+    /// Asks clients for certificates that one of `roots` vouches for.
+    ///
+    /// Their handshakes are then always whole ones, never resumed: each connection proves that
+    /// its certificate is good still.
+    #[must_use]
+    pub fn with_client_roots(mut self, roots: Pem, certificates: ClientCertificates) -> Self {
+        self.client_roots = Some(roots);
+        self.client_certificates = certificates;
+        self
+    }
+
+    /// Refuses clients whose certificates are on these lists.
+    #[must_use]
+    pub fn with_revocations(mut self, lists: Pem) -> Self {
+        self.revocations = Some(lists);
+        self
+    }
+
+    /// Sets whether TLS 1.2 is refused.
+    #[must_use]
+    pub fn with_only_tls13(mut self, only: bool) -> Self {
+        self.only_tls13 = only;
+        self
+    }
+
+    /// Sets the time in which a handshake has to be done.
+    #[must_use]
+    pub fn with_handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.handshake_timeout = timeout;
+        self
+    }
+
+    /// Sets how many handshakes there may be at a time.
+    #[must_use]
+    pub fn with_max_handshakes(mut self, handshakes: usize) -> Self {
+        self.max_handshakes = handshakes;
+        self
+    }
+
+    /// Sets the time between two looks at files for changes; `None` for never.
+    #[must_use]
+    pub fn with_reload_interval(mut self, interval: impl Into<Option<Duration>>) -> Self {
+        self.reload_interval = interval.into();
+        self
+    }
+
+    /// Sets for how long browsers use this host over TLS only; `None` says nothing.
+    #[must_use]
+    pub fn with_hsts(mut self, age: impl Into<Option<Duration>>) -> Self {
+        self.hsts = age.into();
+        self
+    }
+
+    /// Reads certificates and keys, and checks that they can be used.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError`], which names what is wrong.
+    pub fn load(self) -> Result<Tls, TlsError> {
+        let material = Material::read(&self)?;
+        let config = material.config(&self)?;
+        Ok(Tls::new(self, material.fingerprint(), config))
+    }
+
+    /// Returns whether anything is in a file, that could change.
+    pub(super) fn has_files(&self) -> bool {
+        let optional = self.client_roots.iter().chain(&self.revocations);
+        [&self.certificate, &self.key].into_iter().chain(optional).any(Pem::is_file)
+    }
+}
+
+/// What the settings name, as it was when it was read.
+pub(super) struct Material {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+    client_roots: Option<Vec<u8>>,
+    revocations: Option<Vec<u8>>,
+}
+
+pub(super) type Fingerprint = [u8; digest::SHA256_OUTPUT_LEN];
+
+impl Material {
+    pub(super) fn read(settings: &TlsSettings) -> Result<Self, TlsError> {
+        let optional = |pem: &Option<Pem>, what| match pem {
+            Some(pem) => pem.read(what).map(|text| Some(text.into_owned())),
+            None => Ok(None),
+        };
+        Ok(Self {
+            certificate: settings.certificate.read("certificate")?.into_owned(),
+            key: settings.key.read("private key")?.into_owned(),
+            client_roots: optional(&settings.client_roots, "root certificate of clients")?,
+            revocations: optional(&settings.revocations, "list of revocations")?,
+        })
+    }
+
+    /// Tells one state of the files from another without keeping them.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        let mut context = digest::Context::new(&digest::SHA256);
+        let empty = Vec::new();
+        for text in [
+            &self.certificate,
+            &self.key,
+            self.client_roots.as_ref().unwrap_or(&empty),
+            self.revocations.as_ref().unwrap_or(&empty),
+        ] {
+            context.update(&text.len().to_be_bytes());
+            context.update(text);
+        }
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.copy_from_slice(context.finish().as_ref());
+        fingerprint
+    }
+
+    pub(super) fn config(&self, settings: &TlsSettings) -> Result<ServerConfig, TlsError> {
+        let provider = Arc::new(provider::default_provider());
+        let versions: &[&SupportedProtocolVersion] =
+            if settings.only_tls13 { &[&TLS13] } else { &[&TLS13, &TLS12] };
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(versions)
+            .map_err(|error| TlsError::Setup(error.into()))?;
+        let verifier = self.client_verifier(settings, provider)?;
+        let asks_clients = verifier.is_some();
+        let builder = match verifier {
+            Some(verifier) => builder.with_client_cert_verifier(verifier),
+            None => builder.with_no_client_auth(),
+        };
+        let chain = pem::certificates(&self.certificate, "certificate")?;
+        let key = pem::key(&self.key)?;
+        let mut config = builder
+            .with_single_cert(chain, key)
+            .map_err(|error| TlsError::Identity(error.into()))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        if asks_clients {
+            // A resumed session would outlive the certificate, and a revocation of it.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        } else {
+            // Keys of tickets change every 6 hours, and a ticket is good for 12.
+            config.ticketer =
+                provider::Ticketer::new().map_err(|error| TlsError::Setup(error.into()))?;
+        }
+        Ok(config)
+    }
+
+    fn client_verifier(
+        &self,
+        settings: &TlsSettings,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
+        let Some(text) = &self.client_roots else { return Ok(None) };
+        let mut roots = RootCertStore::empty();
+        for root in pem::certificates(text, "root certificate of clients")? {
+            roots.add(root).map_err(|error| TlsError::Unusable {
+                what: "root certificate of clients",
+                source: error.into(),
+            })?;
+        }
+        let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        if let Some(text) = &self.revocations {
+            let lists = pem::revocations(text, "list of revocations")?;
+            builder = builder.with_crls(lists).allow_unknown_revocation_status();
+        }
+        if settings.client_certificates == ClientCertificates::Optional {
+            builder = builder.allow_unauthenticated();
+        }
+        builder.build().map(Some).map_err(|error| TlsError::Unusable {
+            what: "list of revocations",
+            source: error.into(),
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! Whom a client trusts, and whom a server lets in by certificate.
+
+use a2a_core::ErrorKind;
+use a2a_http::tls::{ClientCertificates, ClientTls, Pem, TlsError};
+
+use crate::{
+    authority::{Authority, Identity},
+    running::{ask, settings, start, trusting},
+};
+
+//
+#[tokio::test]
+async fn a_client_does_not_speak_to_a_server_that_nobody_vouches_for() {
+    let (authority, other) = (Authority::new("root"), Authority::new("other"));
+    let address = start(settings(&authority.issue("server", 1)).load().unwrap()).await;
+    for (tls, who) in [(ClientTls::new(), "the platform"), (trusting(&other), "another root")] {
+        let error = ask(address, tls).await.expect_err(who);
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{who}");
+    }
+    let both = trusting(&other).with_more_roots(&authority.pem()).unwrap();
+    let beside = ClientTls::new().with_more_roots(&authority.pem()).unwrap();
+    for tls in [both, beside, trusting(&authority)] {
+        assert_eq!(ask(address, tls).await.unwrap().status(), 200);
+    }
+}
+
+fn by(authority: &Authority, identity: &Identity) -> ClientTls {
+    trusting(authority).with_identity(&identity.certificate(), &identity.key()).unwrap()
+}
+
+#[tokio::test]
+async fn a_server_asks_for_certificates_and_hands_on_whose_they_are() {
+    use ClientCertificates::{Optional, Required};
+    let (authority, other) = (Authority::new("root"), Authority::new("other"));
+    let server = authority.issue("server", 1);
+    let (client, revoked) = (authority.issue("client", 2), authority.issue("revoked", 3));
+    let stranger = other.issue("stranger", 4);
+    for required in [Required, Optional] {
+        let settings = settings(&server)
+            .with_client_roots(authority.pem(), required)
+            .with_revocations(authority.revoke(&revoked));
+        let address = start(settings.load().unwrap()).await;
+
+        let answer = ask(address, by(&authority, &client)).await.unwrap();
+        assert_eq!(*answer.body(), format!("HTTP/2.0 {}", client.der.len()));
+        for (identity, who) in [(&stranger, "of another root"), (&revoked, "revoked")] {
+            assert!(ask(address, by(&authority, identity)).await.is_err(), "{who}");
+        }
+        match (required, ask(address, trusting(&authority)).await) {
+            (Optional, Ok(answer)) => assert_eq!(answer.body(), "HTTP/2.0 0"),
+            (_, answer) => assert!(required == Required && answer.is_err(), "{answer:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_client_is_given_is_looked_at_at_once() {
+    let authority = Authority::new("root");
+    let (one, two) = (authority.issue("one", 1), authority.issue("two", 2));
+    let new = ClientTls::new;
+    let error = new().with_identity(&one.certificate(), &two.key()).unwrap_err();
+    assert!(matches!(error, TlsError::Identity(_)), "{error}");
+    let error = new().with_identity(&one.key(), &one.key()).unwrap_err();
+    assert!(matches!(error, TlsError::Missing("certificate")), "{error}");
+    let error = new().with_roots(&Pem::text("")).unwrap_err();
+    assert!(matches!(error, TlsError::Missing("root certificate")), "{error}");
+    let error = new().with_roots(&Pem::file("/nowhere/ca.pem")).unwrap_err();
+    assert!(error.to_string().ends_with("root certificate in /nowhere/ca.pem"), "{error}");
+}
+
+#[test]
+fn nothing_prints_a_key() {
+    let authority = Authority::new("root");
+    let one = authority.issue("one", 1);
+    let settings = settings(&one);
+    let tls = settings.clone().load().unwrap();
+    let client = by(&authority, &one);
+    for text in [format!("{settings:?}"), format!("{tls:?}"), format!("{client:?}")] {
+        assert!(!text.contains("PRIVATE") && !text.contains(&one.key[40..60]), "{text}");
+    }
+}

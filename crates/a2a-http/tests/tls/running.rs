@@ -1,0 +1,88 @@
+//! A server over TLS, and a client that sees what the handshake made.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use a2a_http::{
+    PeerCertificates, Server,
+    client::{ClientSettings, HttpClient},
+    tls::{ClientTls, Tls, TlsSettings},
+};
+use axum::{Router, extract::Request, routing::get};
+use bytes::Bytes;
+use http::Response;
+use rustls::{
+    ClientConfig, RootCertStore, SupportedProtocolVersion,
+    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::authority::{Authority, Identity};
+
+/// More than any of these tests may take.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+/// Says which version of HTTP a request came by, and how large the certificate of its peer is.
+fn router() -> Router {
+    let say = async |request: Request| {
+        let peer = PeerCertificates::of(request.extensions());
+        format!("{:?} {}", request.version(), peer.map_or(0, |peer| peer.leaf().len()))
+    };
+    Router::new().route("/", get(say))
+}
+
+pub(crate) fn settings(identity: &Identity) -> TlsSettings {
+    TlsSettings::new(identity.certificate(), identity.key())
+}
+
+pub(crate) async fn start(tls: Tls) -> SocketAddr {
+    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Server::new(router()).with_tls(tls);
+    tokio::spawn(server.serve(listener, std::future::pending()));
+    address
+}
+
+pub(crate) fn trusting(authority: &Authority) -> ClientTls {
+    ClientTls::new().with_roots(&authority.pem()).unwrap()
+}
+
+/// Asks once, over a connection of its own.
+pub(crate) async fn ask(address: SocketAddr, tls: ClientTls) -> a2a_core::Result<Response<Bytes>> {
+    let client = HttpClient::new(ClientSettings::default().with_tls(tls)).unwrap();
+    let request = http::Request::get(format!("https://{address}/")).body(Bytes::new());
+    client.send(request.unwrap()).await
+}
+
+/// The settings of a client that offers these protocols in these versions of TLS.
+pub(crate) fn offering(
+    certificate: &str,
+    protocols: &[&str],
+    versions: &[&'static SupportedProtocolVersion],
+) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Arc::new(config)
+}
+
+pub(crate) async fn handshake(
+    address: SocketAddr,
+    config: &Arc<ClientConfig>,
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::clone(config)).connect(name, stream).await
+}
+
+/// The certificate with which the server at `address` answers now.
+pub(crate) async fn shown(address: SocketAddr, config: &Arc<ClientConfig>) -> Vec<u8> {
+    let stream = handshake(address, config).await.unwrap();
+    stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
+}
