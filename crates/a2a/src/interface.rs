@@ -71,23 +71,39 @@ fn has(version: &str, binding: &str) -> bool {
 fn base(server: &Server, address: SocketAddr) -> String {
     match &server.public_url {
         Some(url) => url.clone(),
-        None => format!("http://{}:{}", host(address), address.port()),
+        None => {
+            let scheme = if server.tls.is_some() { "https" } else { "http" };
+            format!("{scheme}://{}:{}", host(address), address.port())
+        }
     }
 }
 
-/// `host:port`, as most gRPC libraries want it.
+/// `host:port`, as most gRPC libraries want it, which stands for TLS but on the loopback: there
+/// it is a URL where TLS is spoken.
 pub(crate) fn grpc_address(server: &Server, address: SocketAddr, port: Option<u16>) -> String {
     if let Some(given) = &server.grpc_address {
         return given.clone();
     }
     let public = server.public_url.as_ref().and_then(|url| url.parse::<Uri>().ok());
-    if let Some(public) = public
-        && let Some(host) = public.host()
-    {
-        let default = if public.scheme_str() == Some("http") { 80 } else { 443 };
-        return format!("{host}:{}", port.or(public.port_u16()).unwrap_or(default));
+    let (host, port, is_secure) = match public.as_ref().and_then(|url| Some((url, url.host()?))) {
+        Some((url, host)) => {
+            let is_secure = url.scheme_str() != Some("http");
+            let default = if is_secure { 443 } else { 80 };
+            (host.to_owned(), port.or(url.port_u16()).unwrap_or(default), is_secure)
+        }
+        None => (host(address), port.unwrap_or(address.port()), server.tls.is_some()),
+    };
+    if is_secure && is_loopback(&host) {
+        return format!("https://{host}:{port}");
     }
-    format!("{}:{}", host(address), port.unwrap_or(address.port()))
+    format!("{host}:{port}")
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    bare == "localhost"
+        || bare.ends_with(".localhost")
+        || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// A host that clients on this machine can connect to, also where every address is listened on.
@@ -192,6 +208,20 @@ mod tests {
                 ("GRPC", "echo.example:443"),
             ])
         );
+    }
+
+    #[test]
+    fn grpc_on_the_loopback_is_a_url_where_tls_is_spoken() {
+        for (url, grpc) in [
+            ("https://localhost:8443", "https://localhost:8443"),
+            ("https://127.0.0.1", "https://127.0.0.1:443"),
+            ("https://[::1]:1", "https://[::1]:1"),
+            ("http://localhost:8080", "localhost:8080"),
+            ("https://echo.example:8443", "echo.example:8443"),
+        ] {
+            let server = server().with_public_url(url);
+            assert_eq!(interfaces(&server, "127.0.0.1:80")[2].1, grpc, "{url}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc};
 
 use a2a_compat::Revisions;
 use a2a_core::{AgentCard, Error, Validate as _};
-use a2a_http::{Drain, Limits, VersionPolicy, bind};
+use a2a_http::{Drain, Limits, VersionPolicy, bind, tls::Tls};
 use a2a_operations::{Agent, Engine};
 use axum::Router;
 use tokio::net::TcpListener;
@@ -67,6 +67,7 @@ pub struct Server {
     pub(crate) revisions: Revisions,
     pub(crate) layers: Vec<Layers>,
     pub(crate) routes: Router,
+    pub(crate) tls: Option<Tls>,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
 }
@@ -93,6 +94,7 @@ impl Server {
             revisions: Revisions::all(),
             layers: Vec::new(),
             routes: Router::new(),
+            tls: None,
             grpc_listener: None,
             drain: Drain::new(),
         }
@@ -150,6 +152,30 @@ impl Server {
     /// Serves gRPC at a port of its own and not at the common one.
     pub fn with_grpc_listener(mut self, listener: TcpListener) -> Self {
         self.grpc_listener = Some(listener);
+        self
+    }
+
+    /// Speaks TLS only, at every port, and says so in the card. The certificate has to be one for
+    /// the name in the card: see [`with_public_url`](Self::with_public_url).
+    ///
+    /// ```no_run
+    /// use a2a::{AgentCard, Engine, Server, agent_fn, http::tls::{Pem, TlsSettings}};
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tls = TlsSettings::new(Pem::file("agent.crt"), Pem::file("agent.key")).load()?;
+    /// let card = AgentCard::new("Echo", "Says what it hears");
+    /// let engine = Engine::new(card, agent_fn(async |text: String| text));
+    /// let listener = a2a::http::bind("0.0.0.0:443").await?;
+    /// Server::of(engine)
+    ///     .with_tls(tls)
+    ///     .with_public_url("https://echo.example")
+    ///     .serve(listener, std::future::pending())
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
         self
     }
 
@@ -253,8 +279,14 @@ impl Server {
         let address = listener.local_addr().map_err(ServeError::Address)?;
         let limits = self.limits.clone();
         let drain = self.drain.clone();
+        let tls = self.tls.clone();
         let server = |router: Router| {
-            a2a_http::Server::new(router).with_limits(limits.clone()).with_drain(drain.clone())
+            let server =
+                a2a_http::Server::new(router).with_limits(limits.clone()).with_drain(drain.clone());
+            match tls.clone() {
+                Some(tls) => server.with_tls(tls),
+                None => server,
+            }
         };
         let Some(grpc_listener) = self.grpc_listener.take() else {
             server(self.into_router(address)?).serve(listener, shutdown).await;
