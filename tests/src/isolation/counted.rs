@@ -1,0 +1,149 @@
+//! A store that notes what is asked of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use a2a_operations::{
+    EventId, Scope, Store, Webhook,
+    store::{
+        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
+        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        TaskQuery, TaskStore, Transition,
+    },
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+
+/// The calls that were made, but for those that the engine makes by itself all the time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls(Arc<Mutex<Vec<&'static str>>>);
+
+impl Calls {
+    fn note(&self, name: &'static str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+    }
+
+    /// What was noted since the last time.
+    pub(super) fn take(&self) -> Vec<&'static str> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Passes every call on.
+#[derive(Debug)]
+pub(super) struct Counted {
+    store: Arc<dyn Store>,
+    calls: Calls,
+}
+
+impl Counted {
+    pub(super) fn new(store: Arc<dyn Store>) -> (Self, Calls) {
+        let calls = Calls::default();
+        (Self { store, calls: calls.clone() }, calls)
+    }
+}
+
+type Stored<T> = Result<T, StoreError>;
+
+macro_rules! counted {
+    (
+        $store:ident,
+        noted { $($method:ident($($name:ident: $type:ty),*) -> $result:ty;)* }
+        not { $($quiet:ident($($quiet_name:ident: $quiet_type:ty),*) -> $quiet_result:ty;)* }
+            $($plain:item)*
+    ) => {
+        #[async_trait]
+        impl $store for Counted {
+            $(
+                async fn $method(&self, $($name: $type),*) -> Stored<$result> {
+                    self.calls.note(stringify!($method));
+                    self.store.$method($($name),*).await
+                }
+            )*
+            $(
+                async fn $quiet(&self, $($quiet_name: $quiet_type),*) -> Stored<$quiet_result> {
+                    self.store.$quiet($($quiet_name),*).await
+                }
+            )*
+        }
+    };
+}
+
+counted! {
+    TaskStore,
+    noted {
+    insert(scope: &Scope, new: NewTask) -> Committed;
+    commit(scope: &Scope, transition: Transition) -> Committed;
+    get(scope: &Scope, task_id: &str) -> Option<StoredTask>;
+    load(scope: &Scope, task_id: &str, after: EventId) -> Option<(StoredTask, Replay)>;
+    replay(scope: &Scope, task_id: &str, after: EventId) -> Option<Replay>;
+    list(scope: &Scope, query: &TaskQuery) -> TaskPage;
+    claim(scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim;
+    unclaim(scope: &Scope, key: &str) -> ();
+    }
+    not {
+    sweep(sweep: Sweep) -> usize;
+    }
+}
+
+counted! {
+    PushStore,
+    noted {
+    put_config(scope: &Scope, webhook: Webhook) -> ();
+    configs(scope: &Scope, task_id: &str) -> Vec<Webhook>;
+    delete_config(scope: &Scope, task_id: &str, id: &str) -> ();
+    }
+    not {
+    due(limit: usize) -> Due;
+    pushed(key: &PushKey, outcome: PushOutcome) -> bool;
+    dead_letters(limit: usize) -> Vec<DeadLetter>;
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Counted {
+    fn node(&self) -> &str {
+        self.store.node()
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.store.signals()
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Stored<Option<Acquired>> {
+        self.calls.note("acquire");
+        self.store.acquire(scope, task_id).await
+    }
+
+    async fn post(&self, scope: &Scope, task_id: &str, command: Command) -> Stored<bool> {
+        self.calls.note("post");
+        self.store.post(scope, task_id, command).await
+    }
+
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Stored<Vec<Arc<str>>> {
+        self.store.renew(held).await
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Stored<bool> {
+        self.store.release(task_id, epoch).await
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Stored<()> {
+        self.store.abandon(task_id, epoch).await
+    }
+
+    async fn take_over(&self, limit: usize) -> Stored<Vec<Orphan>> {
+        self.store.take_over(limit).await
+    }
+
+    async fn commands(&self, task_id: &str) -> Stored<Vec<Command>> {
+        self.store.commands(task_id).await
+    }
+
+    async fn answer(&self, command_id: &str, answer: Bytes) -> Stored<()> {
+        self.store.answer(command_id, answer).await
+    }
+
+    async fn take_answer(&self, command_id: &str) -> Stored<Option<Bytes>> {
+        self.store.take_answer(command_id).await
+    }
+}
