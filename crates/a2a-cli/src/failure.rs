@@ -154,6 +154,13 @@ impl Failure {
         self
     }
 
+    /// Says in front of the message where that is written which it is about.
+    #[must_use]
+    pub(crate) fn with_place(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
     #[must_use]
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);

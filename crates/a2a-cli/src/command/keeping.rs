@@ -6,8 +6,11 @@ use clap::{Args, ValueHint};
 
 use crate::settings::value;
 
+const KEEPING: &str = "Store";
+
 /// Where tasks are kept, and for how long.
 #[derive(Args, Debug, Default)]
+#[command(next_help_heading = KEEPING)]
 pub(crate) struct Keeping {
     /// Where tasks are kept: memory, the path of a file, or postgres://user@host/database
     /// [default: a2a.db, or memory with --profile bench]

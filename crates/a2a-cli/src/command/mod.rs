@@ -21,7 +21,7 @@ pub(crate) use serve::{Io, Serve};
 use crate::{
     failure::{Code, Failure},
     output::Output,
-    settings::{Environment, Flags, Settings},
+    settings::{self, Environment, Flags, Settings, serve::Told},
 };
 
 /// Serve, call and inspect A2A agents
@@ -65,10 +65,17 @@ enum Command {
 /// Runs the command line and returns the exit status.
 pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
     let output = Output::plain(usage::format(&arguments, environment));
-    let matches = match tree(environment).try_get_matches_from(arguments) {
+    let tree = tree(environment);
+    let matches = match tree.clone().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage::answer(&error, output),
     };
+    if let Some((name @ ("serve" | "demo-server"), flags)) = matches.subcommand() {
+        return match serve::start(tree, arguments, name, flags, environment, output) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => report(&failure, output),
+        };
+    }
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, output),
@@ -78,7 +85,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         Err(failure) => return report(&failure, output),
     };
     let output = Output::new(&settings);
-    match dispatch(cli, &matches, settings, output) {
+    match dispatch(cli.command, &matches, &settings, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, output),
     }
@@ -86,7 +93,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
 
 /// The tree of commands. Its help ends with the defaults that hold in this environment.
 fn tree(environment: &Environment) -> clap::Command {
-    let tree = Cli::command();
+    let tree = settings::serve::with_values_for_switches(Cli::command());
     match Settings::resolve(&Flags::default(), environment) {
         Ok(settings) => with_defaults(tree, &settings.effective_defaults()),
         // A variable that can't be read is reported when the command runs.
@@ -102,26 +109,29 @@ fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
 }
 
 fn dispatch(
-    cli: Cli,
+    command: Command,
     matches: &ArgMatches,
-    mut settings: Settings,
+    settings: &Settings,
     output: Output,
 ) -> Result<(), Failure> {
-    match cli.command {
+    match command {
         Command::Completion(completion) => completion.run(output),
-        Command::Card(command) => client(&settings, command.run(&settings, output)),
+        Command::Card(command) => client(settings, command.run(settings, output)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");
             let parts = own.map_or_else(Vec::new, part::in_order);
-            client(&settings, send.run(parts, &settings, output))
+            client(settings, send.run(parts, settings, output))
         }
-        Command::Task(command) => client(&settings, command.run(&settings, output)),
+        Command::Task(command) => client(settings, command.run(settings, output)),
         Command::Serve(serve) | Command::DemoServer(serve) => {
-            // A variable says how to call agents, not how to serve one.
-            settings.transport = cli.flags.transport;
-            block_on(serve.run(&settings, output), tokio::runtime::Builder::new_multi_thread())
+            serving(serve.run(&Told::default(), settings, output))
         }
     }
+}
+
+/// Runs a server: on all processors.
+fn serving(server: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    block_on(server, tokio::runtime::Builder::new_multi_thread())
 }
 
 /// Runs a command that calls an agent: one thread is enough for it, and logs are for `--debug`.

@@ -20,17 +20,17 @@ pub(crate) struct Proxy {
           default_missing_value = "")]
     pub(crate) reference: Option<String>,
     /// Binding to use with the agent behind; repeatable, most wanted first
-    #[arg(long, requires = "reference", value_name = "BINDING", value_parser = value::binding,
+    #[arg(long, value_name = "BINDING", value_parser = value::binding,
           value_delimiter = ',')]
     pub(crate) upstream_transport: Vec<Transport>,
     /// Protocol version to speak with the agent behind: 1.0, draft, 0.3, 0.2, 0.1; the newest that
     /// it has without this
-    #[arg(long, requires = "reference", value_name = "VERSION", value_parser = value::version)]
+    #[arg(long, value_name = "VERSION", value_parser = value::version)]
     pub(crate) upstream_version: Option<ProtocolVersion>,
     /// Pass the Authorization of callers on, in place of credentials of the proxy's own
-    #[arg(long, requires = "reference")]
+    #[arg(long)]
     pub(crate) forward_auth: bool,
     /// Write all traffic to this file, one JSON document a line, without secrets
-    #[arg(long, requires = "reference", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }

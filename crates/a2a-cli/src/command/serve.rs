@@ -1,129 +1,154 @@
 //! `a2a serve`: runs an agent.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use a2a::Revisions;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, ValueHint, parser::ValueSource};
 
-use super::{keeping::Keeping, proxy::Proxy};
+use super::{Cli, Command, keeping::Keeping, proxy::Proxy};
 use crate::{
     demo::Profile,
     failure::Failure,
     output::Output,
     serve,
-    settings::{Settings, value},
+    settings::{
+        Environment, Settings,
+        serve::{Effective, Told},
+        value,
+    },
 };
+
+const MODE: &str = "Agent that is run";
+const LISTEN: &str = "Address and protocol";
+const CARD: &str = "Card";
+const WEBHOOKS: &str = "Webhooks";
+const EXEC: &str = "Commands of --exec";
+const AUTH: &str = "Callers";
+const LIMITS: &str = "Limits";
+const LOG: &str = "Log";
+const SETTINGS: &str = "Settings";
 
 /// Flags of `a2a serve`; `--transport` is the global one and here says what is served.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
+    /// File with settings: TOML, with a key for each of these flags. The variable is
+    /// A2ACLI_SERVE_SETTINGS; a flag goes before a variable, and that before the file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = SETTINGS)]
+    pub(crate) settings: Option<PathBuf>,
+    /// Print the settings that hold, as such a file, and start nothing
+    #[arg(long, help_heading = SETTINGS)]
+    pub(crate) print_settings: bool,
+
     /// Run the demo agent (this is the default)
-    #[arg(long, group = "mode")]
+    #[arg(long, group = "mode", help_heading = MODE)]
     pub(crate) demo: bool,
     /// Run an agent that gives back what it hears
-    #[arg(long, group = "mode")]
+    #[arg(long, group = "mode", help_heading = MODE)]
     pub(crate) echo: bool,
     /// Run an agent made of a shell command: text on its stdin, the answer on its stdout
-    #[arg(long, group = "mode", value_name = "COMMAND")]
+    #[arg(long, group = "mode", value_name = "COMMAND", help_heading = MODE)]
     pub(crate) exec: Option<String>,
     /// Like --exec, without a shell: a2a serve -- program argument...
-    #[arg(last = true, group = "mode", value_name = "PROGRAM")]
+    #[arg(last = true, group = "mode", value_name = "PROGRAM", help_heading = MODE)]
     pub(crate) program: Vec<String>,
-    #[command(flatten)]
-    pub(crate) proxy: Proxy,
-
-    /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1", value_name = "HOST")]
-    pub(crate) host: String,
-    /// Port to listen on; 0 takes any
-    #[arg(long, default_value_t = 8080, value_name = "PORT")]
-    pub(crate) port: u16,
-    /// A port of its own for gRPC
-    #[arg(long, value_name = "PORT")]
-    pub(crate) grpc_port: Option<u16>,
-    /// Where JSON-RPC is mounted
-    #[arg(long, value_name = "PATH")]
-    pub(crate) rpc_path: Option<String>,
-    /// What the paths of HTTP+JSON start with
-    #[arg(long, value_name = "PATH")]
-    pub(crate) rest_prefix: Option<String>,
-    /// URL under which clients reach the agent, for its card
-    #[arg(long, value_name = "URL")]
-    pub(crate) public_url: Option<String>,
-
     /// Face of the demo agent
-    #[arg(long, value_enum, default_value_t, value_name = "PROFILE")]
+    #[arg(long, value_enum, default_value_t, value_name = "PROFILE", help_heading = MODE)]
     pub(crate) profile: Profile,
     /// What the conformance profile does with a message that no rule matches
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = MODE)]
     pub(crate) default: Option<Fallback>,
 
-    /// Declare and serve no webhooks
-    #[arg(long)]
-    pub(crate) no_push: bool,
-    /// Declare and serve no streams
-    #[arg(long)]
-    pub(crate) no_streaming: bool,
-    /// Declare and serve no extended card
-    #[arg(long)]
-    pub(crate) no_extended_card: bool,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1", value_name = "HOST", help_heading = LISTEN)]
+    pub(crate) host: String,
+    /// Port to listen on; 0 takes any
+    #[arg(long, default_value_t = 8080, value_name = "PORT", help_heading = LISTEN)]
+    pub(crate) port: u16,
+    /// A port of its own for gRPC
+    #[arg(long, value_name = "PORT", help_heading = LISTEN)]
+    pub(crate) grpc_port: Option<u16>,
+    /// Where JSON-RPC is mounted
+    #[arg(long, value_name = "PATH", help_heading = LISTEN)]
+    pub(crate) rpc_path: Option<String>,
+    /// What the paths of HTTP+JSON start with
+    #[arg(long, value_name = "PATH", help_heading = LISTEN)]
+    pub(crate) rest_prefix: Option<String>,
+    /// URL under which clients reach the agent, for its card
+    #[arg(long, value_name = "URL", help_heading = LISTEN)]
+    pub(crate) public_url: Option<String>,
     /// Serve no gRPC
-    #[arg(long)]
+    #[arg(long, help_heading = LISTEN)]
     pub(crate) no_grpc: bool,
     /// Revisions to serve, with commas between them: 1.0, draft, 0.3, 0.2, 0.1; latest is 1.0
-    #[arg(long, default_value = "all", value_name = "LIST")]
+    #[arg(long, default_value = "all", value_name = "LIST", help_heading = LISTEN)]
     pub(crate) protocol: Revisions,
     /// Serve no older revisions, as --protocol 1.0 does
-    #[arg(long, conflicts_with = "protocol")]
+    #[arg(long, conflicts_with = "protocol", help_heading = LISTEN)]
     pub(crate) no_compat: bool,
+
+    /// Card to serve, as a JSON file; its interfaces are rewritten
+    #[arg(long, value_name = "FILE", help_heading = CARD)]
+    pub(crate) card: Option<PathBuf>,
+    /// Name in the card
+    #[arg(long, value_name = "NAME", help_heading = CARD)]
+    pub(crate) name: Option<String>,
+    /// Description in the card
+    #[arg(long, value_name = "TEXT", help_heading = CARD)]
+    pub(crate) description: Option<String>,
+    /// Declare and serve no streams
+    #[arg(long, help_heading = CARD)]
+    pub(crate) no_streaming: bool,
+    /// Declare and serve no extended card
+    #[arg(long, help_heading = CARD)]
+    pub(crate) no_extended_card: bool,
     /// Extension that callers must ask for; repeatable
-    #[arg(long, value_name = "URI")]
+    #[arg(long, value_name = "URI", help_heading = CARD)]
     pub(crate) required_extension: Vec<String>,
-    /// Bearer token without which the extended card is not given
-    #[arg(long, value_name = "TOKEN")]
-    pub(crate) extended_card_token: Option<String>,
+
+    /// Commands that run at a time
+    #[arg(long, default_value_t = 16, value_name = "N", help_heading = EXEC)]
+    pub(crate) concurrency: u16,
+    /// Time that a command may take
+    #[arg(long, value_name = "DURATION", value_parser = value::duration, help_heading = EXEC)]
+    pub(crate) exec_timeout: Option<Duration>,
+    /// Stream what a command writes, cut at this delimiter; \n and \t are understood
+    #[arg(long, value_name = "DELIMITER", conflicts_with = "io", help_heading = EXEC)]
+    pub(crate) chunk: Option<String>,
+    /// Speak JSON lines with a command
+    #[arg(long, value_enum, value_name = "FORM", help_heading = EXEC)]
+    pub(crate) io: Option<Io>,
+
+    #[command(flatten)]
+    pub(crate) proxy: Proxy,
+    #[command(flatten)]
+    pub(crate) keeping: Keeping,
+
+    /// Declare and serve no webhooks
+    #[arg(long, help_heading = WEBHOOKS)]
+    pub(crate) no_push: bool,
     /// Network, address or host that webhooks may be in though it is not public; repeatable
-    #[arg(long, value_name = "CIDR|HOST")]
+    #[arg(long, value_name = "CIDR|HOST", help_heading = WEBHOOKS)]
     pub(crate) allow_webhook: Vec<String>,
     /// Private key, as PEM, to sign calls of webhooks with; the public half is served at
     /// /.well-known/jwks.json
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WEBHOOKS)]
     pub(crate) webhook_key: Option<PathBuf>,
 
-    /// Card to serve, as a JSON file; its interfaces are rewritten
-    #[arg(long, value_name = "FILE")]
-    pub(crate) card: Option<PathBuf>,
-    /// Name in the card
-    #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Description in the card
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
+    /// Bearer token without which the extended card is not given
+    #[arg(long, value_name = "TOKEN", help_heading = AUTH)]
+    pub(crate) extended_card_token: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) keeping: Keeping,
     /// Largest request body
-    #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
-    pub(crate) max_body: Option<usize>,
+    #[arg(long, value_name = "BYTES", default_value = "32MiB", value_parser = value::bytes,
+          help_heading = LIMITS)]
+    pub(crate) max_body: usize,
+
     /// Write no traffic log
-    #[arg(long)]
+    #[arg(long, help_heading = LOG)]
     pub(crate) quiet: bool,
     /// Write the log as JSON, one line per request
-    #[arg(long)]
+    #[arg(long, help_heading = LOG)]
     pub(crate) log_json: bool,
-
-    /// Commands that run at a time
-    #[arg(long, default_value_t = 16, value_name = "N")]
-    pub(crate) concurrency: u16,
-    /// Time that a command may take
-    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
-    pub(crate) exec_timeout: Option<Duration>,
-    /// Stream what a command writes, cut at this delimiter; \n and \t are understood
-    #[arg(long, value_name = "DELIMITER", conflicts_with = "io")]
-    pub(crate) chunk: Option<String>,
-    /// Speak JSON lines with a command
-    #[arg(long, value_enum, value_name = "FORM")]
-    pub(crate) io: Option<Io>,
 }
 
 /// What the conformance profile does with a message that no rule matches.
@@ -149,7 +174,62 @@ impl Serve {
             && self.proxy.reference.is_none()
     }
 
-    pub(super) async fn run(self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        serve::run(self, settings, output).await
+    pub(super) async fn run(
+        self,
+        told: &Told,
+        settings: &Settings,
+        output: Output,
+    ) -> Result<(), Failure> {
+        serve::run(self, settings, output).await.map_err(|failure| told.place(failure))
+    }
+}
+
+/// Runs the server that `arguments` ask for, or prints its settings. `flags` are those behind
+/// the command `name`.
+///
+/// # Errors
+///
+/// A usage failure that names the flag, the variable or the place in the file; whatever keeps the
+/// server from starting.
+pub(super) fn start(
+    tree: clap::Command,
+    arguments: Vec<OsString>,
+    name: &str,
+    flags: &ArgMatches,
+    environment: &Environment,
+    output: Output,
+) -> Result<(), Failure> {
+    let told = Told::read(&tree, flags, environment, output)?;
+    let tree = told.put_into(tree, name);
+    let unreadable = |error| super::usage::failure(&error);
+    let matches = tree.try_get_matches_from(arguments).map_err(unreadable)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(unreadable)?;
+    let (Command::Serve(serve) | Command::DemoServer(serve)) = cli.command else {
+        return Err(Failure::internal("another command than at first"));
+    };
+    needs_proxy(flags, &serve)?;
+    let mut settings = Settings::resolve(&cli.flags, environment)?;
+    // A variable says how to call agents, not how to serve one.
+    settings.transport = cli.flags.transport;
+    let output = Output::new(&settings);
+    if serve.print_settings {
+        serve::check(&serve, &settings).map_err(|failure| told.place(failure))?;
+        let flags = matches.subcommand_matches(name).unwrap_or(&matches);
+        return Effective::new(flags, &told).print(output);
+    }
+    super::serving(serve.run(&told, &settings, output))
+}
+
+/// Refuses flags for an agent that is elsewhere where there is none. In a file they may stand for
+/// another time.
+fn needs_proxy(flags: &ArgMatches, serve: &Serve) -> Result<(), Failure> {
+    let is_given = |flag: &&str| flags.value_source(flag) == Some(ValueSource::CommandLine);
+    let given = ["upstream_transport", "upstream_version", "forward_auth", "record"];
+    match given.iter().find(|flag| is_given(flag)) {
+        Some(flag) if serve.proxy.reference.is_none() => {
+            let flag = flag.replace('_', "-");
+            Err(Failure::usage(format!("--{flag} is only for --proxy")))
+        }
+        _ => Ok(()),
     }
 }

@@ -42,7 +42,8 @@ pub(super) fn answer(error: &clap::Error, output: Output) -> ExitCode {
     ExitCode::from(Code::Usage.exit())
 }
 
-fn failure(error: &clap::Error) -> Failure {
+/// What is wrong with a command line.
+pub(super) fn failure(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::usage("a command is missing").with_hint("see --help");
     }

@@ -24,8 +24,6 @@ use crate::{
 
 /// The file of a server that is not told where to keep its tasks.
 const FILE: &str = "a2a.db";
-/// The variable in place of `--secret-key-file`.
-const KEY_FILE: &str = "A2ACLI_SECRET_KEY_FILE";
 /// The variable with the keys themselves, for whoever has no file.
 const KEYS: &str = "A2ACLI_SECRET_KEY";
 const KEY_HINT: &str = "make a key with: openssl rand -base64 32; newer ones stand first";
@@ -162,14 +160,10 @@ fn check_cluster(cluster: &str) -> Result<(), Failure> {
 
 fn keys(keeping: &Keeping) -> Result<SecretKeys, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let of_file = match &keeping.secret_key_file {
-        Some(path) => Some((path.clone(), "--secret-key-file")),
-        None => variable(KEY_FILE).map(|path| (path.into(), KEY_FILE)),
-    };
-    let (text, whence) = match of_file {
-        Some((path, flag)) => {
-            let whence = format!("{flag} {}", path.display());
-            let text = fs::read_to_string(&path)
+    let (text, whence) = match &keeping.secret_key_file {
+        Some(path) => {
+            let whence = format!("--secret-key-file {}", path.display());
+            let text = fs::read_to_string(path)
                 .map_err(|error| Failure::usage(format!("{whence} can't be read: {error}")))?;
             (text, whence)
         }

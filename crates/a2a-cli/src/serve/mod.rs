@@ -77,6 +77,17 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     Ok(())
 }
 
+/// Reads what a server is told, and starts nothing.
+///
+/// # Errors
+///
+/// A usage failure for what [`run`] would refuse before it listens.
+pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
+    Options::new(serve, settings)?;
+    keep::Plan::new(serve)?;
+    Ok(())
+}
+
 async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
     let address = if host.contains(':') && !host.starts_with('[') {
         format!("[{host}]:{port}")

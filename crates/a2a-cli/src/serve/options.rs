@@ -10,8 +10,6 @@ use a2a_http::{Allowed, WebhookPolicy};
 use super::bearer::{Bearer, Protects};
 use crate::{command::Serve, demo::Profile, failure::Failure, log::Detail, settings::Settings};
 
-/// The largest request body without `--max-body`.
-const MAX_BODY: usize = 32 << 20;
 /// How long suites expect streams to last when `TCK_STREAMING_TIMEOUT` doesn't say.
 const STREAMING_TIMEOUT: f64 = 2.0;
 /// The token that suites send when they test authentication.
@@ -71,7 +69,7 @@ impl Options {
             bearer,
             webhooks: webhooks(serve)?,
             webhook_key: webhook_key(serve, push)?,
-            max_body_bytes: serve.max_body.unwrap_or(MAX_BODY),
+            max_body_bytes: serve.max_body,
             streaming_timeout: streaming_timeout(),
             log: match (settings.debug, logs_traffic, serve.log_json) {
                 (true, ..) => Detail::Debug,

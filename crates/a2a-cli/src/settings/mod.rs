@@ -1,6 +1,7 @@
 //! What a run is told: flags first, then variables, then what is built in.
 
 mod flags;
+pub(crate) mod serve;
 mod source;
 pub(crate) mod value;
 

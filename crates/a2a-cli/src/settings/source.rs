@@ -39,6 +39,16 @@ impl Environment {
             .map_err(|expected| Failure::usage(format!("bad value in {name}: {expected}")))
     }
 
+    /// The value of the variable with this whole name. An empty one counts as unset.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// The names of the variables that are set.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, text)| !text.is_empty()).map(|(name, _)| name.as_str())
+    }
+
     /// Reads a variable as it is.
     pub(crate) fn text(&self, flag: &str) -> Option<String> {
         self.0.get(&variable(flag)).filter(|text| !text.is_empty()).cloned()

@@ -1,0 +1,62 @@
+//! What was probably meant by a key that there is not.
+
+use super::key::{KEYS, SECTIONS};
+
+/// How alike two words have to be, from 0 to 1, for one to be meant by the other.
+const ALIKE: f64 = 0.8;
+
+/// The key that is most like `path`, which has a section in front or not.
+pub(super) fn of(path: &str) -> Option<String> {
+    let wanted = path.to_ascii_lowercase().replace('-', "_");
+    let (section, last) = wanted.rsplit_once('.').unwrap_or(("", &wanted));
+    // The name or the flag is right, and the section is not.
+    let elsewhere = KEYS.iter().find(|key| key.name == last || key.flag == last);
+    if let Some(key) = elsewhere {
+        return Some(key.path());
+    }
+    let keys = KEYS.iter().map(|key| {
+        let name = strsim::jaro_winkler(key.name, last);
+        // Of two that are as like, the one of the same table.
+        let nearer = if key.section == section { 0.05 } else { 0.0 };
+        (name + nearer, key.path())
+    });
+    let sections = SECTIONS
+        .iter()
+        .filter(|_| section.is_empty())
+        .map(|section| (strsim::jaro_winkler(section.name, last), format!("[{}]", section.name)));
+    keys.chain(sections)
+        .filter(|(alike, _)| *alike > ALIKE)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, path)| path)
+}
+
+/// The variable that is most like `name`.
+pub(super) fn of_variable(name: &str) -> Option<String> {
+    KEYS.iter()
+        .map(|key| (strsim::jaro_winkler(&key.variable(), name), key.variable()))
+        .filter(|(alike, _)| *alike > ALIKE)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, variable)| variable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_meant() {
+        for (written, meant) in [
+            ("listen.prot", Some("listen.port")),
+            ("port", Some("listen.port")),
+            ("store.max_body", Some("limits.max_body")),
+            ("limits.max-bdy", Some("limits.max_body")),
+            ("webhooks.allow-webhook", Some("webhooks.allow")),
+            ("lisen", Some("[listen]")),
+            ("listen.zzz", None),
+        ] {
+            assert_eq!(of(written).as_deref(), meant, "{written}");
+        }
+        let meant = of_variable("A2ACLI_SERVE_LISTEN_PROT");
+        assert_eq!(meant.as_deref(), Some("A2ACLI_SERVE_LISTEN_PORT"));
+    }
+}
