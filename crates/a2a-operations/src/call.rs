@@ -1,6 +1,7 @@
 //! What surrounds a request and an answer, on every binding alike.
 
 use std::{
+    any::Any,
     collections::{BTreeMap, BTreeSet},
     fmt,
     sync::Arc,
@@ -77,18 +78,25 @@ pub struct CallContext {
 }
 
 /// Who makes a call, as the server established it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Caller {
     subject: Option<Arc<str>>,
     credential: Option<Credential>,
-    scopes: Option<Arc<BTreeSet<String>>>,
+    /// In one place, as every call has a caller and few have a grant.
+    grant: Option<Arc<Grant>>,
+}
+
+/// What the caller's credential is good for.
+#[derive(Clone, Debug, Default)]
+struct Grant {
+    scopes: BTreeSet<String>,
     expires: Option<SystemTime>,
+    evidence: Evidence,
 }
 
 impl Caller {
     /// A caller that has not authenticated.
-    pub const ANONYMOUS: Self =
-        Self { subject: None, credential: None, scopes: None, expires: None };
+    pub const ANONYMOUS: Self = Self { subject: None, credential: None, grant: None };
 
     /// Creates a caller that authenticated as `subject`.
     pub fn authenticated(subject: impl Into<Arc<str>>) -> Self {
@@ -116,15 +124,14 @@ impl Caller {
     /// Says what the caller's credential is good for: OAuth 2.0 scopes, each a word.
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item: Into<String>>) -> Self {
-        let scopes: BTreeSet<String> = scopes.into_iter().map(Into::into).collect();
-        self.scopes = (!scopes.is_empty()).then(|| Arc::new(scopes));
+        self.grant().scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
     /// The scopes of what the caller authenticated with; none where it has no scopes.
     pub fn scopes(&self) -> &BTreeSet<String> {
         static NONE: BTreeSet<String> = BTreeSet::new();
-        self.scopes.as_deref().unwrap_or(&NONE)
+        self.grant.as_ref().map_or(&NONE, |grant| &grant.scopes)
     }
 
     /// Returns whether the caller's credential is good for a scope.
@@ -135,14 +142,53 @@ impl Caller {
     /// Says until when the caller is who it says.
     #[must_use]
     pub fn with_expiry(mut self, expires: SystemTime) -> Self {
-        self.expires = Some(expires);
+        self.grant().expires = Some(expires);
         self
     }
 
     /// When the caller has to authenticate anew: what streams to it ends then. `None` for what
     /// does not expire.
     pub fn expires(&self) -> Option<SystemTime> {
-        self.expires
+        self.grant.as_ref()?.expires
+    }
+
+    /// Leaves something for whoever admits the call, in front of the agent: the layer that
+    /// identifies a caller knows more than a caller is. It makes the caller no other.
+    #[must_use]
+    pub fn with_evidence<E: Any + Send + Sync>(mut self, evidence: Arc<E>) -> Self {
+        self.grant().evidence = Evidence(Some(evidence));
+        self
+    }
+
+    /// Takes what was left by [`with_evidence`](Self::with_evidence), where it is an `E`.
+    pub fn take_evidence<E: Any + Send + Sync>(&mut self) -> Option<Arc<E>> {
+        self.grant.as_ref()?.evidence.0.as_ref()?;
+        self.grant().evidence.0.take()?.downcast().ok()
+    }
+
+    fn grant(&mut self) -> &mut Grant {
+        Arc::make_mut(self.grant.get_or_insert_default())
+    }
+}
+
+impl PartialEq for Caller {
+    fn eq(&self, other: &Self) -> bool {
+        self.subject == other.subject
+            && self.credential == other.credential
+            && self.scopes() == other.scopes()
+            && self.expires() == other.expires()
+    }
+}
+
+impl Eq for Caller {}
+
+/// What one layer leaves in a caller for another.
+#[derive(Clone, Default)]
+struct Evidence(Option<Arc<dyn Any + Send + Sync>>);
+
+impl fmt::Debug for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Evidence(..)")
     }
 }
 
@@ -206,5 +252,15 @@ mod tests {
         let scoped = plain.clone().with_scopes(["all"]).with_expiry(SystemTime::UNIX_EPOCH);
         assert_eq!(scoped.expires(), Some(SystemTime::UNIX_EPOCH));
         assert_eq!(Scope::new("acme", &plain), Scope::new("acme", &scoped));
+    }
+
+    #[test]
+    fn evidence_is_taken_once_and_only_as_what_it_is() {
+        let mut caller = Caller::authenticated("ann").with_evidence(Arc::new(7_u32));
+        assert_eq!(caller, Caller::authenticated("ann"));
+        let mut other = caller.clone();
+        assert_eq!(caller.take_evidence::<u32>().as_deref(), Some(&7));
+        assert_eq!(caller.take_evidence::<u32>(), None);
+        assert_eq!(other.take_evidence::<String>(), None);
     }
 }
