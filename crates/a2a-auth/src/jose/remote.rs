@@ -33,6 +33,7 @@ pub enum MissingKey {
 /// When they can't be fetched, the last ones are used for a day.
 pub struct RemoteKeys {
     fetch: Fetch,
+    pause: Duration,
     kept: Mutex<Kept>,
 }
 
@@ -76,7 +77,14 @@ impl RemoteKeys {
             + Send
             + 'static,
     {
-        Self { fetch: Box::new(move || Box::pin(fetch())), kept: Mutex::default() }
+        Self { fetch: Box::new(move || Box::pin(fetch())), pause: PAUSE, kept: Mutex::default() }
+    }
+
+    /// Sets the time between two requests, when the first failed or missed a key. Default: 30 s.
+    #[must_use]
+    pub fn with_pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
     }
 
     async fn refresh(&self, kept: &mut Kept) -> Result<(), MissingKey> {
@@ -96,8 +104,8 @@ impl Kept {
         self.fetched.is_some_and(|fetched| fetched.elapsed() < age)
     }
 
-    fn may_try(&self) -> bool {
-        self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE)
+    fn may_try(&self, pause: Duration) -> bool {
+        self.tried.is_none_or(|tried| tried.elapsed() >= pause)
     }
 }
 
@@ -113,7 +121,7 @@ impl KeySource for RemoteKeys {
             return Ok(key.clone());
         }
         let mut failure = None;
-        if kept.may_try() {
+        if kept.may_try(self.pause) {
             match self.refresh(&mut kept).await {
                 Ok(()) => return kept.keys.find(id).cloned().ok_or(MissingKey::Unknown),
                 Err(error) => failure = Some(error),
