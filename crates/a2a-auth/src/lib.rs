@@ -19,4 +19,5 @@
 pub mod card;
 mod fetch;
 pub mod jose;
+pub mod server;
 pub mod webhook;

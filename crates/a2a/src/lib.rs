@@ -20,6 +20,7 @@
 //!
 //! - `client`: discover agents and call them.
 //! - `server`: serve agents on every binding on one port.
+//! - `auth`: let in only those who may, as the card says (`auth`).
 //! - `sqlite`: keep tasks in a file that one process owns (`store::sqlite`).
 //! - `postgres`: keep tasks in a database that many nodes share (`store::postgres`).
 //! - `nats`: let nodes hear of each other through NATS (`store::nats`).
@@ -33,6 +34,8 @@ mod routes;
 #[cfg(feature = "server")]
 mod server;
 
+#[cfg(feature = "auth")]
+pub use a2a_auth as auth;
 #[cfg(feature = "client")]
 pub use a2a_client as client;
 #[cfg(feature = "client")]

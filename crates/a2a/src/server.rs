@@ -24,6 +24,10 @@ pub enum ServeError {
     /// The agent card breaks rules of the protocol, so that no client could use it.
     #[error("the agent card is invalid")]
     Card(#[source] Error),
+    /// The agent card says what can't be enforced.
+    #[cfg(feature = "auth")]
+    #[error("the security of the agent card can't be enforced")]
+    Guard(#[from] a2a_auth::server::GuardError),
 }
 
 /// Serves an engine on every binding at `address`, until the future is dropped.
@@ -70,6 +74,9 @@ pub struct Server {
     pub(crate) tls: Option<Tls>,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
+    /// With the number of layers that are inside of its own.
+    #[cfg(feature = "auth")]
+    guard: Option<(a2a_auth::server::Guard, usize)>,
 }
 
 pub(crate) type Layers = Box<dyn Fn(Router) -> Router + Send + Sync>;
@@ -97,6 +104,8 @@ impl Server {
             tls: None,
             grpc_listener: None,
             drain: Drain::new(),
+            #[cfg(feature = "auth")]
+            guard: None,
         }
     }
 
@@ -211,6 +220,43 @@ impl Server {
         self
     }
 
+    /// Lets in only those who may, as the card says: in front of every operation, on every
+    /// binding, in every revision. The card, `/healthz` and `/readyz` stay open, and so do health
+    /// and reflection over gRPC.
+    ///
+    /// Layers that were added before see who calls, as a [`Caller`](a2a_operations::Caller) in the
+    /// extensions of the request; those that are added later are outside, and see every request.
+    ///
+    /// ```
+    /// use a2a::{AgentCard, Engine, Server, agent_fn};
+    /// use a2a_auth::server::{ApiKeys, Guard};
+    /// use a2a_core::v1::{
+    ///     ApiKeySecurityScheme, SecurityRequirement, SecurityScheme, StringList,
+    ///     security_scheme::Scheme,
+    /// };
+    /// use a2a_operations::Caller;
+    ///
+    /// let mut card = AgentCard::new("Echo", "Says what it hears");
+    /// let key = ApiKeySecurityScheme {
+    ///     location: "header".into(),
+    ///     name: "X-API-Key".into(),
+    ///     ..ApiKeySecurityScheme::default()
+    /// };
+    /// let scheme = SecurityScheme { scheme: Some(Scheme::ApiKeySecurityScheme(key)) };
+    /// card.security_schemes.insert("key".into(), scheme);
+    /// let needed = [("key".into(), StringList::default())].into();
+    /// card.security_requirements.push(SecurityRequirement { schemes: needed });
+    ///
+    /// let keys = ApiKeys::new().with_key("a long secret", Caller::authenticated("ann"));
+    /// let engine = Engine::new(card, agent_fn(async |text: String| text));
+    /// let server = Server::of(engine).with_auth(Guard::new().with_verifier("key", keys));
+    /// ```
+    #[cfg(feature = "auth")]
+    pub fn with_auth(mut self, guard: a2a_auth::server::Guard) -> Self {
+        self.guard = Some((guard, self.layers.len()));
+        self
+    }
+
     /// Serves more paths beside the bindings, the card and `/healthz`, for example the keys that
     /// webhooks are signed with. The layers of [`with_layers`](Self::with_layers) are not around
     /// them.
@@ -259,7 +305,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError::Card`] where the card is invalid.
+    /// [`ServeError::Card`] where the card is invalid, and `ServeError::Guard` where it says what
+    /// can't be enforced.
     pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
         self.complete(address)?;
         routes::all(&self).map_err(ServeError::Card)
@@ -315,6 +362,12 @@ impl Server {
         self.card.validate().map_err(ServeError::Card)?;
         let interfaces = self.card.supported_interfaces.clone();
         self.agent = Arc::new(Extended::new(self.agent.clone(), interfaces));
+        #[cfg(feature = "auth")]
+        if let Some((guard, inside)) = self.guard.take() {
+            let enforcement = guard.enforce(&self.card)?;
+            self.agent = enforcement.agent(self.agent.clone());
+            self.layers.insert(inside, Box::new(move |router| enforcement.layer(router)));
+        }
         Ok(())
     }
 }

@@ -1,0 +1,273 @@
+//! The layer that looks at what a request authenticates with.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use a2a_http::parameters;
+use a2a_operations::Caller;
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bytes::{Bytes, BytesMut};
+use http::request::Parts;
+use http_body_util::BodyExt as _;
+use ring::hmac;
+use tokio::time::timeout;
+
+use super::{
+    Enforcement, Presented, Rejection, address, answer, audit,
+    enforcement::{Inner, MEMORY},
+    presented::Place,
+    refusal::Refusal,
+    requirement::{Judgement, Verified},
+};
+
+/// How much is read of a request that is refused anyway, in bytes: enough to answer it in the
+/// form that it asks for.
+const MAX_REFUSED_BYTES: usize = 64 << 10;
+/// How long that may take.
+const MAX_REFUSED_TIME: Duration = Duration::from_secs(10);
+
+/// What the layer found out, for the wrapper around the agent.
+#[derive(Debug)]
+pub(super) struct Identified {
+    pub(super) verified: Vec<Verified>,
+    pub(super) refusal: Option<Refusal>,
+    pub(super) address: Option<IpAddr>,
+    /// Whether the wrapper has refused already.
+    pub(super) is_answered: AtomicBool,
+}
+
+impl Identified {
+    /// What is known of a call that came past the layer.
+    pub(super) fn nothing() -> Self {
+        Self { verified: Vec::new(), refusal: None, address: None, is_answered: false.into() }
+    }
+}
+
+/// Says who makes a request, and holds what can be of no use short.
+pub(super) async fn identify(
+    State(enforcement): State<Enforcement>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let inner = &*enforcement.0;
+    // Health and reflection tell nothing of the agent that its public card does not.
+    if request.uri().path().starts_with("/grpc.") {
+        return next.run(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    let identified = Arc::new(inner.identify(&parts).await);
+    for scheme in &inner.schemes {
+        scheme.place.hide(&mut parts);
+    }
+    let mut caller = inner.caller(&identified);
+    if inner.keeps_credentials
+        && let Some(credential) = parameters::credential(&parts.headers)
+    {
+        caller = caller.with_credential(credential);
+    }
+    parts.extensions.insert(caller.with_evidence(Arc::clone(&identified)));
+    let Some(refusal) = &identified.refusal else {
+        return next.run(Request::from_parts(parts, body)).await;
+    };
+    let error = || refusal.error(&inner.agent.challenges);
+    let Some(body) = short(body).await else {
+        audit::failed(circumstances(&identified), refusal.reason());
+        return answer::write(&parts, &error());
+    };
+    let asked = parts.clone();
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    if identified.is_answered.load(Ordering::Relaxed) {
+        return response;
+    }
+    // Something else was wrong with it, which is for those who may call.
+    audit::failed(circumstances(&identified), refusal.reason());
+    answer::write(&asked, &error())
+}
+
+fn circumstances(identified: &Identified) -> audit::Circumstances<'_> {
+    audit::Circumstances { address: identified.address, ..audit::Circumstances::default() }
+}
+
+/// Reads a body that is short and arrives soon; `None` for any other.
+async fn short(mut body: Body) -> Option<Bytes> {
+    let read = async {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            // A body that breaks off is answered like one that is too long: nobody reads it.
+            let Ok(data) = frame.ok()?.into_data() else { continue };
+            if whole.len() + data.len() > MAX_REFUSED_BYTES {
+                return None;
+            }
+            whole.extend_from_slice(&data);
+        }
+        Some(whole.freeze())
+    };
+    timeout(MAX_REFUSED_TIME, read).await.ok().flatten()
+}
+
+impl Inner {
+    /// Who a request comes from as far as the whole agent is concerned.
+    fn caller(&self, identified: &Identified) -> Caller {
+        match self.agent.requirements.judge(&identified.verified) {
+            Judgement::Admitted(caller) if identified.refusal.is_none() => caller,
+            _ => Caller::ANONYMOUS,
+        }
+    }
+
+    async fn identify(&self, request: &Parts) -> Identified {
+        let address = address::client(request, &self.proxies);
+        let (verified, rejected) = match self.verify(request, address).await {
+            Ok(verified) => (verified, None),
+            Err(refusal) => (Vec::new(), Some(refusal)),
+        };
+        let refusal = rejected.or_else(|| match self.agent.requirements.judge(&verified) {
+            Judgement::Admitted(_) => None,
+            Judgement::Lacking(scopes) => Some(Refusal::Scopes(scopes)),
+            Judgement::Unauthenticated => Some(Refusal::Missing),
+        });
+        Identified { verified, refusal, address, is_answered: AtomicBool::new(false) }
+    }
+
+    /// Verifies everything that is presented. What is wrong is not passed over, whatever else
+    /// there is: guesses would be free for who has one credential that is right.
+    async fn verify(
+        &self,
+        request: &Parts,
+        address: Option<IpAddr>,
+    ) -> Result<Vec<Verified>, Refusal> {
+        let presented = self.presented(request).inspect_err(|_| self.count(address))?;
+        if presented.is_empty() {
+            return Ok(Vec::new());
+        }
+        let digest = self.digest(&presented);
+        let is_known = digest.is_some_and(|digest| self.right.get(&digest).is_some());
+        if let Some(address) = address
+            && !is_known
+            && let Some(wait) = self.tries.wait(address)
+        {
+            return Err(Refusal::Throttled(wait));
+        }
+        let mut verified = Vec::new();
+        let mut refusal = None;
+        for (place, presented) in &presented {
+            match self.verify_at(place, presented, &mut verified).await {
+                Ok(()) => {}
+                Err(rejected) => {
+                    if rejected == Refusal::Invalid {
+                        self.count(address);
+                    }
+                    refusal.get_or_insert(rejected);
+                }
+            }
+        }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        if let Some(digest) = digest {
+            self.right.insert(digest, (), MEMORY);
+        }
+        verified.sort_by_key(|one: &Verified| {
+            self.schemes.iter().position(|scheme| scheme.name == one.scheme)
+        });
+        Ok(verified)
+    }
+
+    /// Verifies what is presented at one place, by every scheme that looks there. One of them
+    /// has to know it.
+    async fn verify_at(
+        &self,
+        place: &Place,
+        presented: &Presented,
+        verified: &mut Vec<Verified>,
+    ) -> Result<(), Refusal> {
+        let before = verified.len();
+        let mut refusal = None;
+        for scheme in self.schemes.iter().filter(|scheme| scheme.place == *place) {
+            let rejected = match scheme.verifier.verify(presented).await {
+                Ok(caller) if caller.subject().is_some_and(|subject| !subject.is_empty()) => {
+                    verified.push(Verified { scheme: Arc::clone(&scheme.name), caller });
+                    continue;
+                }
+                Ok(_) => Refusal::Invalid,
+                Err(rejection) => {
+                    tracing::debug!(scheme = %scheme.name, %rejection, "credentials are refused");
+                    refusal_of(&rejection)
+                }
+            };
+            // What may yet turn out to be right is not called wrong.
+            refusal = match refusal {
+                None | Some(Refusal::Invalid) => Some(rejected),
+                known => known,
+            };
+        }
+        match refusal {
+            Some(refusal) if verified.len() == before => Err(refusal),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads each place at which some scheme has its callers present something.
+    fn presented(&self, request: &Parts) -> Result<Vec<(&Place, Presented)>, Refusal> {
+        let mut found: Vec<(&Place, Presented)> = Vec::new();
+        for scheme in &self.schemes {
+            let place = &scheme.place;
+            if found.iter().any(|(known, _)| *known == place) {
+                continue;
+            }
+            match place.read(request) {
+                Ok(None) => {}
+                Ok(Some(presented)) => found.push((place, presented)),
+                Err(unreadable) => {
+                    tracing::debug!(scheme = %scheme.name, reason = unreadable.0, "credentials can't be read");
+                    return Err(Refusal::Invalid);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn digest(&self, presented: &[(&Place, Presented)]) -> Option<[u8; 32]> {
+        let mut context = hmac::Context::with_key(self.key.as_ref()?);
+        for (_, presented) in presented {
+            presented.digest_into(&mut context);
+        }
+        let mut digest = [0; 32];
+        digest.copy_from_slice(context.sign().as_ref());
+        Some(digest)
+    }
+
+    fn count(&self, address: Option<IpAddr>) {
+        let Some(address) = address else { return };
+        let was_free = self.tries.wait(address).is_none();
+        self.tries.note(address);
+        if was_free && self.tries.wait(address).is_some() {
+            audit::throttled(audit::Circumstances {
+                address: Some(address),
+                ..audit::Circumstances::default()
+            });
+        }
+    }
+}
+
+fn refusal_of(rejection: &Rejection) -> Refusal {
+    match rejection {
+        Rejection::Invalid(_) | Rejection::Unknown => Refusal::Invalid,
+        Rejection::Expired => Refusal::Expired,
+        Rejection::Unavailable(error) => {
+            tracing::warn!(error, "credentials can't be verified");
+            Refusal::Unavailable
+        }
+        Rejection::Overloaded => Refusal::Overloaded,
+    }
+}

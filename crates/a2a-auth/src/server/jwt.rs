@@ -1,0 +1,317 @@
+//! Bearer tokens that somebody else signs (RFC 7519, RFC 9068).
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use a2a_core::v1::security_scheme::Scheme;
+use a2a_operations::Caller;
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{Presented, Rejection, Verifier, secrets::bears};
+use crate::jose::{Jwk, KeySource, MissingKey, Token};
+
+/// Longest name of a caller that a token may give, in bytes.
+const MAX_SUBJECT_BYTES: usize = 1 << 10;
+
+/// JSON Web Tokens of one issuer: signed with one of its keys (ES256, EdDSA, RS256), for this
+/// audience, and within their time.
+///
+/// A caller is called by the issuer and its subject, as `https://issuer.example#subject`: what
+/// one issuer calls its users is no name of another's. Scopes come from `scope` or `scp`.
+#[derive(Clone)]
+pub struct Jwt {
+    issuer: Arc<str>,
+    audiences: Arc<[String]>,
+    keys: Arc<dyn KeySource>,
+    leeway: Duration,
+    subject: Arc<SubjectOf>,
+}
+
+type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
+
+impl Jwt {
+    /// Creates a verifier of tokens that `issuer` signs for `audience`, both exactly as they stand
+    /// in its tokens. The keys are a [`RemoteKeys`](crate::jose::RemoteKeys) or a
+    /// [`JwkSet`](crate::jose::JwkSet).
+    pub fn new(
+        issuer: impl Into<String>,
+        audience: impl Into<String>,
+        keys: impl KeySource,
+    ) -> Self {
+        let issuer: Arc<str> = issuer.into().into();
+        let named = Arc::clone(&issuer);
+        Self {
+            issuer,
+            audiences: Arc::new([audience.into()]),
+            keys: Arc::new(keys),
+            leeway: Duration::from_secs(60),
+            subject: Arc::new(move |claims| Some(format!("{named}#{}", claims.text("sub")?))),
+        }
+    }
+
+    /// Takes tokens for one more audience.
+    #[must_use]
+    pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
+        let more = std::iter::once(audience.into());
+        self.audiences = self.audiences.iter().cloned().chain(more).collect();
+        self
+    }
+
+    /// Sets by how much the clocks of issuer and server may differ. Default: 60 s.
+    #[must_use]
+    pub fn with_leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self
+    }
+
+    /// Sets how a caller is called; a token for which there is no name is refused. Where there
+    /// are other verifiers too, the names must not be theirs: tasks belong to names.
+    #[must_use]
+    pub fn with_subject(
+        mut self,
+        subject: impl Fn(&Claims) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.subject = Arc::new(subject);
+        self
+    }
+
+    /// Verifies a token at a time.
+    async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Caller, Rejection> {
+        let token =
+            Token::parse(text).map_err(|_error| Rejection::Invalid("it is no signed token"))?;
+        let Some(id) = token.header().key_id.as_deref() else {
+            return Err(Rejection::Invalid("it does not name its key"));
+        };
+        let key = self.keys.key(id).await.map_err(rejection)?;
+        let payload = verified(&token, &key)?;
+        let claims = serde_json::from_slice(payload).map(Claims);
+        let claims = claims.map_err(|_error| Rejection::Invalid("its claims can't be read"))?;
+        let expires = self.check(&claims, now)?;
+        let subject = (self.subject)(&claims).filter(|subject| is_name(subject));
+        let subject = subject.ok_or(Rejection::Invalid("it names no subject"))?;
+        Ok(Caller::authenticated(subject).with_scopes(claims.scopes()).with_expiry(expires))
+    }
+
+    /// Checks who the token is of and for, and returns when it is not believed any more.
+    fn check(&self, claims: &Claims, now: SystemTime) -> Result<SystemTime, Rejection> {
+        if claims.text("iss") != Some(&*self.issuer) {
+            return Err(Rejection::Invalid("it is of another issuer"));
+        }
+        if !self.audiences.iter().any(|audience| claims.is_for(audience)) {
+            return Err(Rejection::Invalid("it is for another audience"));
+        }
+        let expires = claims.time("exp")?.ok_or(Rejection::Invalid("it does not expire"))?;
+        let expires =
+            expires.checked_add(self.leeway).ok_or(Rejection::Invalid("it expires too late"))?;
+        if expires <= now {
+            return Err(Rejection::Expired);
+        }
+        if let Some(from) = claims.time("nbf")?
+            && now.checked_add(self.leeway).is_some_and(|latest| latest < from)
+        {
+            return Err(Rejection::Invalid("it is not valid yet"));
+        }
+        Ok(expires)
+    }
+}
+
+#[async_trait]
+impl Verifier for Jwt {
+    fn fits(&self, scheme: &Scheme) -> bool {
+        bears(scheme)
+    }
+
+    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
+        match presented {
+            Presented::Bearer(token) => self.verify_at(token, SystemTime::now()).await,
+            _ => Err(Rejection::Invalid("it is no bearer token")),
+        }
+    }
+}
+
+fn verified<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
+    token.verify(key).map_err(|_error| Rejection::Invalid("its signature is wrong"))
+}
+
+fn rejection(missing: MissingKey) -> Rejection {
+    match missing {
+        MissingKey::Unknown => Rejection::Invalid("its key is not one of the issuer's"),
+        MissingKey::Unavailable(Some(error)) => Rejection::Unavailable(error),
+        MissingKey::Unavailable(None) => {
+            Rejection::Unavailable("the keys were asked for a moment ago".into())
+        }
+    }
+}
+
+fn is_name(subject: &str) -> bool {
+    !subject.is_empty()
+        && subject.len() <= MAX_SUBJECT_BYTES
+        && !subject.chars().any(char::is_control)
+}
+
+impl fmt::Debug for Jwt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jwt")
+            .field("issuer", &self.issuer)
+            .field("audiences", &self.audiences)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a token says, after its signature was found to be right.
+#[derive(Clone)]
+pub struct Claims(pub(super) Map<String, Value>);
+
+impl Claims {
+    /// Returns a claim that is text, and not empty.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// The scopes: the words of `scope` (RFC 8693 §4.2) and of `scp`, each one text or several.
+    pub fn scopes(&self) -> Vec<&str> {
+        let claims = ["scope", "scp"].into_iter().filter_map(|name| self.0.get(name));
+        claims.flat_map(texts).flat_map(str::split_whitespace).collect()
+    }
+
+    /// Returns whether `aud` has an audience.
+    pub(super) fn is_for(&self, audience: &str) -> bool {
+        self.0.get("aud").is_some_and(|claim| texts(claim).contains(&audience))
+    }
+
+    /// Returns a claim that is a time, in seconds since 1970.
+    pub(super) fn time(&self, name: &str) -> Result<Option<SystemTime>, Rejection> {
+        let Some(claim) = self.0.get(name) else { return Ok(None) };
+        let since = claim.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let time = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+        time.map(Some).ok_or(Rejection::Invalid("one of its times is none"))
+    }
+}
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Claims(..)")
+    }
+}
+
+fn texts(claim: &Value) -> Vec<&str> {
+    match claim {
+        Value::String(text) => vec![text],
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::jose::{Algorithm, JwkSet, SigningKey};
+
+    const NOW: u64 = 1_700_000_000;
+
+    fn verifier(key: &SigningKey) -> Jwt {
+        let keys: JwkSet = [key.public().clone()].into_iter().collect();
+        Jwt::new("https://issuer", "https://agent", keys).with_leeway(Duration::from_secs(10))
+    }
+
+    async fn verify(key: &SigningKey, claims: &Value) -> Result<Caller, Rejection> {
+        let token = key.token(claims.to_string().as_bytes()).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        verifier(key).verify_at(&token, now).await
+    }
+
+    fn with(name: &str, value: Value) -> Value {
+        let mut claims = json!({
+            "iss": "https://issuer", "aud": "https://agent", "sub": "ann", "exp": NOW + 60,
+        });
+        match value {
+            Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
+            value => claims[name] = value,
+        }
+        claims
+    }
+
+    #[tokio::test]
+    async fn a_token_makes_a_caller_of_its_issuer_with_scopes_until_it_expires() {
+        for key in [
+            SigningKey::generate(Algorithm::Es256).unwrap(),
+            SigningKey::generate(Algorithm::EdDsa).unwrap(),
+            SigningKey::from_pem(include_str!("../jose/rfc7515_a2.pem")).unwrap(),
+        ] {
+            let caller = verify(&key, &with("scope", json!("read write"))).await.unwrap();
+            assert_eq!(caller.subject(), Some("https://issuer#ann"));
+            assert_eq!(caller.scopes().iter().collect::<Vec<_>>(), ["read", "write"]);
+            let end = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW + 70);
+            assert_eq!(caller.expires(), Some(end), "with the leeway");
+        }
+    }
+
+    #[tokio::test]
+    async fn claims_are_read_as_issuers_write_them() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        for claims in [
+            with("aud", json!(["https://other", "https://agent"])),
+            with("scp", json!(["a", "b c"])),
+            with("nbf", json!(NOW + 10)),
+            with("exp", json!(NOW - 9)),
+            with("exp", json!(1.7e9 + 0.5)),
+        ] {
+            assert!(verify(&key, &claims).await.is_ok(), "{claims}");
+        }
+        let caller = verify(&key, &with("scp", json!(["a", "b c"]))).await.unwrap();
+        assert!(["a", "b", "c"].iter().all(|scope| caller.has_scope(scope)));
+    }
+
+    //
+    #[tokio::test]
+    async fn tokens_that_are_not_for_us_now_are_refused() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        for claims in [
+            with("iss", json!("https://issuer/")),
+            with("iss", Value::Null),
+            with("aud", json!("https://agent/")),
+            with("aud", json!([])),
+            with("aud", Value::Null),
+            with("sub", Value::Null),
+            with("sub", json!("")),
+            with("sub", json!("a\nb")),
+            with("sub", json!("x".repeat(2_000))),
+            with("exp", Value::Null),
+            with("exp", json!("soon")),
+            with("exp", json!(1e300)),
+            with("exp", json!(-1)),
+            with("nbf", json!(NOW + 11)),
+            with("nbf", json!("soon")),
+            json!([]),
+        ] {
+            let rejected = verify(&key, &claims).await;
+            assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{claims}");
+        }
+        let late = verify(&key, &with("exp", json!(NOW - 10))).await;
+        assert!(matches!(late, Err(Rejection::Expired)));
+    }
+
+    #[tokio::test]
+    async fn only_the_issuers_own_keys_sign() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let other = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let claims = with("sub", json!("ann")).to_string();
+        let verifier = verifier(&key);
+        let token = key.token(claims.as_bytes()).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        verifier.verify_at(&token, now).await.unwrap();
+        let foreign = other.token(claims.as_bytes()).unwrap();
+        let (header, _) = token.split_once('.').unwrap();
+        let (_, rest) = foreign.split_once('.').unwrap();
+        for forged in [foreign.clone(), format!("{header}.{rest}"), "a.b.c".into(), String::new()] {
+            let rejected = verifier.verify_at(&forged, now).await;
+            assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{forged}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Agents that let in only those who may, over real sockets: every binding, every operation,
+//! older revisions too.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod keys;
+mod refusals;
+mod scene;
+mod tokens;

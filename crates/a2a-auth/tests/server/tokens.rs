@@ -1,0 +1,191 @@
+//! Tokens that somebody else signs, with keys that are fetched and exchanged.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use a2a::{AgentCard, ErrorKind};
+use a2a_auth::{
+    jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
+    server::{Guard, Jwt},
+};
+use axum::{Router, routing::get};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::scene::{WAYS, card, client, http_scheme, requirement, start};
+
+/// Signs tokens, and shows its keys at `/jwks`.
+struct Issuer {
+    address: SocketAddr,
+    keys: Arc<Mutex<JwkSet>>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Issuer {
+    async fn start() -> Self {
+        let keys = Arc::<Mutex<JwkSet>>::default();
+        let asked = Arc::<AtomicUsize>::default();
+        let (shown, counted) = (Arc::clone(&keys), Arc::clone(&asked));
+        let jwks = move || async move {
+            counted.fetch_add(1, Ordering::SeqCst);
+            shown.lock().unwrap().json()
+        };
+        let router = Router::new().route("/jwks", get(jwks));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, keys, asked }
+    }
+
+    fn show(&self, keys: &[&SigningKey]) {
+        *self.keys.lock().unwrap() = keys.iter().map(|key| key.public().clone()).collect();
+    }
+
+    fn keys(&self) -> RemoteKeys {
+        RemoteKeys::at(format!("http://{}/jwks", self.address)).unwrap()
+    }
+}
+
+fn in_seconds(seconds: i64) -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    i64::try_from(now).unwrap() + seconds
+}
+
+fn claims() -> Value {
+    json!({
+        "iss": "https://issuer.example",
+        "aud": "https://agent.example",
+        "sub": "ann",
+        "exp": in_seconds(300),
+        "scope": "read write",
+    })
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut claims = claims();
+    claims[name] = value;
+    claims
+}
+
+fn bearer(key: &SigningKey, claims: &Value) -> String {
+    format!("Bearer {}", key.token(claims.to_string().as_bytes()).unwrap())
+}
+
+fn jwt_card() -> AgentCard {
+    card(&[("jwt", http_scheme("bearer"))], &[requirement(&[("jwt", &["read"])])])
+}
+
+fn guard(keys: RemoteKeys) -> Guard {
+    let jwt = Jwt::new("https://issuer.example", "https://agent.example", keys);
+    Guard::new().with_verifier("jwt", jwt.with_leeway(Duration::ZERO))
+}
+
+fn key() -> SigningKey {
+    SigningKey::generate(Algorithm::Es256).unwrap()
+}
+
+//
+#[tokio::test]
+async fn a_signed_token_lets_in_on_every_binding_and_a_wrong_one_does_not() {
+    let issuer = Issuer::start().await;
+    let (es256, eddsa, other) = (key(), SigningKey::generate(Algorithm::EdDsa).unwrap(), key());
+    let rs256 = SigningKey::from_pem(include_str!("../../src/jose/rfc7515_a2.pem")).unwrap();
+    issuer.show(&[&es256, &eddsa, &rs256]);
+    let address = start(jwt_card(), guard(issuer.keys())).await;
+    for way in WAYS {
+        for key in [&es256, &eddsa, &rs256] {
+            let client = client(address, way, &[("authorization", &bearer(key, &claims()))]).await;
+            let answer = client.send_text("hi").await.unwrap();
+            assert_eq!(answer, "https://issuer.example#ann read write", "{way:?}");
+        }
+        for (token, kind) in [
+            (bearer(&es256, &with("exp", json!(in_seconds(-1)))), ErrorKind::Unauthenticated),
+            (bearer(&es256, &with("scope", json!("write"))), ErrorKind::PermissionDenied),
+        ] {
+            let client = client(address, way, &[("authorization", &token)]).await;
+            assert_eq!(client.send_text("hi").await.unwrap_err().kind(), kind, "{way:?}");
+        }
+    }
+    for wrong in [
+        bearer(&es256, &with("aud", json!("https://other.example"))),
+        bearer(&es256, &with("iss", json!("https://other.example"))),
+        bearer(&es256, &with("nbf", json!(in_seconds(60)))),
+        "Bearer eyJhbGciOiJub25lIn0.e30.".to_owned(),
+    ] {
+        let client = client(address, WAYS[0], &[("authorization", &wrong)]).await;
+        let error = client.send_text("hi").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+        assert_eq!(error.message(), "the credentials are not valid");
+    }
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 1, "the keys are kept");
+    // A key that was never shown is looked for once more at most, and soon not at all.
+    for _ in 0..5 {
+        let token = bearer(&other, &claims());
+        let client = client(address, WAYS[0], &[("authorization", &token)]).await;
+        client.send_text("hi").await.unwrap_err();
+    }
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 1, "within the pause nobody asks again");
+}
+
+#[tokio::test]
+async fn keys_are_exchanged_while_the_agent_runs() {
+    let issuer = Issuer::start().await;
+    let (old, new) = (key(), key());
+    issuer.show(&[&old]);
+    let keys = issuer.keys().with_pause(Duration::from_millis(1));
+    let address = start(jwt_card(), guard(keys)).await;
+    let before = client(address, WAYS[0], &[("authorization", &bearer(&old, &claims()))]).await;
+    before.send_text("hi").await.unwrap();
+    issuer.show(&[&new]);
+    let after = client(address, WAYS[0], &[("authorization", &bearer(&new, &claims()))]).await;
+    after.send_text("hi").await.unwrap();
+    let error = before.send_text("hi").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated, "the old key is gone");
+}
+
+//
+#[tokio::test]
+async fn an_issuer_that_can_not_be_asked_is_no_fault_of_the_caller() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let nobody = listener.local_addr().unwrap();
+    drop(listener);
+    let keys = RemoteKeys::at(format!("http://{nobody}/jwks")).unwrap();
+    let address = start(jwt_card(), guard(keys)).await;
+    for way in WAYS {
+        let client = client(address, way, &[("authorization", &bearer(&key(), &claims()))]).await;
+        let error = client.send_text("hi").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{way:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_callers_token_does() {
+    let issuer = Issuer::start().await;
+    let key = key();
+    issuer.show(&[&key]);
+    let address = start(jwt_card(), guard(issuer.keys())).await;
+    for way in WAYS {
+        let token = bearer(&key, &with("exp", json!(in_seconds(3))));
+        let client = client(address, way, &[("authorization", &token)]).await;
+        let mut events = client.stream("wait").await.unwrap();
+        let first = events.next().await.unwrap().unwrap();
+        let mut others = client.subscribe(first.task().unwrap().id.clone()).await.unwrap();
+        for stream in [&mut events, &mut others] {
+            let end = async {
+                loop {
+                    if let Err(error) = stream.next().await.expect("it was cut") {
+                        return error;
+                    }
+                }
+            };
+            let error = tokio::time::timeout(Duration::from_secs(30), end).await.unwrap();
+            assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{way:?}: {error}");
+        }
+    }
+}
