@@ -128,8 +128,19 @@ impl TaskStore for Flaky {
         self.up()?.claim(scope, key, fingerprint, task_id).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
-        self.up()?.unclaim(scope, key).await
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.up()?.reclaim(scope, key, fingerprint, gone, task_id).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.up()?.unclaim(scope, key, task_id).await
     }
 
     /// Takes for ever: no lease and no takeover may wait for it.
@@ -181,8 +192,12 @@ impl LeaseStore for Flaky {
         self.up()?.answer(command_id, answer).await
     }
 
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.up()?.take_answer(command_id).await
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        self.up()?.read_answer(command_id).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.up()?.forget_answer(command_id).await
     }
 
     fn signals(&self) -> Option<Signals> {

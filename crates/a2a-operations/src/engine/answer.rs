@@ -86,6 +86,9 @@ impl Accepted {
                 if let Some(reply) = &state.reply {
                     return Some(Ok(Answer::Reply(reply.clone())));
                 }
+                if let Some(task_id) = &state.superseded {
+                    return Some(Ok(Answer::Superseded(Arc::clone(task_id))));
+                }
                 if state.broken {
                     return Some(Err(state.failure()));
                 }
@@ -116,6 +119,10 @@ impl Accepted {
             Answer::Task(task) => {
                 send_message_response::Payload::Task(reply_limited(&task, history_length))
             }
+            Answer::Superseded(task_id) => {
+                let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
+                return Box::pin(joined.answer(return_immediately, history_length)).await;
+            }
         };
         Ok(SendMessageResponse { payload: Some(payload) })
     }
@@ -127,6 +134,10 @@ impl Accepted {
             return elsewhere.stream(self.handle).await;
         }
         if ticket == 1 && self.handle.lock().turn_start <= 1 {
+            if let Some(task_id) = self.superseded().await {
+                let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
+                return Box::pin(joined.stream()).await;
+            }
             return Ok(self.first_turn());
         }
         let task_id = Arc::clone(&self.handle.task_id);
@@ -164,6 +175,19 @@ impl Accepted {
         Ok(reader.into_stream())
     }
 
+    /// Waits until it is known whether a new task is the one that its idempotency key names.
+    async fn superseded(&self) -> Option<Arc<str>> {
+        let may_be = self.handle.inner.clustered && self.handle.lock().key.is_some();
+        if !may_be {
+            return None;
+        }
+        let known = |state: &mut State| {
+            let known = state.appeared || state.reply.is_some() || state.broken;
+            known.then(|| state.superseded.clone())
+        };
+        self.handle.wait(known).await
+    }
+
     fn first_turn(self) -> EventStream {
         Reader::new(self.handle, Until::Answered, 1).into_stream()
     }
@@ -172,12 +196,14 @@ impl Accepted {
 enum Answer {
     Reply(Event),
     Task(Arc<Task>),
+    /// It is the answer of another task.
+    Superseded(Arc<str>),
 }
 
 /// Why a message that queued never got its turn.
 fn refused(state: &State, ticket: u64, task_id: &str) -> Option<Error> {
     let waits = ticket > state.turn;
-    if waits && ticket <= state.void {
+    if state.is_lost(ticket) {
         return Some(Error::unavailable("another node took the task over; send again"));
     }
     let never = waits && (state.task.state().is_terminal() || !state.running);

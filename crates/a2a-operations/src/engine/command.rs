@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use super::{
     Inner,
-    entry::{Handle, Holder, TurnRequest},
+    entry::{Handle, Holder, State, TurnRequest},
     record::{Context, Record, encode},
 };
 use crate::{CallContext, store::Command};
@@ -179,6 +179,59 @@ impl Inner {
         self.order(handle, &body, None).await
     }
 
+    /// Takes a message that queues on this node, which holds the task, as if another node had
+    /// sent it: it is stored first, so that it outlives this node. `None` where the task was let
+    /// go in between.
+    pub(super) async fn queue_stored(
+        self: &Arc<Self>,
+        handle: &Handle,
+        turn: &TurnRequest,
+    ) -> Result<Option<u64>> {
+        let id: Arc<str> = fresh_id().into();
+        let message = Some(Message::clone(&turn.message));
+        let body =
+            Body::Message { turn: Box::new(Record::of(turn, message)), return_immediately: true };
+        // Whoever reads the commands of the task leaves this one alone.
+        handle.change(|state| state.commands.taken.push(Arc::clone(&id)));
+        let command = Command { id: Arc::clone(&id), body: encode(&body) };
+        let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
+        if !matches!(posted, Ok(true)) {
+            handle.change(|state| state.commands.leave(&[id]));
+            return posted.map(|_| None).map_err(Error::from);
+        }
+        let turn = TurnRequest { commands: vec![Arc::clone(&id)], ..turn.clone() };
+        let ticket = match self.take_here(handle, turn, true) {
+            Ok(ticket) => ticket,
+            Err(_) if handle.lock().is_away() => {
+                // It was lost just now, and the message goes with it.
+                handle.change(|state| state.commands.leave(&[id]));
+                return Ok(Some(0));
+            }
+            Err(error) => {
+                answer(self, handle, &id, refused(&error)).await;
+                self.forget_answer(id);
+                return Err(error);
+            }
+        };
+        let (inner, handle) = (Arc::clone(self), handle.clone());
+        self.tasks.spawn(async move {
+            if ticket == 0 {
+                // An earlier try has brought it.
+                let last = handle.lock().log.last();
+                answer(&inner, &handle, &id, encode(&Answer::At(last))).await;
+            } else {
+                let run = handle.lock().run;
+                let is_over = |state: &mut State| {
+                    let gone = state.run != run || state.broken || !state.running;
+                    (state.has_begun(ticket) || gone).then_some(())
+                };
+                handle.wait(is_over).await;
+            }
+            inner.forget_answer(id);
+        });
+        Ok(Some(ticket))
+    }
+
     async fn order(
         &self,
         handle: &Handle,
@@ -213,8 +266,9 @@ impl Inner {
     async fn answer_to(&self, handle: &Handle, expecting: &Expecting<'_>) -> Result<Answer> {
         let mut ended = false;
         loop {
-            match self.store.take_answer(&expecting.id).await {
+            match self.store.read_answer(&expecting.id).await {
                 Ok(Some(answer)) => {
+                    self.forget_answer(Arc::clone(&expecting.id));
                     return serde_json::from_slice(&answer).map_err(Error::internal);
                 }
                 Ok(None) => {}
@@ -232,6 +286,16 @@ impl Inner {
                 }
             }
         }
+    }
+
+    /// Has the store forget an answer that was read; the store does so by itself, only later.
+    fn forget_answer(&self, id: Arc<str>) {
+        let store = Arc::clone(&self.store);
+        self.tasks.spawn(async move {
+            if let Err(error) = store.forget_answer(&id).await {
+                tracing::debug!(error = ?error, "an answer that was read is still in the store");
+            }
+        });
     }
 
     /// Does what other nodes have asked of the one that holds this task, without waiting for it.

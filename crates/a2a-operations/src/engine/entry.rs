@@ -32,6 +32,9 @@ use crate::{
     store::{StoreError, StoredTask},
 };
 
+/// How many times that a task was lost are remembered for those who wait.
+const MAX_LOST: usize = 16;
+
 /// A task that is worked on or watched. Reached through a [`Handle`].
 #[derive(Debug)]
 pub(crate) struct Entry {
@@ -57,6 +60,8 @@ pub(super) struct State {
     pub(super) holder: Holder,
     /// The epoch under which this node holds the task, or held it last.
     pub(super) epoch: u64,
+    /// The epoch of a hold of which this node knows all that was done under it; 0 without one.
+    pub(super) known_hold: u64,
     /// Whether somebody asks the store for a hold on the task.
     pub(super) reaching: bool,
     /// How often this node lost the task or took it over. What belongs to an earlier number is
@@ -66,6 +71,10 @@ pub(super) struct State {
     pub(super) execution: Option<Bytes>,
     /// The webhooks of a task that is not stored yet.
     pub(super) webhooks: Vec<Webhook>,
+    /// The idempotency key of such a task.
+    pub(super) key: Option<String>,
+    /// The task that the key names now: this one was taken for lost, and will never be stored.
+    pub(super) superseded: Option<Arc<str>>,
     /// What came from other nodes.
     pub(super) commands: Commands,
     /// Whether somebody reads the task again after another node wrote it, and whether that has
@@ -110,8 +119,9 @@ pub(super) struct State {
     pub(super) turn_opening: Option<Arc<Task>>,
     /// Whether the executor was dropped in the middle of its work by a shutdown.
     pub(super) cut_off: bool,
-    /// Messages up to this number that had not begun were lost when another node took over.
-    pub(super) void: u64,
+    /// The numbers of messages that had not begun when another node took over, from and to. Whoever
+    /// waits for one of them is told at once, so only the newest few are kept.
+    lost: VecDeque<(u64, u64)>,
     /// Whether a client has canceled.
     pub(super) canceling: bool,
     /// Signals the executor that the client cancels.
@@ -206,10 +216,13 @@ impl State {
             version: 0,
             holder: Holder::Nobody,
             epoch: 0,
+            known_hold: 0,
             reaching: false,
             run: 0,
             execution: None,
             webhooks: Vec::new(),
+            key: None,
+            superseded: None,
             commands: Commands::default(),
             refreshing: Refreshing::No,
             log,
@@ -230,7 +243,7 @@ impl State {
             turn_start: last + 1,
             turn_opening: None,
             cut_off: false,
-            void: 0,
+            lost: VecDeque::new(),
             canceling: false,
             cancel: CancellationToken::new(),
             kill: CancellationToken::new(),
@@ -256,6 +269,7 @@ impl State {
         self.storing = Arc::default();
         self.writing = false;
         self.holder = holder;
+        self.known_hold = 0;
         self.run += 1;
         self.kill.cancel();
         self.running = holder == Holder::Elsewhere;
@@ -268,7 +282,6 @@ impl State {
         let first_lost = taken.iter().find(|(id, _)| !self.has_message(id));
         self.last_assigned = self.log.last();
         let begun = self.turn_start <= self.log.last();
-        self.void = self.last_ticket;
         if !begun {
             self.turn = self.turn.saturating_sub(1);
         }
@@ -276,7 +289,32 @@ impl State {
             // Several turns may have begun of which none was stored.
             self.turn = self.turn.min(ticket - 1);
         }
+        if !begun {
+            // The turn before it is seen, whatever follows elsewhere.
+            self.turn_start = self.log.last();
+            self.turn_opening = None;
+        }
+        if self.turn < self.last_ticket {
+            self.lost.push_back((self.turn + 1, self.last_ticket));
+            if self.lost.len() > MAX_LOST {
+                self.lost.pop_front();
+            }
+        }
         self.head = self.task.state();
+    }
+
+    /// Returns whether a message was lost before its turn began, though later ones may have begun.
+    pub(super) fn is_lost(&self, ticket: u64) -> bool {
+        self.lost.iter().any(|(first, last)| (*first..=*last).contains(&ticket))
+    }
+
+    /// Gives up what could not be stored, and whoever works on it.
+    pub(super) fn give_up(&mut self) {
+        self.broken = true;
+        self.writing = false;
+        self.pending.clear();
+        self.storing = Arc::default();
+        self.kill.cancel();
     }
 
     /// Returns the number of a message of the client that was taken; 0 where it is in the
@@ -331,6 +369,12 @@ impl State {
         self.canceling = false;
         self.cancel = CancellationToken::new();
         self.kill = CancellationToken::new();
+    }
+
+    /// Returns whether an executor is at work that does not ask for the next message.
+    pub(super) fn is_at_work(&self) -> bool {
+        let asks = self.asking && !self.kill.is_cancelled();
+        self.running && !asks
     }
 
     /// Returns whether the task went to another node, or is nobody's, and may go on there.

@@ -7,6 +7,7 @@ use std::{
 
 use a2a_core::{Error, Result, v1::stream_response::Payload};
 use futures_util::StreamExt as _;
+use tokio::time::Instant;
 
 use super::{
     Inner,
@@ -106,15 +107,19 @@ impl Handle {
         }
         let handle = self.clone();
         self.inner.tasks.spawn(async move {
+            let patience = handle.inner.config.store_patience;
+            let mut deadline = Instant::now() + patience;
             loop {
                 if let Err(error) = handle.catch_up().await {
                     tracing::warn!(error = ?error, "a task could not be read again");
-                    if handle.inner.draining.is_cancelled() {
+                    if handle.inner.draining.is_cancelled() || Instant::now() >= deadline {
+                        handle.stop_following();
                         return;
                     }
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
+                deadline = Instant::now() + patience;
                 let done = handle.change(|state| {
                     let again = state.refreshing == Refreshing::Again;
                     state.refreshing = if again { Refreshing::Yes } else { Refreshing::No };
@@ -123,6 +128,16 @@ impl Handle {
                 if done {
                     return;
                 }
+            }
+        });
+    }
+
+    /// Has those who watch the task come back, as nobody can tell them how it goes on.
+    fn stop_following(&self) {
+        self.change(|state| {
+            state.refreshing = Refreshing::No;
+            if state.holder != Holder::Here {
+                state.broken = true;
             }
         });
     }

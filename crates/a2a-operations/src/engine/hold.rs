@@ -3,10 +3,12 @@
 use std::{
     future::Future,
     sync::{Arc, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use a2a_core::{Error, Result, Role, Task, TaskState};
 use futures_util::FutureExt as _;
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use super::{
@@ -18,6 +20,9 @@ use crate::{
     Recovery,
     store::{Acquired, Orphan, StoredTask},
 };
+
+/// The pause between two tries to let go of a task.
+const PAUSE: Duration = Duration::from_millis(200);
 
 impl Inner {
     /// Runs `work` to its end, even if the caller stops waiting for it.
@@ -52,45 +57,12 @@ impl Inner {
 
     /// Goes on with a task whose node is gone.
     pub(super) async fn adopt(self: &Arc<Self>, orphan: Orphan) {
-        let Orphan { scope, stored, execution, recorded } = orphan;
-        tracing::info!(task.id = %stored.task.id, epoch = stored.epoch, "took over a task");
-        let entry = self.entries.insert(Entry::stored(self, scope, stored.clone()));
-        let handle = Handle::new(Arc::clone(self), entry);
-        let reruns = stored.epoch.saturating_sub(recorded);
-        handle.change(|state| state.lose(Holder::Elsewhere));
-        let rerun = self.executor.recovery() == Recovery::Rerun && reruns <= self.config.max_reruns;
-        // Decided under one lock with the hold, so that no message or cancel comes in between.
-        let next = |state: &mut State| {
-            if execution.is_empty() || state.head.is_terminal() {
-                return Next::Leave;
-            }
-            match interrupted_turn(&state.task, &execution) {
-                // The task waits for a message, and needs nobody meanwhile.
-                _ if state.head == TaskState::InputRequired => Next::Leave,
-                Some(turn) if rerun => {
-                    state.begin_run();
-                    state.last_ticket += 1;
-                    state.turn = state.last_ticket;
-                    state.turn_start = state.log.last();
-                    Next::Run(turn)
-                }
-                _ => {
-                    handle.fail_interrupted(state);
-                    Next::Write
-                }
-            }
-        };
-        match handle.settle(stored, next).await {
-            Next::Leave => {
-                self.serve_commands(&handle);
-                handle.let_go_if_idle();
-                return;
-            }
-            Next::Run(turn) => handle.spawn_run(turn),
-            Next::Write => handle.write(),
-        }
-        self.serve_commands(&handle);
-        self.wake_outbox();
+        tracing::info!(
+            task.id = %orphan.stored.task.id, epoch = orphan.stored.epoch, "took over a task"
+        );
+        let stored = orphan.stored.clone();
+        let entry = self.entries.insert(Entry::stored(self, orphan.scope.clone(), stored));
+        Handle::new(Arc::clone(self), entry).take_up(orphan).await;
     }
 }
 
@@ -126,8 +98,26 @@ impl Handle {
 
     async fn acquire(&self) -> Result<Holder> {
         let acquired = self.inner.store.acquire(&self.scope, &self.task_id).await;
-        match acquired.map_err(Error::from)? {
+        let acquired = acquired.map_err(Error::from)?;
+        // An answer that comes late may be of a hold that was lost since.
+        let is_late = |stored: &StoredTask| self.lock().epoch > stored.epoch;
+        match acquired {
             None => Err(Error::task_not_found(&self.task_id)),
+            Some(Acquired::Here(stored)) if is_late(&stored) => Ok(self.lock().holder),
+            Some(Acquired::Again(orphan)) => {
+                let is_known = {
+                    let state = self.lock();
+                    state.holder != Holder::Here && state.known_hold + 1 == orphan.stored.epoch
+                };
+                if is_known {
+                    // It was not let go, as something waits for it, or the store failed.
+                    self.settle(orphan.stored, |_| ()).await;
+                } else {
+                    // It is one of those that this node has just taken over.
+                    self.take_up(orphan).await;
+                }
+                Ok(self.lock().holder)
+            }
             Some(Acquired::Elsewhere(_)) => {
                 self.catch_up().await?;
                 self.change(|state| {
@@ -143,6 +133,58 @@ impl Handle {
         }
     }
 
+    /// Goes on with a task, and with what was worked on, which this node did not know.
+    async fn take_up(&self, orphan: Orphan) {
+        let Orphan { stored, execution, recorded, .. } = orphan;
+        let reruns = stored.epoch.saturating_sub(recorded);
+        let is_late = self.change(|state| {
+            // This node or another has taken hold of it since, and knew of the work.
+            let is_late = state.epoch > stored.epoch;
+            if !is_late {
+                state.lose(Holder::Elsewhere);
+            }
+            is_late
+        });
+        if is_late {
+            return;
+        }
+        let inner = &self.inner;
+        let rerun =
+            inner.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
+        // Decided under one lock with the hold, so that no message or cancel comes in between.
+        let next = |state: &mut State| {
+            if execution.is_empty() || state.head.is_terminal() {
+                return Next::Leave;
+            }
+            match interrupted_turn(&state.task, &execution) {
+                // The task waits for a message, and needs nobody meanwhile.
+                _ if state.head == TaskState::InputRequired => Next::Leave,
+                Some(turn) if rerun => {
+                    state.begin_run();
+                    state.last_ticket += 1;
+                    state.turn = state.last_ticket;
+                    state.turn_start = state.log.last();
+                    Next::Run(turn)
+                }
+                _ => {
+                    self.fail_interrupted(state);
+                    Next::Write
+                }
+            }
+        };
+        match self.settle(stored, next).await {
+            Next::Leave => {
+                inner.serve_commands(self);
+                self.let_go_if_idle();
+                return;
+            }
+            Next::Run(turn) => self.spawn_run(turn),
+            Next::Write => self.write(),
+        }
+        inner.serve_commands(self);
+        inner.wake_outbox();
+    }
+
     /// Takes up a task that the store has handed to this node.
     async fn settle<T>(&self, stored: StoredTask, then: impl FnOnce(&mut State) -> T) -> T {
         let behind = self.lock().log.last() < stored.last_event.get();
@@ -156,6 +198,7 @@ impl Handle {
             }
             state.follow(stored);
             state.holder = Holder::Here;
+            state.known_hold = state.epoch;
             state.running = false;
             state.canceling = false;
             state.broken = false;
@@ -170,7 +213,11 @@ impl Handle {
             let idle = state.is_idle_here() && !state.commands.is_busy();
             idle.then(|| {
                 state.holder = Holder::Nobody;
-                (state.epoch, state.cut_off || state.broken)
+                let unfinished = state.cut_off || state.broken;
+                if unfinished {
+                    state.known_hold = 0;
+                }
+                (state.epoch, unfinished)
             })
         });
         let Some((epoch, unfinished)) = held else { return };
@@ -188,17 +235,29 @@ impl Handle {
     }
 
     async fn let_go(&self, epoch: u64) {
-        match self.inner.store.release(&self.task_id, epoch).await {
-            Ok(true) => {}
-            // What waits is for a node that stays.
-            Ok(false) if self.inner.draining.is_cancelled() => self.abandon(epoch).await,
-            // What waits is this node's to do.
-            Ok(false) => match self.reach().await {
-                Ok(_) => self.inner.serve_commands(self),
-                Err(error) => tracing::warn!(error = ?error, "a task could not be taken up again"),
-            },
-            // It runs out by itself.
-            Err(error) => tracing::warn!(error = ?error, "a task could not be let go"),
+        let deadline = Instant::now() + self.inner.config.store_patience;
+        loop {
+            match self.inner.store.release(&self.task_id, epoch).await {
+                Ok(true) => return,
+                // What waits is for a node that stays.
+                Ok(false) if self.inner.draining.is_cancelled() => {
+                    return self.abandon(epoch).await;
+                }
+                // What waits is this node's to do.
+                Ok(false) => match self.reach().await {
+                    Ok(_) => return self.inner.serve_commands(self),
+                    Err(error) => {
+                        tracing::warn!(error = ?error, "a task could not be taken up again");
+                    }
+                },
+                Err(error) => tracing::warn!(error = ?error, "a task could not be let go"),
+            }
+            // It runs out by itself, but then it is not known that its work was done.
+            let is_late = Instant::now() >= deadline || self.inner.draining.is_cancelled();
+            if is_late || self.lock().epoch != epoch {
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

@@ -21,10 +21,17 @@ use super::{
     entry::{Entry, Handle, Holder, Queued, State, TurnRequest},
     record::Record,
 };
-use crate::{CallContext, Scope, Webhook, store::Claim};
+use crate::{
+    CallContext, Scope, Webhook,
+    store::{Claim, StoreError},
+};
 
 /// How long another node may need to store a task that has to appear.
 const APPEARS: Duration = Duration::from_millis(500);
+
+/// How often a message finds its idempotency key tied to a task that is not there, before it is
+/// refused: each time, another node has sent the same in between.
+const MAX_TIES: usize = 8;
 
 impl Inner {
     /// Accepts a message: makes a task, continues one, or joins the one that an earlier try made.
@@ -67,13 +74,13 @@ impl Inner {
             commands: Vec::new(),
         };
         let accepted = if is_new {
-            self.begin(scope.clone(), task_id, turn, &configuration).await
+            self.begin(scope.clone(), task_id.clone(), key.clone(), turn, &configuration).await
         } else {
-            self.continue_task(&scope, task_id, turn, &configuration).await
+            self.continue_task(&scope, task_id.clone(), turn, &configuration).await
         };
         if let (Err(_), Some(key)) = (&accepted, &key) {
             // Nothing was done under this key, so a better request may use it.
-            self.store.unclaim(&scope, key).await.map_err(Error::from)?;
+            self.store.unclaim(&scope, key, &task_id).await.map_err(Error::from)?;
         }
         accepted
     }
@@ -92,37 +99,55 @@ impl Inner {
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Option<Handle>> {
-        let claim = self.store.claim(scope, key, fingerprint, task_id).await;
-        let known = match claim.map_err(Error::from)? {
-            Claim::New => return Ok(None),
-            Claim::Known { fingerprint: known, .. } if known != fingerprint => {
-                return Err(Error::invalid_params(
-                    "",
-                    "the idempotency key was used for another message",
-                ));
-            }
-            Claim::Known { task_id, .. } => task_id,
-        };
-        if let Some(handle) = self.find_or_load(scope, &known).await? {
-            return Ok(Some(handle));
-        }
-        if self.clustered {
-            // The first try may be at work on another node, which has nothing to show yet.
-            tokio::time::sleep(self.config.appear_after + APPEARS).await;
-            if let Some(handle) = self.find_or_load(scope, &known).await? {
+        let mut claim = self.store.claim(scope, key, fingerprint, task_id).await;
+        for _ in 0..MAX_TIES {
+            let known = match claim.map_err(Error::from)? {
+                Claim::New => return Ok(None),
+                Claim::Known { fingerprint: known, .. } if known != fingerprint => {
+                    return Err(Error::invalid_params(
+                        "",
+                        "the idempotency key was used for another message",
+                    ));
+                }
+                Claim::Known { task_id, .. } => task_id,
+            };
+            if let Some(handle) = self.find_in_time(scope, &known).await? {
                 return Ok(Some(handle));
             }
+            // The first try left no task: a message answered it, or its node is gone. Answer this
+            // one the same way. Should that node wake up, it stores nothing under the key.
+            claim = self.store.reclaim(scope, key, fingerprint, &known, task_id).await;
         }
-        // The first try left no task: a message answered it. Answer this one the same way.
-        self.store.unclaim(scope, key).await.map_err(Error::from)?;
-        self.store.claim(scope, key, fingerprint, task_id).await.map_err(Error::from)?;
-        Ok(None)
+        Err(Error::unavailable("the same message is sent over and over; send again later"))
+    }
+
+    /// Finds a task that may be at work on another node, which has nothing to show yet.
+    async fn find_in_time(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Option<Handle>> {
+        let found = self.find_or_load(scope, id).await?;
+        if found.is_some() || !self.clustered {
+            return Ok(found);
+        }
+        tokio::time::sleep(self.config.appear_after + APPEARS).await;
+        self.find_or_load(scope, id).await
+    }
+
+    /// Joins the task that another node made of a message, which this one took first.
+    pub(super) async fn follow_key(
+        self: &Arc<Self>,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Accepted> {
+        let found = self.find_in_time(scope, task_id).await?;
+        let handle = found
+            .ok_or_else(|| Error::from(StoreError::Claimed { task_id: task_id.to_owned() }))?;
+        Ok(Accepted { handle, ticket: 0, elsewhere: None })
     }
 
     async fn begin(
         self: &Arc<Self>,
         scope: Scope,
         task_id: String,
+        key: Option<String>,
         mut turn: TurnRequest,
         configuration: &SendMessageConfiguration,
     ) -> Result<Accepted> {
@@ -152,6 +177,7 @@ impl Inner {
             state.turn = 1;
             state.execution = Some(Record::execution(&turn));
             state.webhooks.extend(webhook);
+            state.key = key;
             if configuration.return_immediately {
                 state.appear();
             }
@@ -212,6 +238,12 @@ impl Inner {
             match handle.reach().await? {
                 // It began to end just now.
                 Holder::Here if handle.lock().is_ending() => {}
+                Holder::Here if return_immediately && handle.lock().is_at_work() => {
+                    // Nobody waits who could send it again if this node is gone before its turn.
+                    if let Some(ticket) = self.queue_stored(&handle, &turn).await? {
+                        return Ok(Accepted { handle, ticket, elsewhere: None });
+                    }
+                }
                 Holder::Here => {
                     match self.take_here(&handle, turn.clone(), return_immediately) {
                         Ok(ticket) => return Ok(Accepted { handle, ticket, elsewhere: None }),
@@ -290,8 +322,7 @@ impl Inner {
         if state.holder != Holder::Here {
             return Err(Error::unavailable("another node took the task over; send again"));
         }
-        let asks = state.asking && !state.kill.is_cancelled();
-        if state.running && !asks {
+        if state.is_at_work() {
             if return_immediately && !state.queue.is_empty() {
                 return Err(Error::new(
                     ErrorKind::ResourceExhausted,
@@ -306,7 +337,7 @@ impl Inner {
             }
         }
         let ticket = state.take_ticket(&turn.message.message_id);
-        if asks {
+        if state.running && !state.is_at_work() {
             handle.begin_turn(state, ticket, &turn);
             state.asking = false;
             state.handed = Some(Message::clone(&turn.message));

@@ -98,15 +98,19 @@ async fn write(handle: Handle) {
                 handle.refresh();
                 return;
             }
+            Err(StoreError::Claimed { task_id }) => {
+                tracing::warn!(task.id = %handle.task_id, by = %task_id, "another node took the message over before its task was stored");
+                handle.change(|state| {
+                    state.superseded = Some(task_id.into());
+                    state.give_up();
+                });
+                return;
+            }
             Err(error) => {
                 tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "a task could not be stored");
                 handle.change(|state| {
-                    state.broken = true;
                     state.full = matches!(error, StoreError::Full);
-                    state.writing = false;
-                    state.pending.clear();
-                    state.storing = Arc::default();
-                    state.kill.cancel();
+                    state.give_up();
                 });
                 handle.let_go_if_idle();
                 return;
@@ -129,6 +133,7 @@ fn show(state: &mut State, group: Group) {
     state.storing = Arc::default();
     state.version = group.version + 1;
     state.epoch = group.epoch;
+    state.known_hold = group.epoch;
     state.appeared = true;
     if group.hold == Hold::Release {
         state.holder = Holder::Nobody;
@@ -149,6 +154,7 @@ struct Group {
     is_new: bool,
     snapshot: Option<Arc<Task>>,
     webhooks: Vec<Webhook>,
+    key: Option<String>,
     hold: Hold,
     answers: Vec<(Arc<str>, Bytes)>,
 }
@@ -180,8 +186,9 @@ fn next_group(handle: &Handle) -> Option<Group> {
     // A task that is new is stored under the first epoch.
     let epoch = if is_new { 1 } else { state.epoch };
     let webhooks = std::mem::take(&mut state.webhooks);
+    let key = state.key.clone().filter(|_| is_new);
     let (version, run) = (state.version, state.run);
-    Some(Group { changes, version, epoch, run, is_new, snapshot, webhooks, hold, answers })
+    Some(Group { changes, version, epoch, run, is_new, snapshot, webhooks, key, hold, answers })
 }
 
 /// Stores a group, and tries again for a while where the store fails.
@@ -239,6 +246,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
         (Some(task), true) => {
             let new = NewTask {
                 task: Arc::clone(task),
+                key: group.key.clone(),
                 events,
                 pushes,
                 webhooks: group.webhooks.clone(),

@@ -10,6 +10,13 @@ pub enum StoreError {
         /// The task.
         task_id: String,
     },
+    /// The idempotency key of a new task is tied to another one: whoever did so took the first
+    /// for lost. Nothing was written.
+    #[error("the idempotency key names task {task_id}")]
+    Claimed {
+        /// The other task. It may not be there yet.
+        task_id: String,
+    },
     /// The store does not take more. Nothing was written.
     #[error("the store is full")]
     Full,
@@ -34,6 +41,10 @@ impl From<StoreError> for Error {
             }
             StoreError::Failed(_) => {
                 Self::unavailable("the agent cannot reach its store").with_source(error)
+            }
+            StoreError::Claimed { .. } => {
+                Self::unavailable("another node works on this message; send again")
+                    .with_source(error)
             }
             StoreError::Conflict { .. } => Self::internal(error),
         }

@@ -11,20 +11,24 @@ use crate::Scope;
 pub enum Acquired {
     /// This node holds the task now, under the epoch that is given.
     Here(StoredTask),
+    /// The same, of a task that this node held before under another epoch, and for which it has
+    /// recorded work. It may be work that it knows nothing of: it took the task over, and was
+    /// not told yet.
+    Again(Orphan),
     /// Another node holds it, or held it last: a lease that ran out still counts until
     /// [`take_over`](LeaseStore::take_over) hands the task to somebody.
     Elsewhere(StoredTask),
 }
 
-/// A task whose node is gone, which this node has taken over.
+/// A task that somebody was at work on, which this node has now.
 #[derive(Clone, Debug)]
 pub struct Orphan {
     /// Whose task it is.
     pub scope: Scope,
     /// The task, held by this node under a new epoch.
     pub stored: StoredTask,
-    /// What was worked on, as the gone node recorded it; empty if nothing was recorded since the
-    /// task was let go last.
+    /// What was worked on, as whoever did so recorded it; empty if nothing was recorded since
+    /// the task was let go last.
     pub execution: Bytes,
     /// The epoch under which that was recorded.
     pub recorded: u64,
@@ -58,8 +62,9 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     fn node(&self) -> &str;
 
     /// Takes hold of a task that nobody holds, or this node itself; `None` for a task that is not
-    /// there. A lease that ran out is not taken here, only by [`take_over`](Self::take_over),
-    /// which also says what was worked on. Commands that wait for the task stay.
+    /// there. What the node itself recorded comes [with it](Acquired::Again). The lease of
+    /// another node that ran out is not taken here, only by [`take_over`](Self::take_over).
+    /// Commands that wait for the task stay.
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError>;
 
     /// Says that this node still holds these tasks, each under its epoch, and returns those that
@@ -91,8 +96,13 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// Answers a command, if it still waits.
     async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError>;
 
-    /// Takes the answer to a command that this node has posted; `None` while it waits.
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError>;
+    /// Returns the answer to a command that this node has posted; `None` while it waits. It can
+    /// be asked for again, as the first time may have failed on its way.
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError>;
+
+    /// Forgets the answer to a command that this node has posted: it was read. One that is never
+    /// forgotten so is kept for a bounded time, or among a bounded number.
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError>;
 
     /// What other nodes do from now on; `None` where there can't be any. Asked for once.
     fn signals(&self) -> Option<Signals>;

@@ -166,8 +166,19 @@ impl TaskStore for MemoryStore {
         Ok(self.data.claims.claim(scope, key, fingerprint, task_id))
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
-        self.data.claims.unclaim(scope, key);
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        Ok(self.data.reclaim(scope, key, fingerprint, gone, task_id))
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.data.claims.unclaim(scope, key, task_id);
         Ok(())
     }
 
@@ -221,8 +232,13 @@ impl LeaseStore for MemoryStore {
         Ok(())
     }
 
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.data.commands.take(command_id))
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.data.commands.read(command_id))
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.data.commands.forget_answer(command_id);
+        Ok(())
     }
 
     fn signals(&self) -> Option<Signals> {

@@ -27,6 +27,8 @@ pub struct StoredTask {
 pub struct NewTask {
     /// The task, after its events.
     pub task: Arc<Task>,
+    /// The idempotency key that is tied to it.
+    pub key: Option<String>,
     /// Its first events, from position 1 on.
     pub events: Vec<Event>,
     /// Which of the events go to webhooks, in order.
@@ -146,7 +148,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Conflict`](StoreError::Conflict) for an id that is taken, in any scope.
+    /// [`Conflict`](StoreError::Conflict) for an id that is taken, in any scope;
+    /// [`Claimed`](StoreError::Claimed) for a key that is tied to another task.
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError>;
 
     /// Writes a transition. The new version is the old one plus one.
@@ -174,7 +177,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Returns a page of the tasks of a scope.
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError>;
 
-    /// Ties an idempotency key to a task id, unless it is tied already.
+    /// Ties an idempotency key to a task id, unless it is tied already. The key of a task that
+    /// is not there yet is [named](NewTask::key) when it is stored.
     async fn claim(
         &self,
         scope: &Scope,
@@ -183,8 +187,19 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         task_id: &str,
     ) -> Result<Claim, StoreError>;
 
-    /// Forgets an idempotency key.
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError>;
+    /// Ties an idempotency key to another task id than `gone`, unless there is a task `gone`, or
+    /// the key is tied to a third one. From then on `gone` is not stored under the key any more.
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError>;
+
+    /// Forgets an idempotency key, if it is tied to this task id.
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError>;
 
     /// Forgets what is old, and returns how many tasks that were. Fewer than the limit means
     /// that no more are old enough.

@@ -18,9 +18,10 @@ mod write;
 
 pub use anything::a_store_answers_like_a_list;
 pub use claim::{
-    a_fingerprint_is_kept_whole, a_key_stays_tied_to_the_first_task,
-    a_released_key_can_be_claimed_again, keys_of_two_scopes_are_different_keys,
-    one_of_many_claims_at_once_is_new,
+    a_fingerprint_is_kept_whole, a_key_is_tied_anew_or_its_task_is_stored,
+    a_key_is_tied_anew_while_its_task_is_not_there, a_key_stays_tied_to_the_first_task,
+    a_released_key_can_be_claimed_again, a_task_is_not_stored_under_the_key_of_another,
+    keys_of_two_scopes_are_different_keys, one_of_many_claims_at_once_is_new,
 };
 pub use command::{
     a_command_is_answered_once, a_command_that_is_posted_again_is_one,
@@ -37,7 +38,7 @@ pub use hold::{
     a_new_task_with_an_execution_is_held, a_task_is_let_go_under_its_epoch,
     a_task_is_taken_over_with_what_was_recorded, a_task_that_is_not_there_is_held_by_nobody,
     a_write_can_let_go, every_hold_has_an_epoch_of_its_own, the_oldest_are_taken_over_first,
-    what_was_recorded_is_forgotten_with_the_hold,
+    what_was_recorded_is_forgotten_with_the_hold, who_takes_hold_again_learns_what_was_recorded,
 };
 pub use list::{
     a_change_of_status_moves_a_task_in_the_list, a_list_goes_from_new_to_old_and_then_by_id,
@@ -116,6 +117,9 @@ macro_rules! store_suite {
             a_released_key_can_be_claimed_again,
             keys_of_two_scopes_are_different_keys,
             one_of_many_claims_at_once_is_new,
+            a_key_is_tied_anew_while_its_task_is_not_there,
+            a_task_is_not_stored_under_the_key_of_another,
+            a_key_is_tied_anew_or_its_task_is_stored,
             webhooks_are_returned_in_the_order_of_their_ids,
             a_webhook_is_replaced_by_one_with_its_id,
             a_webhook_can_be_deleted_any_number_of_times,
@@ -129,6 +133,7 @@ macro_rules! store_suite {
             a_write_can_let_go,
             a_task_is_taken_over_with_what_was_recorded,
             what_was_recorded_is_forgotten_with_the_hold,
+            who_takes_hold_again_learns_what_was_recorded,
             the_oldest_are_taken_over_first,
             a_hold_ends_with_the_next_one,
             a_command_without_a_holder_is_refused,

@@ -93,11 +93,72 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Pause(50),
             Step::Leave(0),
         ],
+        // The store forgot an answer though it failed to give it.
+        vec![
+            send("gate complete", Mode::AtOnce, false),
+            Step::Pause(150),
+            Step::Fail(1),
+            follow_up(1, "complete", Mode::Wait, false),
+            Step::Pause(100),
+            Step::Gates,
+            Step::Pause(100),
+            Step::Heal(1),
+        ],
+        vec![
+            send("gate complete", Mode::AtOnce, false),
+            Step::Pause(150),
+            Step::Fail(1),
+            Step::Cancel { node: 1, task: 0 },
+            Step::Pause(100),
+            Step::Heal(1),
+        ],
+        // Let go of by a node whose store failed, with something more to do.
+        vec![
+            send("chunk return", Mode::Wait, false),
+            Step::Pause(150),
+            Step::Fail(0),
+            follow_up(0, "chunk park", Mode::AtOnce, true),
+            Step::Pause(300),
+            follow_up(0, "chunk complete", Mode::Stream, true),
+            Step::Pause(1000),
+            Step::Heal(0),
+        ],
+        // A turn that was seen, before one that began on a node that had lost the task.
+        vec![
+            send("deaf ask", Mode::Wait, false),
+            Step::Pause(150),
+            follow_up(0, "fail", Mode::Wait, false),
+            Step::Pause(5),
+            Step::Freeze(0),
+            Step::Pause(400),
+            Step::Thaw(0),
+        ],
+        // Queued without somebody who waits, on a node that crashes.
+        vec![
+            send("gate park", Mode::AtOnce, false),
+            Step::Pause(150),
+            follow_up(0, "complete", Mode::AtOnce, false),
+            Step::Pause(20),
+            Step::Crash(0),
+        ],
     ];
     for scene in scenes {
         for seed in 0..24 {
             run(2, seed, scene.clone());
         }
+    }
+    // Reached for by the node that just takes it over, before it knows what was worked on.
+    let scene = [
+        send("pause pause ask", Mode::Wait, true),
+        Step::Pause(17),
+        Step::Leave(0),
+        Step::Subscribe { node: 0, task: 0, after: Some(1) },
+        follow_up(0, "fail", Mode::Wait, true),
+        follow_up(0, "complete", Mode::Stream, true),
+        follow_up(0, "ask", Mode::Stream, false),
+    ];
+    for seed in 0..96 {
+        run(1, seed, scene.to_vec());
     }
 }
 

@@ -189,8 +189,19 @@ impl TaskStore for Linked {
         self.link.call(self.store.claim(scope, key, fingerprint, task_id)).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
-        self.link.call(self.store.unclaim(scope, key)).await
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.link.call(self.store.reclaim(scope, key, fingerprint, gone, task_id)).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.link.call(self.store.unclaim(scope, key, task_id)).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -243,8 +254,12 @@ impl LeaseStore for Linked {
         self.link.call(self.store.answer(command_id, answer)).await
     }
 
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.link.call(self.store.take_answer(command_id)).await
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        self.link.call(self.store.read_answer(command_id)).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.link.call(self.store.forget_answer(command_id)).await
     }
 
     fn signals(&self) -> Option<Signals> {

@@ -332,10 +332,7 @@ impl World {
             let kept = records.tasks.values().filter(|record| !record.is_swept);
             let counts = kept.map(|record| record.count(message));
             assert!(counts.clone().all(|count| count <= 1), "{message} was handled twice");
-            // The first try of a node that was cut off may only be shown when a second one has
-            // begun elsewhere.
-            let troubled = self.shared.troubled.load(Ordering::Relaxed);
-            assert!(troubled || counts.sum::<usize>() <= 1, "{message} made two tasks");
+            assert!(counts.sum::<usize>() <= 1, "{message} made two tasks");
         }
     }
 

@@ -40,7 +40,7 @@ impl TaskStore for Clustered {
         let result = self.store.insert(scope, new).await;
         match (&result, last_event) {
             (Ok(_), Some(last_event)) => self.outbox.written(&task_id, last_event, events),
-            (Err(StoreError::Full), _) => {}
+            (Err(StoreError::Full | StoreError::Claimed { .. }), _) => {}
             _ => self.look(&task_id, last_event),
         }
         result
@@ -101,8 +101,19 @@ impl TaskStore for Clustered {
         self.store.claim(scope, key, fingerprint, task_id).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
-        self.store.unclaim(scope, key).await
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.store.reclaim(scope, key, fingerprint, gone, task_id).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.store.unclaim(scope, key, task_id).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -119,7 +130,9 @@ impl LeaseStore for Clustered {
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         let result = self.store.acquire(scope, task_id).await;
         match &result {
-            Ok(Some(Acquired::Here(stored))) => self.look_at(stored),
+            Ok(Some(Acquired::Here(stored) | Acquired::Again(Orphan { stored, .. }))) => {
+                self.look_at(stored);
+            }
             Err(_) => self.look(task_id, None),
             Ok(Some(Acquired::Elsewhere(_)) | None) => {}
         }
@@ -177,8 +190,12 @@ impl LeaseStore for Clustered {
         result
     }
 
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.store.take_answer(command_id).await
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        self.store.read_answer(command_id).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.store.forget_answer(command_id).await
     }
 
     fn signals(&self) -> Option<Signals> {

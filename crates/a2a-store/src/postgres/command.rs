@@ -49,8 +49,10 @@ WITH t AS MATERIALIZED (
 )
 SELECT count(said) FROM said";
 
-const TAKE: &str = "DELETE FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL \
-    RETURNING answer";
+const READ: &str =
+    "SELECT answer FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL";
+
+const FORGET: &str = "DELETE FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL";
 
 impl PostgresStore {
     pub(super) async fn post_command(
@@ -84,10 +86,16 @@ impl PostgresStore {
         Ok(())
     }
 
-    pub(super) async fn take_command_answer(&self, id: &str) -> Result<Option<Bytes>, StoreError> {
+    pub(super) async fn read_command_answer(&self, id: &str) -> Result<Option<Bytes>, StoreError> {
         let me = &*self.node;
-        let rows = self.pool.write(TAKE, &[&id, &me]).await?;
+        let rows = self.pool.read(READ, &[&id, &me]).await?;
         let answer = |row| Ok(Bytes::copy_from_slice(get(row, "answer")?));
         rows.first().map(answer).transpose()
+    }
+
+    pub(super) async fn forget_command_answer(&self, id: &str) -> Result<(), StoreError> {
+        let me = &*self.node;
+        self.pool.write(FORGET, &[&id, &me]).await?;
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use a2a_operations::{
     store::{NewTask, PageKey, StoreError},
 };
 use bytes::Bytes;
+use tokio_postgres::Row;
 
 use crate::{SecretKeys, codec::encode_task};
 
@@ -15,7 +16,7 @@ use super::{
     row::{is_possible, key, number, pack},
     signal::Chunks,
     webhook::HookRow,
-    writer::{Session, Written},
+    writer::{Done, Session, Written},
 };
 
 pub(super) const SQL: &str = include_str!("insert.sql");
@@ -26,6 +27,7 @@ pub(super) struct InsertRow {
     tenant: String,
     owner: String,
     context_id: String,
+    claim: Option<String>,
     state: i16,
     millis: i64,
     ended: bool,
@@ -40,7 +42,7 @@ pub(super) struct InsertRow {
 
 impl InsertRow {
     pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
-        let NewTask { task, events, pushes, webhooks, execution } = new;
+        let NewTask { task, key: claim, events, pushes, webhooks, execution } = new;
         if !is_possible(scope, &task.id) {
             return Err(StoreError::failed(
                 "the tenant, the owner or the task has too long a name",
@@ -57,6 +59,7 @@ impl InsertRow {
             tenant: scope.tenant.to_string(),
             owner: scope.owner.to_string(),
             context_id: key(&task.context_id).into_owned(),
+            claim: claim.map(|name| key(&name).into_owned()),
             state: i16::try_from(i32::from(state)).unwrap_or_default(),
             millis: PageKey::millis_of(&task),
             ended: state.is_terminal(),
@@ -75,7 +78,7 @@ impl InsertRow {
     }
 }
 
-/// Stores new tasks, and returns for each that is stored whether a webhook waits.
+/// Stores new tasks, and returns what came of each whose id was free.
 pub(super) async fn write(
     link: &Link,
     session: &Session,
@@ -89,6 +92,7 @@ pub(super) async fn write(
     let tenants = texts(|row| &row.tenant);
     let owners = texts(|row| &row.owner);
     let contexts = texts(|row| &row.context_id);
+    let claims: Vec<_> = rows.iter().map(|row| row.claim.as_deref()).collect();
     let states: Vec<_> = rows.iter().map(|row| row.state).collect();
     let millis: Vec<_> = rows.iter().map(|row| row.millis).collect();
     let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
@@ -137,8 +141,16 @@ pub(super) async fn write(
                 &names,
                 &urls,
                 &configs,
+                &claims,
             ],
         )
         .await?;
-    super::writer::read(&found)
+    let row = |row: &Row| {
+        let done = match row.try_get("tied")? {
+            None => Done::Written { has_pushes: row.try_get("has_pushes")? },
+            Some(task_id) => Done::Claimed { task_id },
+        };
+        Ok((row.try_get("n")?, done))
+    };
+    found.iter().map(row).collect()
 }

@@ -1,18 +1,26 @@
--- Stores new tasks. One whose id is taken is not among the rows that are returned.
+-- Stores new tasks. One whose id is taken is not among the rows that are returned; one whose key
+-- is tied to another task comes with that. The row of a key is locked until the task is stored, so
+-- that it is not tied to another one meanwhile.
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::int2[], $6::int8[], $7::bool[],
-        $8::int8[], $9::bytea[], $10::bytea[], $11::bytea[], $12::int8[], $13::int4[]
+        $8::int8[], $9::bytea[], $10::bytea[], $11::bytea[], $12::int8[], $13::int4[], $23::text[]
     ) WITH ORDINALITY AS i(
         id, tenant, owner, context_id, state, millis, ended,
-        last, snapshot, execution, body, pushed, chunk, n)
+        last, snapshot, execution, body, pushed, chunk, claim, n)
+), tied AS MATERIALIZED (
+    SELECT i.n, i.id, c.task_id FROM input i
+    JOIN claims c ON c.tenant = i.tenant AND c.owner = i.owner AND c.key = i.claim
+    WHERE i.claim IS NOT NULL ORDER BY i.id FOR SHARE OF c
+), other AS MATERIALIZED (
+    SELECT n, task_id FROM tied WHERE task_id <> id
 ), written AS (
     INSERT INTO tasks
         (id, tenant, owner, context_id, state, millis, version, epoch, last_event, node, ended)
     SELECT id, tenant, owner, context_id, state, millis, 1, 1, last,
         CASE WHEN execution IS NULL THEN NULL ELSE $14::text END,
         CASE WHEN ended THEN now() END
-    FROM input ORDER BY id
+    FROM input WHERE NOT EXISTS (SELECT FROM other WHERE other.n = input.n) ORDER BY id
     ON CONFLICT (id) DO NOTHING
     RETURNING key, id, tenant, owner, context_id, state, last_event
 ), kept AS (
@@ -62,5 +70,7 @@ WITH input AS MATERIALIZED (
 )
 SELECT i.n,
     EXISTS (SELECT FROM hooked h WHERE h.task_id = w.id AND h.due IS NOT NULL) AS has_pushes,
-    (SELECT count(said) FROM said) AS said
+    (SELECT count(said) FROM said) AS said, NULL AS tied
 FROM written w JOIN input i USING (id)
+UNION ALL
+SELECT n, false, 0, task_id FROM other

@@ -123,16 +123,23 @@ impl PostgresStore {
                 &[&task_id, &tenant, &owner, &me, &lease, &self.channel];
             let taken = self.pool.write(TAKE, params).await?;
             let epoch: Option<i64> = taken.first().map(|row| get(row, "epoch")).transpose()?;
-            let Some(stored) = self.read(scope, task_id).await? else { return Ok(None) };
-            match epoch {
-                Some(epoch) if number(stored.epoch) == epoch => {
-                    return Ok(Some(Acquired::Here(stored)));
+            // It may change hands between the two statements.
+            if let Some(epoch) = epoch {
+                let rows = self.pool.read(ORPHANS, &[&[task_id].as_slice(), &me]).await?;
+                let Some(row) = rows.first() else { continue };
+                let taken = orphan(row)?;
+                if number(taken.stored.epoch) == epoch {
+                    let is_new = taken.execution.is_empty();
+                    return Ok(Some(match is_new {
+                        true => Acquired::Here(taken.stored),
+                        false => Acquired::Again(taken),
+                    }));
                 }
-                None if stored.node.as_ref().is_some_and(|node| *node != self.node) => {
+            } else {
+                let Some(stored) = self.read(scope, task_id).await? else { return Ok(None) };
+                if stored.node.as_ref().is_some_and(|node| *node != self.node) {
                     return Ok(Some(Acquired::Elsewhere(stored)));
                 }
-                // It changed hands between the two statements.
-                _ => {}
             }
         }
         Err(StoreError::failed("a task changes hands all the time"))

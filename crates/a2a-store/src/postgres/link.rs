@@ -132,6 +132,19 @@ impl Link {
         patient(self.client.query(&statement, params)).await
     }
 
+    /// Runs two statements in one transaction.
+    pub(super) async fn locked(
+        &mut self,
+        lock: (&'static str, Params<'_>),
+        write: (&'static str, Params<'_>),
+    ) -> Result<Vec<Row>, LinkError> {
+        patient(self.client.batch_execute("BEGIN")).await?;
+        self.query(lock.0, lock.1).await?;
+        let rows = self.query(write.0, write.1).await?;
+        patient(self.client.batch_execute("COMMIT")).await?;
+        Ok(rows)
+    }
+
     /// Prepares a statement that the caller keeps.
     pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, LinkError> {
         patient(self.client.prepare(sql)).await

@@ -77,6 +77,20 @@ impl Pool {
         self.run(sql, params).await.map_err(Failure::into_store)
     }
 
+    /// Runs two statements in one transaction, once: the second sees all that was done by whoever
+    /// held the locks that the first one takes.
+    pub(super) async fn write_locked(
+        &self,
+        lock: (&'static str, Params<'_>),
+        write: (&'static str, Params<'_>),
+    ) -> Result<Vec<Row>, StoreError> {
+        let (mut loan, _) = self.loan().await.map_err(Failure::into_store)?;
+        // A connection that failed in between is closed, and with it the transaction.
+        let rows = loan.link.locked(lock, write).await.map_err(StoreError::failed)?;
+        self.give_back(loan);
+        Ok(rows)
+    }
+
     async fn run(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         let (mut loan, fresh) = self.loan().await?;
         let result = loan.link.query(sql, params).await;

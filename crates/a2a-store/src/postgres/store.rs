@@ -158,8 +158,19 @@ impl TaskStore for PostgresStore {
         self.claim_key(scope, key, fingerprint, task_id).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<(), StoreError> {
-        self.unclaim_key(scope, key).await
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.reclaim_key(scope, key, fingerprint, gone, task_id).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.unclaim_key(scope, key, task_id).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -210,8 +221,12 @@ impl LeaseStore for PostgresStore {
         self.answer_command(command_id, &answer).await
     }
 
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.take_command_answer(command_id).await
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        self.read_command_answer(command_id).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.forget_command_answer(command_id).await
     }
 
     fn signals(&self) -> Option<Signals> {

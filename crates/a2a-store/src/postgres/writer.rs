@@ -44,8 +44,16 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// What was written: the place in the statement, from 1 on, and whether a webhook now waits.
-pub(super) type Written = HashMap<i64, bool>;
+/// What was done, by the place in the statement, from 1 on.
+pub(super) type Written = HashMap<i64, Done>;
+
+/// What came of a write.
+pub(super) enum Done {
+    /// It was made, and a webhook now waits or not.
+    Written { has_pushes: bool },
+    /// It was not: the idempotency key is tied to another task.
+    Claimed { task_id: String },
+}
 
 /// What a writer says with each statement.
 pub(super) struct Session {
@@ -273,7 +281,10 @@ impl Writer {
     fn finish(&mut self, jobs: Vec<Job>, written: &Written) {
         for (n, mut job) in (1_i64..).zip(jobs) {
             match written.get(&n) {
-                Some(has_pushes) => job.finish(Ok(Committed::new(*has_pushes))),
+                Some(Done::Written { has_pushes }) => job.finish(Ok(Committed::new(*has_pushes))),
+                Some(Done::Claimed { task_id }) => {
+                    job.finish(Err(StoreError::Claimed { task_id: task_id.clone() }));
+                }
                 // It may be that a webhook came at the same time; a second try tells.
                 None if matches!(job.write, Write::Commit(_)) && !job.was_refused => {
                     job.was_refused = true;
@@ -342,9 +353,12 @@ pub(super) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 1_000_000)
 }
 
-/// Reads what both statements return.
+/// Reads what was written.
 pub(super) fn read(rows: &[Row]) -> Result<Written, LinkError> {
-    rows.iter().map(|row| Ok((row.try_get("n")?, row.try_get("has_pushes")?))).collect()
+    let written = |row: &Row| {
+        Ok((row.try_get("n")?, Done::Written { has_pushes: row.try_get("has_pushes")? }))
+    };
+    rows.iter().map(written).collect()
 }
 
 fn fail(jobs: Vec<Job>, error: LinkError) {

@@ -1,6 +1,6 @@
 use a2a_core::well_known::Timestamp;
 use a2a_operations::{Scope, store::Claim};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{failure::Result, read::scope_no, write::intern_scope};
 
@@ -30,10 +30,40 @@ pub(super) fn claim(
     })?)
 }
 
-pub(super) fn unclaim(db: &Connection, scope: &Scope, key: &str) -> Result<()> {
+/// Ties a key to another task, unless the one that it is tied to is there.
+pub(super) fn reclaim(
+    db: &Connection,
+    scope: &Scope,
+    key: &str,
+    fingerprint: u64,
+    gone: &str,
+    task_id: &str,
+) -> Result<Claim> {
+    if let Some(no) = scope_no(db, scope)? {
+        let mut update = db.prepare_cached(
+            "UPDATE claims SET task_id = ?4, fingerprint = ?5
+             WHERE scope = ?1 AND key = ?2 AND task_id = ?3
+             AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = ?3 AND scope = ?1)",
+        )?;
+        if update.execute(params![no, key, gone, task_id, fingerprint.cast_signed()])? > 0 {
+            return Ok(Claim::New);
+        }
+    }
+    claim(db, scope, key, fingerprint, task_id)
+}
+
+/// The task that a key is tied to.
+pub(super) fn claimed(db: &Connection, scope: i64, key: &str) -> Result<Option<String>> {
+    let mut query =
+        db.prepare_cached("SELECT task_id FROM claims WHERE scope = ?1 AND key = ?2")?;
+    Ok(query.query_row(params![scope, key], |row| row.get(0)).optional()?)
+}
+
+pub(super) fn unclaim(db: &Connection, scope: &Scope, key: &str, task_id: &str) -> Result<()> {
     if let Some(scope) = scope_no(db, scope)? {
-        let mut delete = db.prepare_cached("DELETE FROM claims WHERE scope = ?1 AND key = ?2")?;
-        delete.execute(params![scope, key])?;
+        let mut delete =
+            db.prepare_cached("DELETE FROM claims WHERE scope = ?1 AND key = ?2 AND task_id = ?3")?;
+        delete.execute(params![scope, key, task_id])?;
     }
     Ok(())
 }

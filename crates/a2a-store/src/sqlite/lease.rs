@@ -46,12 +46,20 @@ pub(super) fn acquire(
     node: &str,
 ) -> Result<Option<Acquired>> {
     let Some(no) = task_no(db, scope, task_id)? else { return Ok(None) };
-    // What is lost is taken over, together with what was recorded of it.
-    let mut lost = db.prepare_cached("SELECT 1 FROM holds WHERE task = ?1 AND lost IS NOT NULL")?;
-    if lost.exists([no])? {
-        return Ok(Some(Acquired::Elsewhere(task(db, no)?)));
-    }
-    take(db, no, node).map(Acquired::Here).map(Some)
+    let mut query = db.prepare_cached(
+        "SELECT lost IS NOT NULL, recorded, execution FROM holds WHERE task = ?1",
+    )?;
+    let held: Option<(bool, u64, Vec<u8>)> =
+        query.query_row([no], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    Ok(Some(match held {
+        // What is lost is taken over, together with what was recorded of it.
+        Some((true, ..)) => Acquired::Elsewhere(task(db, no)?),
+        Some((false, recorded, execution)) if !execution.is_empty() => {
+            let (scope, stored) = (scope.clone(), take(db, no, node)?);
+            Acquired::Again(Orphan { scope, stored, execution: execution.into(), recorded })
+        }
+        Some(_) | None => Acquired::Here(take(db, no, node)?),
+    }))
 }
 
 /// Gives a task to a node, under a new epoch.
@@ -149,14 +157,21 @@ pub(super) fn answer(db: &Connection, command_id: &str, answer: &[u8]) -> Result
     Ok(())
 }
 
-pub(super) fn take_answer(db: &Connection, command_id: &str, node: &str) -> Result<Option<Bytes>> {
-    let mut delete = db.prepare_cached(
-        "DELETE FROM commands WHERE id = ?1 AND poster = ?2 AND answer IS NOT NULL
-         RETURNING answer",
+pub(super) fn read_answer(db: &Connection, command_id: &str, node: &str) -> Result<Option<Bytes>> {
+    let mut query = db.prepare_cached(
+        "SELECT answer FROM commands WHERE id = ?1 AND poster = ?2 AND answer IS NOT NULL",
     )?;
     let answer: Option<Vec<u8>> =
-        delete.query_row(params![command_id, node], |row| row.get(0)).optional()?;
+        query.query_row(params![command_id, node], |row| row.get(0)).optional()?;
     Ok(answer.map(Bytes::from))
+}
+
+pub(super) fn forget_answer(db: &Connection, command_id: &str, node: &str) -> Result<()> {
+    let mut delete = db.prepare_cached(
+        "DELETE FROM commands WHERE id = ?1 AND poster = ?2 AND answer IS NOT NULL",
+    )?;
+    delete.execute(params![command_id, node])?;
+    Ok(())
 }
 
 /// Whether there is something to take over.

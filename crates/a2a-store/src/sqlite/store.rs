@@ -29,7 +29,7 @@ use super::{
     page, push, read,
     reader::Readers,
     sweep,
-    write::{Change, Conflict, Insert},
+    write::{Change, Conflict, Insert, Refused},
     writer::Writer,
 };
 use crate::seal::SecretKeys;
@@ -147,7 +147,10 @@ impl TaskStore for SqliteStore {
         let insert = Insert::encode(new, &self.keys).map_err(Failure::from)?;
         let (scope, node) = (scope.clone(), Arc::clone(&self.node));
         let made = self.writer.write(move |db| insert.make(db, &scope, &node)).await?;
-        made.map_err(|Conflict| StoreError::Conflict { task_id })
+        made.map_err(|refused| match refused {
+            Refused::Conflict => StoreError::Conflict { task_id },
+            Refused::Claimed { task_id } => StoreError::Claimed { task_id },
+        })
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
@@ -198,9 +201,23 @@ impl TaskStore for SqliteStore {
         self.writer.write(move |db| claim::claim(db, &scope, &key, fingerprint, &task_id)).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str) -> Result<()> {
-        let (scope, key) = (scope.clone(), key.to_owned());
-        self.writer.write(move |db| claim::unclaim(db, &scope, &key)).await
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim> {
+        let (scope, key, gone) = (scope.clone(), key.to_owned(), gone.to_owned());
+        let task_id = task_id.to_owned();
+        let reclaim = move |db: &_| claim::reclaim(db, &scope, &key, fingerprint, &gone, &task_id);
+        self.writer.write(reclaim).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<()> {
+        let (scope, key, task_id) = (scope.clone(), key.to_owned(), task_id.to_owned());
+        self.writer.write(move |db| claim::unclaim(db, &scope, &key, &task_id)).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize> {
@@ -271,9 +288,14 @@ impl LeaseStore for SqliteStore {
         self.writer.write(move |db| lease::answer(db, &command_id, &answer)).await
     }
 
-    async fn take_answer(&self, command_id: &str) -> Result<Option<Bytes>> {
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>> {
         let (command_id, node) = (command_id.to_owned(), Arc::clone(&self.node));
-        self.writer.write(move |db| lease::take_answer(db, &command_id, &node)).await
+        self.readers.read(move |db| lease::read_answer(db, &command_id, &node)).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<()> {
+        let (command_id, node) = (command_id.to_owned(), Arc::clone(&self.node));
+        self.writer.write(move |db| lease::forget_answer(db, &command_id, &node)).await
     }
 
     fn signals(&self) -> Option<Signals> {

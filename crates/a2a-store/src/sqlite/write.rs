@@ -8,7 +8,7 @@ use a2a_operations::{
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure::Result, lease, read::scope_no};
+use super::{claim, failure::Result, lease, read::scope_no};
 use crate::{
     codec::{self, CodecError},
     seal::SecretKeys,
@@ -18,6 +18,7 @@ use crate::{
 pub(super) struct Insert {
     head: Head,
     task_id: Arc<str>,
+    key: Option<String>,
     context_id: String,
     events: Vec<Row>,
     webhooks: Vec<(String, Vec<u8>)>,
@@ -50,6 +51,15 @@ struct Row {
     body: Vec<u8>,
 }
 
+/// Nothing was written of a new task.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The id is taken.
+    Conflict,
+    /// The idempotency key is tied to another task.
+    Claimed { task_id: String },
+}
+
 /// Nothing was written, because the task was written by somebody else.
 #[derive(Debug)]
 pub(super) struct Conflict;
@@ -76,7 +86,7 @@ fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, C
 
 impl Insert {
     pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
-        let NewTask { task, events, pushes, webhooks, execution } = new;
+        let NewTask { task, key, events, pushes, webhooks, execution } = new;
         let webhooks = webhooks.into_iter().map(|webhook| {
             let body = codec::encode_webhook(&webhook, keys)?;
             Ok((webhook.config.id, body))
@@ -84,6 +94,7 @@ impl Insert {
         Ok(Self {
             head: Head::of(&task)?,
             task_id: task.id.as_str().into(),
+            key,
             context_id: task.context_id.clone(),
             events: rows(&events, &pushes)?,
             webhooks: webhooks.collect::<std::result::Result<_, CodecError>>()?,
@@ -96,13 +107,19 @@ impl Insert {
         db: &Connection,
         scope: &Scope,
         node: &str,
-    ) -> Result<std::result::Result<Committed, Conflict>> {
-        let Self { head, task_id, context_id, events, webhooks, execution } = self;
+    ) -> Result<std::result::Result<Committed, Refused>> {
+        let Self { head, task_id, key, context_id, events, webhooks, execution } = self;
         let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
         if known.exists([&**task_id])? {
-            return Ok(Err(Conflict));
+            return Ok(Err(Refused::Conflict));
         }
         let scope = intern_scope(db, scope)?;
+        if let Some(key) = key
+            && let Some(other) = claim::claimed(db, scope, key)?
+            && *other != **task_id
+        {
+            return Ok(Err(Refused::Claimed { task_id: other }));
+        }
         let context = intern_context(db, scope, context_id)?;
         let last_event = events.last().map_or(1, |event| event.position);
         let now = Timestamp::now().as_millis();

@@ -57,7 +57,7 @@ async fn nodes_hear_what_others_do_and_not_what_they_do_themselves() {
     written(&mut from_one, "t", 3).await;
     let heard = next(&mut from_one).await;
     assert!(matches!(&heard, Signal::Answered { command_id } if &**command_id == "ask"));
-    assert_eq!(two.take_answer("ask").await.unwrap().as_deref(), Some(&b"done"[..]));
+    assert_eq!(two.read_answer("ask").await.unwrap().as_deref(), Some(&b"done"[..]));
     one.abandon("t", 1).await.unwrap();
     assert!(matches!(next(&mut from_one).await, Signal::Abandoned));
     assert_eq!(two.take_over(5).await.unwrap().len(), 1);

@@ -117,7 +117,7 @@ async fn a_closed_store_answers_that_it_is_closed() {
     store.close().await;
     let read = store.get(&scope("ann"), "t").await;
     assert!(matches!(read, Err(StoreError::Failed(_))), "{read:?}");
-    let written = store.unclaim(&scope("ann"), "key").await;
+    let written = store.unclaim(&scope("ann"), "key", "t").await;
     assert!(matches!(written, Err(StoreError::Failed(_))), "{written:?}");
 }
 

@@ -117,6 +117,7 @@ impl Scene {
         let task = Arc::new(Task { id: "t".into(), context_id: "c".into(), ..Task::default() });
         let new = NewTask {
             task,
+            key: None,
             events: vec![event(1)],
             pushes: vec![EventId::FIRST],
             webhooks: webhooks.iter().map(|id| webhook(id)).collect(),

@@ -41,12 +41,29 @@ impl Claims {
     }
 
     pub(super) fn claim(&self, scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim {
+        self.claim_if(scope, key, fingerprint, task_id, |_| false)
+    }
+
+    /// Ties a key that is not tied, or to a task for which `is_free` says so.
+    pub(super) fn claim_if(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+        is_free: impl FnOnce(&str) -> bool,
+    ) -> Claim {
         let key = Arc::new((scope.clone(), key.to_owned()));
         let now = Instant::now();
         let mut maps = lock(&self.maps);
         maps.forget_before(now, self.max_age, usize::MAX);
-        if let Some(Claimed { task_id, fingerprint, .. }) = maps.by_key.get(&key) {
-            return Claim::Known { task_id: task_id.clone(), fingerprint: *fingerprint };
+        if let Some(claimed) = maps.by_key.get_mut(&key) {
+            if !is_free(&claimed.task_id) {
+                let Claimed { task_id, fingerprint, .. } = claimed;
+                return Claim::Known { task_id: task_id.clone(), fingerprint: *fingerprint };
+            }
+            (claimed.task_id, claimed.fingerprint) = (task_id.to_owned(), fingerprint);
+            return Claim::New;
         }
         let turn = maps.next_turn;
         maps.next_turn += 1;
@@ -57,16 +74,34 @@ impl Claims {
         Claim::New
     }
 
+    /// Does something for a task, while no key is tied anew, or returns the other task that its
+    /// key is tied to.
+    pub(super) fn under<T>(
+        &self,
+        scope: &Scope,
+        key: String,
+        task_id: &str,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, String> {
+        let maps = lock(&self.maps);
+        match maps.by_key.get(&(scope.clone(), key)) {
+            Some(claimed) if claimed.task_id != task_id => Err(claimed.task_id.clone()),
+            Some(_) | None => Ok(work()),
+        }
+    }
+
     /// Forgets up to `limit` keys that are older than an age.
     pub(super) fn sweep(&self, age: Duration, limit: usize) {
         lock(&self.maps).forget_before(Instant::now(), age, limit);
     }
 
-    pub(super) fn unclaim(&self, scope: &Scope, key: &str) {
+    pub(super) fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) {
         let key = (scope.clone(), key.to_owned());
         let mut maps = lock(&self.maps);
-        if let Some(claimed) = maps.by_key.remove(&key) {
-            maps.by_turn.remove(&claimed.turn);
+        if let Some(claimed) = maps.by_key.get(&key).filter(|claimed| claimed.task_id == task_id) {
+            let turn = claimed.turn;
+            maps.by_turn.remove(&turn);
+            maps.by_key.remove(&key);
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Commands {
 struct Posts {
     waiting: HashMap<Arc<str>, Waiting>,
     answered: HashMap<Arc<str>, Bytes>,
-    /// The ids of answers, oldest first; some may have been taken.
+    /// The ids of answers, oldest first.
     by_age: VecDeque<Arc<str>>,
 }
 
@@ -76,15 +76,20 @@ impl Commands {
         Some(waiting.from)
     }
 
-    /// Takes the answer to a command.
-    pub(super) fn take(&self, id: &str) -> Option<Bytes> {
+    /// The answer to a command.
+    pub(super) fn read(&self, id: &str) -> Option<Bytes> {
+        lock(&self.posts).answered.get(id).cloned()
+    }
+
+    /// Forgets an answer that was read.
+    pub(super) fn forget_answer(&self, id: &str) {
         let mut posts = lock(&self.posts);
-        let answer = posts.answered.remove(id)?;
-        // Answers are taken soon, so it is one of the last.
-        if let Some(at) = posts.by_age.iter().rposition(|known| **known == *id) {
+        if posts.answered.remove(id).is_some()
+            // Answers are read soon, so it is one of the last.
+            && let Some(at) = posts.by_age.iter().rposition(|known| **known == *id)
+        {
             posts.by_age.remove(at);
         }
-        Some(answer)
     }
 
     /// Forgets a command whose task is gone.

@@ -28,8 +28,8 @@ use super::{
 use crate::{
     Event, EventId, Scope,
     store::{
-        Committed, NewTask, PageKey, Replay, Signal, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, Transition,
+        Claim, Committed, NewTask, PageKey, Replay, Signal, StoreError, StoredTask, Sweep,
+        TaskPage, TaskQuery, Transition,
     },
 };
 
@@ -54,8 +54,8 @@ pub(super) struct Data {
     pub(super) limits: MemoryLimits,
 }
 
-// The order of the locks: that of an entry comes first, all others are taken one at a time and
-// held while nothing else is. So a list is made without the locks of its tasks, and a task that
+// The order of the locks: that of an entry comes first, that of the keys second, all others are
+// taken one at a time and held while nothing else is. So a list is made without the locks of its tasks, and a task that
 // has moved before it is read is passed over: it stands further ahead now.
 impl Data {
     pub(super) fn new(limits: MemoryLimits) -> Self {
@@ -91,7 +91,7 @@ impl Data {
         scope: &Scope,
         new: NewTask,
     ) -> Result<Committed, StoreError> {
-        let NewTask { task, events, pushes, webhooks, execution } = new;
+        let NewTask { task, key, events, pushes, webhooks, execution } = new;
         if self.by_id(&task.id).is_some() {
             return Err(conflict(&task.id));
         }
@@ -104,10 +104,19 @@ impl Data {
             self.forget_use(scope);
             return Err(StoreError::Full);
         }
-        if !self.put_in_table(&entry) {
+        let put =
+            || if self.put_in_table(&entry) { Ok(()) } else { Err(conflict(entry.task_id())) };
+        let put = match key {
+            None => put(),
+            Some(key) => match self.claims.under(scope, key, entry.task_id(), put) {
+                Ok(put) => put,
+                Err(task_id) => Err(StoreError::Claimed { task_id }),
+            },
+        };
+        if let Err(error) = put {
             entry.scoped().webhooks.fetch_sub(webhooks.len(), Ordering::Relaxed);
             self.forget_use(scope);
-            return Err(conflict(entry.task_id()));
+            return Err(error);
         }
         let standing = record.standing();
         lock(&entry.scoped().order).insert(standing, &entry);
@@ -127,6 +136,18 @@ impl Data {
         drop(record);
         shrunk.shrink();
         Ok(Committed::new(has_pushes))
+    }
+
+    pub(super) fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Claim {
+        let is_free = |known: &str| known == gone && self.find(scope, gone).is_none();
+        self.claims.claim_if(scope, key, fingerprint, task_id, is_free)
     }
 
     fn put_in_table(&self, entry: &Arc<Entry>) -> bool {

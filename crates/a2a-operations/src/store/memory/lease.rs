@@ -44,8 +44,18 @@ impl Data {
             record.begin_epoch();
             self.tell_written(node, &entry, &record, Vec::new());
         }
-        let acquired = if is_free { Acquired::Here } else { Acquired::Elsewhere };
-        Ok(record.stored()?.map(|(stored, _)| acquired(stored)))
+        let Some((stored, _)) = record.stored()? else { return Ok(None) };
+        if !is_free {
+            return Ok(Some(Acquired::Elsewhere(stored)));
+        }
+        let recorded = record.lease.as_ref().filter(|lease| !lease.execution.is_empty());
+        Ok(Some(match recorded {
+            None => Acquired::Here(stored),
+            Some(lease) => {
+                let (execution, recorded) = (lease.execution.clone(), lease.recorded);
+                Acquired::Again(Orphan { scope: scope.clone(), stored, execution, recorded })
+            }
+        }))
     }
 
     /// Lets a node hold a task, from now on.

@@ -23,10 +23,10 @@ pub async fn a_command_reaches_the_holder_and_its_answer_comes_back(
     assert!(post(&*two, &ann(), "t", "first").await);
     hear_posted(&mut of_one, "t").await;
     assert_eq!(waiting(&*one, "t").await, ["first"]);
-    assert_eq!(two.take_answer("first").await.expect("the store works"), None);
+    assert_eq!(two.read_answer("first").await.expect("the store works"), None);
     one.answer("first", Bytes::from_static(b"1")).await.expect("the store works");
     hear_answered(&mut of_two, "first").await;
-    let answer = two.take_answer("first").await.expect("the store works");
+    let answer = two.read_answer("first").await.expect("the store works");
     assert_eq!(answer.as_deref(), Some(&b"1"[..]));
     assert!(post(&*two, &ann(), "t", "second").await);
     hear_posted(&mut of_one, "t").await;
@@ -34,7 +34,7 @@ pub async fn a_command_reaches_the_holder_and_its_answer_comes_back(
     let write = Transition { answers, ..transition("t", 1, 1, vec![chunk(2, "t", "x")]) };
     one.commit(&ann(), write).await.expect("version and epoch are the stored ones");
     hear_answered(&mut of_two, "second").await;
-    let answer = two.take_answer("second").await.expect("the store works");
+    let answer = two.read_answer("second").await.expect("the store works");
     assert_eq!(answer.as_deref(), Some(&b"2"[..]));
 }
 
@@ -55,7 +55,7 @@ pub async fn a_command_goes_with_its_task_to_the_next_node(
     for id in ["first", "second"] {
         two.answer(id, Bytes::from_static(b"done")).await.expect("the store works");
         hear_answered(&mut of_two, id).await;
-        let answer = two.take_answer(id).await.expect("the store works");
+        let answer = two.read_answer(id).await.expect("the store works");
         assert_eq!(answer.as_deref(), Some(&b"done"[..]));
     }
 }

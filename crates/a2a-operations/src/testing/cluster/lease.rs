@@ -65,6 +65,7 @@ pub async fn of_nodes_that_reach_for_a_task_one_gets_it(one: Arc<dyn Store>, two
                     assert_eq!(stored.epoch, 2);
                 }
                 Acquired::Elsewhere(stored) => assert_eq!(stored.epoch, 2),
+                Acquired::Again(orphan) => panic!("nobody worked on it: {orphan:?}"),
             }
         }
         assert_eq!(here, 1);

@@ -314,8 +314,16 @@ impl Model {
             return;
         }
         let acquired = self.store.acquire(&known.scope, &known.task.id).await;
-        let Some(Acquired::Here(stored)) = acquired.expect("the store works") else {
-            panic!("there is no other node")
+        let stored = match acquired.expect("the store works") {
+            Some(Acquired::Here(stored)) => {
+                assert!(known.execution.0.is_empty(), "it was recorded what was worked on");
+                stored
+            }
+            Some(Acquired::Again(orphan)) => {
+                assert_eq!((orphan.execution, orphan.recorded), known.execution);
+                orphan.stored
+            }
+            other => panic!("there is no other node: {other:?}"),
         };
         known.epoch += 1;
         known.is_held = true;
@@ -371,7 +379,7 @@ impl Model {
             let answer = Bytes::from_static(b"done");
             self.store.answer(&id, answer.clone()).await.expect("the store works");
             known.commands.remove(0);
-            let taken = self.store.take_answer(&id).await.expect("the store works");
+            let taken = self.store.read_answer(&id).await.expect("the store works");
             assert_eq!(taken, Some(answer));
             return;
         }
@@ -384,7 +392,7 @@ impl Model {
         }
         let answered = self.answers.keys().next().cloned();
         if let Some(id) = answered {
-            let taken = self.store.take_answer(&id).await.expect("the store works");
+            let taken = self.store.read_answer(&id).await.expect("the store works");
             assert_eq!(taken, self.answers.remove(&id));
         }
     }
@@ -458,8 +466,9 @@ impl Model {
         let fingerprint = self.seed;
         let at = (scope.clone(), key.clone());
         if self.below(4) == 0 {
-            self.store.unclaim(&scope, &key).await.expect("the store works");
-            self.keys.remove(&at);
+            let tied = self.keys.remove(&at).map(|(task_id, _)| task_id);
+            let task_id = tied.unwrap_or_default();
+            self.store.unclaim(&scope, &key, &task_id).await.expect("the store works");
             return;
         }
         let claim = self.store.claim(&scope, &key, fingerprint, &task_id).await;

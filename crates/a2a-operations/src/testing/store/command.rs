@@ -43,19 +43,27 @@ pub async fn commands_wait_in_order(store: Arc<dyn Store>) {
     assert_eq!(waiting(&*store, "other").await, ["d"]);
 }
 
-/// The first answer counts, and is there once.
+/// The first answer counts, and is there until it is forgotten.
 pub async fn a_command_is_answered_once(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     assert!(post(&*store, &scope, "t", "one").await);
-    assert_eq!(taken(&*store, "one").await, None, "it waits");
+    assert_eq!(answered(&*store, "one").await, None, "it waits");
     answer(&*store, "unknown", "x").await;
-    assert_eq!(taken(&*store, "unknown").await, None);
+    assert_eq!(answered(&*store, "unknown").await, None);
     answer(&*store, "one", "first").await;
     answer(&*store, "one", "second").await;
     assert!(waiting(&*store, "t").await.is_empty());
-    assert_eq!(taken(&*store, "one").await.as_deref(), Some(&b"first"[..]));
-    assert_eq!(taken(&*store, "one").await, None, "it was taken");
+    for _ in 0..2 {
+        assert_eq!(answered(&*store, "one").await.as_deref(), Some(&b"first"[..]));
+    }
+    for _ in 0..2 {
+        store.forget_answer("one").await.expect("it may be forgotten already");
+        assert_eq!(answered(&*store, "one").await, None);
+    }
+    assert!(post(&*store, &scope, "t", "two").await);
+    store.forget_answer("two").await.expect("the store works");
+    assert_eq!(waiting(&*store, "t").await, ["two"], "there is no answer to forget");
 }
 
 /// A second try to post, after a store that failed, leaves no second command.
@@ -105,13 +113,13 @@ pub async fn answers_come_with_their_write(store: Arc<dyn Store>) {
         let refused = store.commit(&scope, write(version, epoch)).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{version} {epoch}");
         assert_eq!(waiting(&*store, "t").await, ["one", "two", "three"]);
-        assert_eq!(taken(&*store, "one").await, None);
+        assert_eq!(answered(&*store, "one").await, None);
     }
     store.commit(&scope, write(1, 1)).await.expect("version and epoch are the stored ones");
     assert_eq!(waiting(&*store, "t").await, ["two"]);
-    assert_eq!(taken(&*store, "one").await.as_deref(), Some(&b"1"[..]));
-    assert_eq!(taken(&*store, "two").await, None);
-    assert_eq!(taken(&*store, "three").await.as_deref(), Some(&b"3"[..]));
+    assert_eq!(answered(&*store, "one").await.as_deref(), Some(&b"1"[..]));
+    assert_eq!(answered(&*store, "two").await, None);
+    assert_eq!(answered(&*store, "three").await.as_deref(), Some(&b"3"[..]));
     assert!(!store.release("t", 1).await.expect("the store works"), "one still waits");
 }
 
@@ -142,6 +150,6 @@ async fn answer(store: &dyn Store, id: &str, answer: &'static str) {
     store.answer(id, Bytes::from_static(answer.as_bytes())).await.expect("the store works");
 }
 
-async fn taken(store: &dyn Store, id: &str) -> Option<Bytes> {
-    store.take_answer(id).await.expect("the store works")
+async fn answered(store: &dyn Store, id: &str) -> Option<Bytes> {
+    store.read_answer(id).await.expect("the store works")
 }

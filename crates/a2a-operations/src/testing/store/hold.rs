@@ -161,6 +161,25 @@ pub async fn what_was_recorded_is_forgotten_with_the_hold(store: Arc<dyn Store>)
     }
 }
 
+/// A node that takes hold of what it holds already learns what it recorded, which may be what it
+/// took over and does not know of.
+pub async fn who_takes_hold_again_learns_what_was_recorded(store: Arc<dyn Store>) {
+    let scope = scope("ann");
+    insert_held(&*store, &scope, "t", b"work").await;
+    store.abandon("t", 1).await.expect("the store works");
+    take_over(&*store, 10).await;
+    for epoch in 3..5 {
+        let acquired = store.acquire(&scope, "t").await.expect("the store works");
+        let Some(Acquired::Again(orphan)) = acquired else { panic!("{acquired:?}") };
+        assert_eq!((&orphan.scope, &*orphan.execution), (&scope, &b"work"[..]));
+        assert_eq!((orphan.recorded, orphan.stored.epoch), (1, epoch));
+        assert_eq!(orphan.stored.node.as_deref(), Some(store.node()));
+    }
+    store.release("t", 4).await.expect("the store works");
+    let acquired = store.acquire(&scope, "t").await.expect("the store works");
+    assert!(matches!(acquired, Some(Acquired::Here(_))), "it was forgotten: {acquired:?}");
+}
+
 /// Those whose lease ran out first are taken over first, and no more than are wanted.
 pub async fn the_oldest_are_taken_over_first(store: Arc<dyn Store>) {
     let scope = scope("ann");
@@ -187,7 +206,7 @@ pub async fn a_hold_ends_with_the_next_one(store: Arc<dyn Store>) {
     insert_held(&*store, &scope, "t", b"work").await;
     commit(&*store, &scope, "t", 1, vec![chunk(2, "t", "a")], None).await.expect("it is held");
     let acquired = store.acquire(&scope, "t").await.expect("the store works");
-    assert!(matches!(acquired, Some(Acquired::Here(stored)) if stored.version == 2));
+    assert!(matches!(acquired, Some(Acquired::Again(orphan)) if orphan.stored.version == 2));
     let refused = commit(&*store, &scope, "t", 2, vec![chunk(3, "t", "b")], None).await;
     assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
     let write = transition("t", 2, 2, vec![chunk(3, "t", "c")]);

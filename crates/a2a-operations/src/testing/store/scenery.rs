@@ -91,6 +91,7 @@ pub fn new_task(task: &Task) -> NewTask {
 pub fn with_events(task: &Task, events: Vec<Event>) -> NewTask {
     NewTask {
         task: Arc::new(task.clone()),
+        key: None,
         events,
         pushes: Vec::new(),
         webhooks: Vec::new(),

@@ -91,7 +91,7 @@ async fn commands_and_answers_are_bounded() {
     }
     assert!(post(&store, &ann, "t", "c").await);
     store.answer("c", Bytes::from_static(b"done")).await.unwrap();
-    assert_eq!(store.take_answer("a").await.unwrap(), None, "the oldest answer is forgotten");
-    assert!(store.take_answer("b").await.unwrap().is_some());
-    assert!(store.take_answer("c").await.unwrap().is_some());
+    assert_eq!(store.read_answer("a").await.unwrap(), None, "the oldest answer is forgotten");
+    assert!(store.read_answer("b").await.unwrap().is_some());
+    assert!(store.read_answer("c").await.unwrap().is_some());
 }
