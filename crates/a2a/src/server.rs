@@ -24,6 +24,9 @@ pub enum ServeError {
     /// The agent card breaks rules of the protocol, so that no client could use it.
     #[error("the agent card is invalid")]
     Card(#[source] Error),
+    /// The agent card says that callers have to authenticate, and nothing here makes them.
+    #[error("the agent card has security requirements, and nothing enforces them")]
+    Unguarded,
     /// The agent card says what can't be enforced.
     #[cfg(feature = "auth")]
     #[error("the security of the agent card can't be enforced")]
@@ -74,6 +77,7 @@ pub struct Server {
     pub(crate) tls: Option<Tls>,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
+    is_guarded_elsewhere: bool,
     /// With the number of layers that are inside of its own.
     #[cfg(feature = "auth")]
     guard: Option<(a2a_auth::server::Guard, usize)>,
@@ -104,6 +108,7 @@ impl Server {
             tls: None,
             grpc_listener: None,
             drain: Drain::new(),
+            is_guarded_elsewhere: false,
             #[cfg(feature = "auth")]
             guard: None,
         }
@@ -257,6 +262,14 @@ impl Server {
         self
     }
 
+    /// Says that something else enforces what the card says of its security: a gateway in front,
+    /// or layers and a wrapper around the agent. Without this and without `with_auth`, a card with
+    /// security requirements does not start.
+    pub fn with_security_elsewhere(mut self) -> Self {
+        self.is_guarded_elsewhere = true;
+        self
+    }
+
     /// Serves more paths beside the bindings, the card and `/healthz`, for example the keys that
     /// webhooks are signed with. The layers of [`with_layers`](Self::with_layers) are not around
     /// them.
@@ -305,8 +318,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError::Card`] where the card is invalid, and `ServeError::Guard` where it says what
-    /// can't be enforced.
+    /// [`ServeError::Card`] where the card is invalid, [`ServeError::Unguarded`] where nothing
+    /// enforces its security, and `ServeError::Guard` where what it says can't be enforced.
     pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
         self.complete(address)?;
         routes::all(&self).map_err(ServeError::Card)
@@ -367,9 +380,19 @@ impl Server {
             let enforcement = guard.enforce(&self.card)?;
             self.agent = enforcement.agent(self.agent.clone());
             self.layers.insert(inside, Box::new(move |router| enforcement.layer(router)));
+            return Ok(());
+        }
+        if requires_authentication(&self.card) && !self.is_guarded_elsewhere {
+            return Err(ServeError::Unguarded);
         }
         Ok(())
     }
+}
+
+/// Returns whether a card asks anything of callers, for the agent or for a skill.
+fn requires_authentication(card: &AgentCard) -> bool {
+    let of_skills = card.skills.iter().flat_map(|skill| &skill.security_requirements);
+    card.security_requirements.iter().chain(of_skills).any(|one| !one.schemes.is_empty())
 }
 
 /// A path with a slash in front and none behind; `None` for the root.

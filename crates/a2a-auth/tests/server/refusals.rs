@@ -385,6 +385,18 @@ async fn a_card_that_can_not_be_enforced_does_not_start() {
     }
 }
 
+//
+#[tokio::test]
+async fn a_card_that_nothing_enforces_does_not_start_unless_something_else_does() {
+    let card = || card(&[("key", api_key("header", "x-key"))], &[requirement(&[("key", &[])])]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let served = server(card()).serve(listener, std::future::pending()).await;
+    assert!(matches!(served, Err(ServeError::Unguarded)), "{served:?}");
+    let address = serve(server(card()).with_security_elsewhere()).await;
+    let anyone = client(address, JSON_RPC, &[]).await;
+    assert_eq!(anyone.send_text("hi").await.unwrap(), "nobody");
+}
+
 #[tokio::test]
 async fn an_extended_card_is_opened_by_name() {
     let guard = Guard::new().with_open_extended_card();

@@ -162,7 +162,8 @@ fn with_places(mut server: Server, serve: &Serve) -> Server {
     if let Some(url) = &serve.public_url {
         server = server.with_public_url(url);
     }
-    server
+    // The front refuses, where there is a token.
+    server.with_security_elsewhere()
 }
 
 fn engine(
