@@ -37,7 +37,13 @@ pub(crate) async fn document(
     client: reqwest::Client,
     url: Arc<str>,
 ) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
-    let mut response = client.get(&*url).send().await?.error_for_status()?;
+    read(client.get(&*url).send().await?.error_for_status()?).await
+}
+
+/// Reads a document up to where it is too long.
+pub(crate) async fn read(
+    mut response: reqwest::Response,
+) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
     let mut document = BytesMut::new();
     while let Some(chunk) = response.chunk().await? {
         if document.len() + chunk.len() > MAX_LENGTH {

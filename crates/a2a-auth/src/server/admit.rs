@@ -19,7 +19,7 @@ use super::{
     Enforcement,
     audit::{self, Circumstances},
     challenge::Challenges,
-    enforcement::{Inner, MEMORY, Rule},
+    enforcement::{Inner, Rule},
     expiry,
     identify::Identified,
     refusal::Refusal,
@@ -126,7 +126,7 @@ impl Inner {
                 .inspect_err(|_| audit::denied(circumstances, "the policy forbids it"))?;
         }
         if let Some(subject) = caller.subject()
-            && self.seen.insert(subject.into(), (), MEMORY)
+            && self.memory.is_new(subject)
         {
             audit::succeeded(circumstances);
         }

@@ -6,10 +6,9 @@ use a2a_core::v1::security_scheme::Scheme;
 use a2a_operations::Caller;
 use argon2::{Argon2, PasswordHash, PasswordVerifier as _};
 use async_trait::async_trait;
-use ring::{hmac, rand::SystemRandom};
 use tokio::{sync::Semaphore, task};
 
-use super::{Presented, Rejection, Verifier, cache::Remembered};
+use super::{Presented, Rejection, Verifier, cache::Remembered, memory::Digests};
 
 /// Longest password that is hashed, in bytes.
 const MAX_PASSWORD_BYTES: usize = 1 << 10;
@@ -40,9 +39,7 @@ struct Shared {
     /// Everyone who hashes.
     threads: Arc<Semaphore>,
     right: Remembered<[u8; 32], ()>,
-    /// Makes the digests of passwords worth nothing elsewhere. Without random bytes nothing is
-    /// remembered.
-    key: Option<hmac::Key>,
+    digests: Digests,
 }
 
 /// A hash can't be used.
@@ -68,7 +65,7 @@ impl BasicUsers {
             queue: Arc::new(Semaphore::new(threads + MAX_WAITING)),
             threads: Arc::new(Semaphore::new(threads)),
             right: Remembered::new(REMEMBERED.0),
-            key: hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok(),
+            digests: Digests::new(),
         };
         Self { users: Arc::default(), shared: Arc::new(shared) }
     }
@@ -131,13 +128,7 @@ impl Verifier for BasicUsers {
         let Some(hashed) = known.or_else(|| self.users.values().next()) else {
             return Err(Rejection::Invalid("there are no users"));
         };
-        let digest = self.shared.key.as_ref().map(|key| {
-            let mut context = hmac::Context::with_key(key);
-            presented.digest_into(&mut context);
-            let mut digest = [0; 32];
-            digest.copy_from_slice(context.sign().as_ref());
-            digest
-        });
+        let digest = self.shared.digests.of([presented]);
         let right = &self.shared.right;
         if let (Some(user), Some(digest)) = (known, &digest)
             && right.get(digest).is_some()

@@ -69,6 +69,8 @@ fn list(
             Place::Header(name) => key(realm, "header", name),
             Place::Cookie(name) => key(realm, "cookie", name),
             Place::Query(name) => key(realm, "query", name),
+            // Nor for certificates, which are asked for by TLS; and a 401 has to have one.
+            Place::Certificate => format!("MutualTLS realm=\"{realm}\""),
         };
         if !challenges.contains(&challenge) {
             challenges.push(challenge);

@@ -1,28 +1,21 @@
 //! A guard that has been held against a card.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_operations::Agent;
 use axum::{Router, middleware};
-use ring::{hmac, rand::SystemRandom};
 
 use super::{
     Guard, GuardError, TrustedProxy,
     admit::Admitting,
-    cache::Remembered,
     challenge::Challenges,
     guard::{Policy, SkillOf, Tenants},
     identify,
+    memory::Memory,
     requirement::Requirements,
     scheme::{self, Enforced},
-    throttle::Tries,
 };
-
-/// Most credentials that are remembered as right, and callers as seen.
-const MAX_REMEMBERED: usize = 16_384;
-/// How long they are remembered.
-pub(super) const MEMORY: Duration = Duration::from_secs(3_600);
 
 /// What enforces a card: a layer over HTTP, and a wrapper around the agent. Both are needed, and
 /// belong together; clones are the same.
@@ -57,13 +50,8 @@ pub(super) struct Inner {
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
-    pub(super) tries: Tries,
     pub(super) keeps_credentials: bool,
-    /// Digests of what was presented and right.
-    pub(super) right: Remembered<[u8; 32], ()>,
-    /// Callers who have been let in.
-    pub(super) seen: Remembered<Arc<str>, ()>,
-    pub(super) key: Option<hmac::Key>,
+    pub(super) memory: Arc<Memory>,
 }
 
 /// Requirements, and what is answered to who does not meet them.
@@ -112,11 +100,8 @@ impl Enforcement {
             policy: guard.policy.clone(),
             tenants: guard.tenants.clone(),
             proxies: guard.proxies.clone(),
-            tries: Tries::new(guard.throttle.clone()),
             keeps_credentials: guard.keeps_credentials,
-            right: Remembered::new(MAX_REMEMBERED),
-            seen: Remembered::new(MAX_REMEMBERED),
-            key: hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new()).ok(),
+            memory: guard.memory(),
         })))
     }
 

@@ -1,11 +1,15 @@
 //! What the operator says of who may call.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use a2a_core::{AgentCard, Operation, Result, v1::SendMessageRequest};
 use a2a_operations::Caller;
 
-use super::{Enforcement, Throttle, TrustedProxy, Verifier};
+use super::{Enforcement, Throttle, TrustedProxy, Verifier, memory::Memory};
 
 pub(super) type SkillOf = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
 pub(super) type Policy = dyn Fn(&Caller, Operation, &str) -> Result<()> + Send + Sync;
@@ -13,7 +17,8 @@ pub(super) type Tenants = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
 /// Who verifies callers by which scheme, and what they may do beyond what the card says.
 ///
-/// [`enforce`](Self::enforce) holds it against a card.
+/// [`enforce`](Self::enforce) holds it against a card. Clones share what they remember of failed
+/// tries, so that several ports of one agent count together.
 #[must_use]
 #[derive(Clone, Default)]
 pub struct Guard {
@@ -26,6 +31,8 @@ pub struct Guard {
     pub(super) throttle: Throttle,
     pub(super) keeps_credentials: bool,
     pub(super) has_open_extended_card: bool,
+    /// Made once, for all clones.
+    memory: Arc<OnceLock<Arc<Memory>>>,
 }
 
 /// Why a card can't be enforced.
@@ -120,6 +127,7 @@ impl Guard {
     /// Sets how failed tries are throttled.
     pub fn with_throttle(mut self, throttle: Throttle) -> Self {
         self.throttle = throttle;
+        self.memory = Arc::default();
         self
     }
 
@@ -144,6 +152,10 @@ impl Guard {
     /// [`GuardError`], which names the scheme that can't be enforced.
     pub fn enforce(&self, card: &AgentCard) -> Result<Enforcement, GuardError> {
         Enforcement::new(self, card)
+    }
+
+    pub(super) fn memory(&self) -> Arc<Memory> {
+        Arc::clone(self.memory.get_or_init(|| Arc::new(Memory::new(self.throttle.clone()))))
     }
 }
 

@@ -20,12 +20,11 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http_body_util::BodyExt as _;
-use ring::hmac;
 use tokio::time::timeout;
 
 use super::{
     Enforcement, Presented, Rejection, address, answer, audit,
-    enforcement::{Inner, MEMORY},
+    enforcement::Inner,
     presented::Place,
     refusal::Refusal,
     requirement::{Judgement, Verified},
@@ -146,16 +145,12 @@ impl Inner {
         request: &Parts,
         address: Option<IpAddr>,
     ) -> Result<Vec<Verified>, Refusal> {
-        let presented = self.presented(request).inspect_err(|_| self.count(address))?;
+        let presented = self.presented(request).inspect_err(|_| self.memory.failed(address))?;
         if presented.is_empty() {
             return Ok(Vec::new());
         }
-        let digest = self.digest(&presented);
-        let is_known = digest.is_some_and(|digest| self.right.get(&digest).is_some());
-        if let Some(address) = address
-            && !is_known
-            && let Some(wait) = self.tries.wait(address)
-        {
+        let all = || presented.iter().map(|(_, presented)| presented);
+        if let Some(wait) = self.memory.wait(address, all()) {
             return Err(Refusal::Throttled(wait));
         }
         let mut verified = Vec::new();
@@ -165,7 +160,7 @@ impl Inner {
                 Ok(()) => {}
                 Err(rejected) => {
                     if rejected == Refusal::Invalid {
-                        self.count(address);
+                        self.memory.failed(address);
                     }
                     refusal.get_or_insert(rejected);
                 }
@@ -174,9 +169,7 @@ impl Inner {
         if let Some(refusal) = refusal {
             return Err(refusal);
         }
-        if let Some(digest) = digest {
-            self.right.insert(digest, (), MEMORY);
-        }
+        self.memory.was_right(all());
         verified.sort_by_key(|one: &Verified| {
             self.schemes.iter().position(|scheme| scheme.name == one.scheme)
         });
@@ -200,6 +193,8 @@ impl Inner {
                     continue;
                 }
                 Ok(_) => Refusal::Invalid,
+                // Peers may have a certificate for other reasons.
+                Err(Rejection::Unknown) if *place == Place::Certificate => continue,
                 Err(rejection) => {
                     tracing::debug!(scheme = %scheme.name, %rejection, "credentials are refused");
                     refusal_of(&rejection)
@@ -235,28 +230,6 @@ impl Inner {
             }
         }
         Ok(found)
-    }
-
-    fn digest(&self, presented: &[(&Place, Presented)]) -> Option<[u8; 32]> {
-        let mut context = hmac::Context::with_key(self.key.as_ref()?);
-        for (_, presented) in presented {
-            presented.digest_into(&mut context);
-        }
-        let mut digest = [0; 32];
-        digest.copy_from_slice(context.sign().as_ref());
-        Some(digest)
-    }
-
-    fn count(&self, address: Option<IpAddr>) {
-        let Some(address) = address else { return };
-        let was_free = self.tries.wait(address).is_none();
-        self.tries.note(address);
-        if was_free && self.tries.wait(address).is_some() {
-            audit::throttled(audit::Circumstances {
-                address: Some(address),
-                ..audit::Circumstances::default()
-            });
-        }
     }
 }
 

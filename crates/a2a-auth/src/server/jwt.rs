@@ -11,7 +11,7 @@ use a2a_operations::Caller;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{Presented, Rejection, Verifier, secrets::bears};
+use super::{AddressError, Presented, Rejection, Verifier, discovery::discover, secrets::bears};
 use crate::jose::{Jwk, KeySource, MissingKey, Token};
 
 /// Longest name of a caller that a token may give, in bytes.
@@ -29,6 +29,8 @@ pub struct Jwt {
     keys: Arc<dyn KeySource>,
     leeway: Duration,
     subject: Arc<SubjectOf>,
+    /// Where the issuer describes itself, for schemes that say so too.
+    described_at: Option<Arc<str>>,
 }
 
 type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
@@ -50,7 +52,21 @@ impl Jwt {
             keys: Arc::new(keys),
             leeway: Duration::from_secs(60),
             subject: Arc::new(move |claims| Some(format!("{named}#{}", claims.text("sub")?))),
+            described_at: None,
         }
+    }
+
+    /// Creates a verifier of tokens of the issuer that describes itself at an address, as
+    /// `https://issuer.example/.well-known/openid-configuration` (OpenID Connect Discovery 1.0).
+    /// It is asked when the first token comes, and every 10 minutes then.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError`] where the address is not of https, nor on this machine, or ends otherwise.
+    pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, AddressError> {
+        let (issuer, keys) = discover(url)?;
+        let described_at = Some(url.into());
+        Ok(Self { described_at, ..Self::new(issuer, audience, keys) })
     }
 
     /// Takes tokens for one more audience.
@@ -122,7 +138,12 @@ impl Jwt {
 #[async_trait]
 impl Verifier for Jwt {
     fn fits(&self, scheme: &Scheme) -> bool {
-        bears(scheme)
+        match (scheme, &self.described_at) {
+            (Scheme::OpenIdConnectSecurityScheme(scheme), Some(url)) => {
+                scheme.open_id_connect_url == **url
+            }
+            _ => bears(scheme),
+        }
     }
 
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
@@ -147,7 +168,7 @@ fn rejection(missing: MissingKey) -> Rejection {
     }
 }
 
-fn is_name(subject: &str) -> bool {
+pub(super) fn is_name(subject: &str) -> bool {
     !subject.is_empty()
         && subject.len() <= MAX_SUBJECT_BYTES
         && !subject.chars().any(char::is_control)

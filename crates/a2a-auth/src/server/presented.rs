@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use a2a_http::PeerCertificates;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
     HeaderMap, HeaderName, Uri,
@@ -29,20 +30,23 @@ pub enum Presented {
     },
     /// A bearer token.
     Bearer(String),
+    /// Certificates of which TLS has verified that they are the peer's.
+    Certificate(PeerCertificates),
 }
 
 impl Presented {
     /// Adds what makes it different from any other to a digest.
     pub(super) fn digest_into(&self, digest: &mut hmac::Context) {
-        let (kind, fields): (&[u8], [&str; 2]) = match self {
-            Self::ApiKey(key) => (b"k", [key, ""]),
-            Self::Basic { user, password } => (b"p", [user, password]),
-            Self::Bearer(token) => (b"t", [token, ""]),
+        let (kind, fields): (&[u8], [&[u8]; 2]) = match self {
+            Self::ApiKey(key) => (b"k", [key.as_bytes(), b""]),
+            Self::Basic { user, password } => (b"p", [user.as_bytes(), password.as_bytes()]),
+            Self::Bearer(token) => (b"t", [token.as_bytes(), b""]),
+            Self::Certificate(chain) => (b"c", [chain.leaf(), b""]),
         };
         digest.update(kind);
         for field in fields {
             digest.update(&field.len().to_be_bytes());
-            digest.update(field.as_bytes());
+            digest.update(field);
         }
     }
 }
@@ -53,6 +57,7 @@ impl fmt::Debug for Presented {
             Self::ApiKey(_) => "ApiKey(..)",
             Self::Basic { .. } => "Basic(..)",
             Self::Bearer(_) => "Bearer(..)",
+            Self::Certificate(_) => "Certificate(..)",
         })
     }
 }
@@ -65,6 +70,7 @@ pub(super) enum Place {
     Header(String),
     Cookie(String),
     Query(String),
+    Certificate,
 }
 
 /// What stands at a place can't be read, or could be read in two ways.
@@ -85,6 +91,9 @@ impl Place {
                 one(keys)?.map(|key| Presented::ApiKey(key.trim().to_owned()))
             }
             Self::Cookie(name) => one(cookies(&request.headers, name))?.map(Presented::ApiKey),
+            Self::Certificate => {
+                PeerCertificates::of(&request.extensions).cloned().map(Presented::Certificate)
+            }
             Self::Query(name) => {
                 let pairs =
                     form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes());
@@ -201,6 +210,7 @@ mod tests {
         Ok(presented.map(|presented| match presented {
             Presented::ApiKey(text) | Presented::Bearer(text) => text,
             Presented::Basic { user, password } => format!("{user}/{password}"),
+            Presented::Certificate(_) => panic!("there is none"),
         }))
     }
 

@@ -53,6 +53,6 @@ pub(super) fn place(scheme: &SecurityScheme) -> Result<(Place, u8), &'static str
             }
             Ok((place, 4))
         }
-        Scheme::MtlsSecurityScheme(_) => Err("certificates are not verified here"),
+        Scheme::MtlsSecurityScheme(_) => Ok((Place::Certificate, 5)),
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn bears(scheme: &Scheme) -> bool {
     }
 }
 
-type Digest = [u8; 32];
+pub(super) type Digest = [u8; 32];
 
 #[derive(Clone, Default)]
 struct Secrets(Vec<(Digest, Caller)>);
@@ -120,17 +120,7 @@ impl Secrets {
     }
 
     fn add_digest(&mut self, text: &str, caller: Caller) -> Result<(), InvalidDigest> {
-        let mut digest = Digest::default();
-        let text = text.as_bytes();
-        if text.len() != 2 * digest.len() {
-            return Err(InvalidDigest);
-        }
-        for (byte, pair) in digest.iter_mut().zip(text.chunks(2)) {
-            let digit = |letter: u8| char::from(letter).to_digit(16);
-            let value = digit(pair[0]).zip(digit(pair[1])).map(|(high, low)| high << 4 | low);
-            *byte = value.and_then(|value| u8::try_from(value).ok()).ok_or(InvalidDigest)?;
-        }
-        self.0.push((digest, caller));
+        self.0.push((hexadecimal(text)?, caller));
         Ok(())
     }
 
@@ -156,6 +146,21 @@ impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} secrets", self.0.len())
     }
+}
+
+/// Reads a SHA-256 in hexadecimal.
+pub(super) fn hexadecimal(text: &str) -> Result<Digest, InvalidDigest> {
+    let mut digest = Digest::default();
+    let text = text.as_bytes();
+    if text.len() != 2 * digest.len() {
+        return Err(InvalidDigest);
+    }
+    for (byte, pair) in digest.iter_mut().zip(text.chunks(2)) {
+        let digit = |letter: u8| char::from(letter).to_digit(16);
+        let value = digit(pair[0]).zip(digit(pair[1])).map(|(high, low)| high << 4 | low);
+        *byte = value.and_then(|value| u8::try_from(value).ok()).ok_or(InvalidDigest)?;
+    }
+    Ok(digest)
 }
 
 fn sha256(secret: &str) -> Digest {

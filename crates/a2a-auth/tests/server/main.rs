@@ -7,6 +7,9 @@
     reason = "tests fail by panicking"
 )]
 
+mod audit;
+mod certificates;
+mod issuers;
 mod keys;
 mod refusals;
 mod scene;
