@@ -1,12 +1,17 @@
 //! The commands: how they are called, and one file for each.
 
+mod access;
+mod auth;
 mod card;
 mod completion;
+mod encryption;
 mod keeping;
+mod limits;
 mod part;
 mod proxy;
 mod send;
 mod serve;
+mod store;
 mod task;
 mod usage;
 
@@ -14,6 +19,7 @@ use std::{ffi::OsString, future::Future, process::ExitCode};
 
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub(crate) use encryption::{ClientAuth, Encryption};
 pub(crate) use keeping::Keeping;
 pub(crate) use proxy::Proxy;
 pub(crate) use serve::{Io, Serve};
@@ -55,6 +61,12 @@ enum Command {
     Task(task::TaskCommand),
     /// Run an agent
     Serve(Box<Serve>),
+    /// Look into the store of an agent
+    #[command(subcommand)]
+    Store(store::StoreCommand),
+    /// Authentication
+    #[command(subcommand)]
+    Auth(auth::AuthCommand),
     /// Print a completion script for a shell
     Completion(completion::Completion),
     /// Run the demo agent
@@ -85,7 +97,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         Err(failure) => return report(&failure, output),
     };
     let output = Output::new(&settings);
-    match dispatch(cli.command, &matches, &settings, output) {
+    match dispatch(cli.command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, output),
     }
@@ -112,10 +124,12 @@ fn dispatch(
     command: Command,
     matches: &ArgMatches,
     settings: &Settings,
+    environment: &Environment,
     output: Output,
 ) -> Result<(), Failure> {
     match command {
         Command::Completion(completion) => completion.run(output),
+        Command::Auth(command) => command.run(output),
         Command::Card(command) => client(settings, command.run(settings, output)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");
@@ -123,6 +137,7 @@ fn dispatch(
             client(settings, send.run(parts, settings, output))
         }
         Command::Task(command) => client(settings, command.run(settings, output)),
+        Command::Store(command) => client(settings, command.run(environment, output)),
         Command::Serve(serve) | Command::DemoServer(serve) => {
             serving(serve.run(&Told::default(), settings, output))
         }

@@ -5,7 +5,10 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use a2a::Revisions;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, ValueHint, parser::ValueSource};
 
-use super::{Cli, Command, keeping::Keeping, proxy::Proxy};
+use super::{
+    Cli, Command, access::Access, encryption::Encryption, keeping::Keeping, limits::Limits,
+    proxy::Proxy,
+};
 use crate::{
     demo::Profile,
     failure::Failure,
@@ -23,8 +26,6 @@ const LISTEN: &str = "Address and protocol";
 const CARD: &str = "Card";
 const WEBHOOKS: &str = "Webhooks";
 const EXEC: &str = "Commands of --exec";
-const AUTH: &str = "Callers";
-const LIMITS: &str = "Limits";
 const LOG: &str = "Log";
 const SETTINGS: &str = "Settings";
 
@@ -134,14 +135,12 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WEBHOOKS)]
     pub(crate) webhook_key: Option<PathBuf>,
 
-    /// Bearer token without which the extended card is not given
-    #[arg(long, value_name = "TOKEN", help_heading = AUTH)]
-    pub(crate) extended_card_token: Option<String>,
-
-    /// Largest request body
-    #[arg(long, value_name = "BYTES", default_value = "32MiB", value_parser = value::bytes,
-          help_heading = LIMITS)]
-    pub(crate) max_body: usize,
+    #[command(flatten)]
+    pub(crate) access: Access,
+    #[command(flatten)]
+    pub(crate) encryption: Encryption,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
 
     /// Write no traffic log
     #[arg(long, help_heading = LOG)]
@@ -180,7 +179,7 @@ impl Serve {
         settings: &Settings,
         output: Output,
     ) -> Result<(), Failure> {
-        serve::run(self, settings, output).await.map_err(|failure| told.place(failure))
+        serve::run(self, told, settings, output).await.map_err(|failure| told.place(failure))
     }
 }
 
@@ -213,7 +212,7 @@ pub(super) fn start(
     settings.transport = cli.flags.transport;
     let output = Output::new(&settings);
     if serve.print_settings {
-        serve::check(&serve, &settings).map_err(|failure| told.place(failure))?;
+        serve::check(&serve, &told, &settings).map_err(|failure| told.place(failure))?;
         let flags = matches.subcommand_matches(name).unwrap_or(&matches);
         return Effective::new(flags, &told).print(output);
     }

@@ -13,11 +13,12 @@ use crate::{
 /// kept, then how to try it.
 pub(super) fn announce(
     card: &AgentCard,
+    scheme: &str,
     address: SocketAddr,
     kept: &[(&'static str, String)],
     output: Output,
 ) -> Result<(), Failure> {
-    let base = format!("http://{address}");
+    let base = format!("{scheme}://{address}");
     let card_url = format!("{base}/.well-known/agent-card.json");
     // Older revisions are at the same places.
     let newest = card.supported_interfaces.first().map(|one| one.protocol_version.as_str());
@@ -40,6 +41,8 @@ pub(super) fn announce(
         text.line(label, place);
     }
     text.line("Try", &format!("curl -s {card_url}"));
-    text.line("Try", &format!("a2a send -a {address} {try_text}"));
+    // Without a scheme a loopback address is one in clear.
+    let reference = if scheme == "https" { base } else { address.to_string() };
+    text.line("Try", &format!("a2a send -a {reference} {try_text}"));
     output.text(&text)
 }

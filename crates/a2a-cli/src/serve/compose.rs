@@ -6,14 +6,14 @@ use a2a::Server;
 use a2a_auth::webhook::Signer;
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
-use a2a_http::{Limits, Webhooks};
+use a2a_http::Webhooks;
 use a2a_operations::{Agent, Engine, EngineConfig, Store, engine::EngineBuilder};
 use axum::{Router, middleware};
 
 use super::{
-    GRACE,
+    access,
     bearer::{self, Bearer},
-    cut,
+    cut, encryption,
     front::Front,
     options::Options,
     pages,
@@ -59,7 +59,8 @@ pub(super) fn compose(
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
     let authorizations = Authorizations::default();
-    let signer = options.webhook_key.clone().map(|key| Signer::new(issuer(serve, address), key));
+    let signer =
+        options.webhook_key.clone().map(|key| Signer::new(issuer(serve, options, address), key));
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
         None => {
@@ -73,12 +74,20 @@ pub(super) fn compose(
         cuts: serve.is_demo() && serve.profile == Profile::Demo,
     };
     let of = |card: &AgentCard| {
-        Server::new(front.clone(), card.clone()).with_revisions(options.revisions.clone())
+        let server =
+            Server::new(front.clone(), card.clone()).with_revisions(options.revisions.clone());
+        match &options.tls {
+            Some(tls) => server.with_tls(tls.clone()),
+            None => server,
+        }
     };
     let mut served = with_bindings(of(&card), &options.bindings);
     served = with_places(served, serve);
     if let Some(grpc_address) = grpc_address {
-        served = served.with_grpc_address(reachable(grpc_address));
+        // `host:port` stands for TLS, but on the loopback.
+        let is_secure_here = options.tls.is_some() && encryption::is_here(grpc_address);
+        let scheme = if is_secure_here { "https://" } else { "" };
+        served = served.with_grpc_address(format!("{scheme}{}", reachable(grpc_address)));
     }
     card = served.card_at(address);
     in_order(&mut card, &options.bindings);
@@ -87,11 +96,14 @@ pub(super) fn compose(
     let server = |bindings: &[Transport]| {
         let bearer = options.bearer.clone();
         let (cuts, forwards) = (front.cuts, serve.proxy.forward_auth);
-        with_places(with_bindings(of(&card), bindings), serve)
-            .with_limits(limits(options))
-            .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()))
-            .into_router(address)
-            .map_err(|error| Failure::usage(super::chain(&error)))
+        let server = with_places(with_bindings(of(&card), bindings), serve)
+            .with_limits(options.limits.clone())
+            .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()));
+        let server = match &options.access {
+            Some(access) => server.with_auth(access.guard(&card)?),
+            None => server,
+        };
+        server.into_router(address).map_err(|error| Failure::usage(super::chain(&error)))
     };
     let is_grpc = |binding: &Transport| *binding == Transport::Grpc;
     let (grpc, others): (Vec<_>, Vec<_>) = options.bindings.iter().copied().partition(is_grpc);
@@ -113,16 +125,11 @@ pub(super) fn compose(
 }
 
 /// What receivers of webhooks know this server by: where its clients reach it.
-fn issuer(serve: &Serve, address: SocketAddr) -> String {
+fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     match &serve.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
-        None => format!("http://{}", reachable(address)),
+        None => format!("{}://{}", options.scheme(), reachable(address)),
     }
-}
-
-/// What connections and requests are held to.
-pub(super) fn limits(options: &Options) -> Limits {
-    Limits::default().with_max_body_bytes(options.max_body_bytes).with_stream_grace(GRACE)
 }
 
 /// Puts around the bindings what knows of HTTP.
@@ -235,7 +242,11 @@ fn with_card(
 }
 
 /// The card that the flags ask for, as far as that is the same for every agent.
-fn with_words(
+///
+/// # Errors
+///
+/// A usage failure for a card that can't be read, or declares what is not enforced.
+pub(super) fn with_words(
     serve: &Serve,
     options: &Options,
     generated: AgentCard,
@@ -249,6 +260,12 @@ fn with_words(
     }
     if let Some(description) = &serve.description {
         card.description.clone_from(description);
+    }
+    match &options.access {
+        Some(access) => access.declare(&mut card)?,
+        // The schemes of an agent behind are those that it enforces itself.
+        None if serve.proxy.forward_auth => {}
+        None => access::check_open(&card)?,
     }
     if let Some(bearer) = &options.bearer {
         bearer.declare(&mut card);

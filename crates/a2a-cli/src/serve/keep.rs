@@ -109,6 +109,22 @@ impl Plan {
     }
 }
 
+/// The store that flags name, to look into it: nothing is made that is not there.
+///
+/// # Errors
+///
+/// A usage failure.
+pub(super) fn existing(keeping: &Keeping) -> Result<Plan, Failure> {
+    let place = place(keeping, Profile::Demo)?;
+    if let Place::File(path) = &place
+        && !path.exists()
+    {
+        return Err(Failure::usage(format!("--store {}: there is no such file", path.display()))
+            .with_hint(FORMS));
+    }
+    Ok(Plan { place, keys: SecretKeys::default() })
+}
+
 fn place(keeping: &Keeping, profile: Profile) -> Result<Place, Failure> {
     let store = match (&keeping.store, profile) {
         (Some(store), _) => store.as_str(),

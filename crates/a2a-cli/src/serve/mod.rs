@@ -1,9 +1,11 @@
 //! Running an agent: what is served, on which address, until somebody says stop.
 
+mod access;
 mod announce;
 mod bearer;
 mod compose;
 mod cut;
+mod encryption;
 mod front;
 mod keep;
 mod options;
@@ -14,15 +16,17 @@ mod record;
 use std::{error::Error, net::SocketAddr, time::Duration};
 
 use a2a_auth::webhook::JWKS_PATH;
+use a2a_core::AgentCard;
 use a2a_http::{Drain, Server};
+use a2a_operations::store::DeadLetter;
 use tokio::net::TcpListener;
 
 use crate::{
-    command::Serve,
+    command::{Keeping, Serve},
     failure::{Code, Failure},
     log,
     output::Output,
-    settings::Settings,
+    settings::{Settings, serve::Told},
     signal,
 };
 use compose::compose;
@@ -30,14 +34,17 @@ use keep::Kept;
 use options::Options;
 use proxy::Upstream;
 
-/// How long streams may go on after the process was asked to stop.
-const GRACE: Duration = Duration::from_secs(5);
-/// How long executors may go on after that.
+/// How long executors may go on when everything else has ended.
 const LAST_MOMENT: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
-pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
-    let options = Options::new(&serve, settings)?;
+pub(crate) async fn run(
+    serve: Serve,
+    told: &Told,
+    settings: &Settings,
+    output: Output,
+) -> Result<(), Failure> {
+    let options = Options::new(&serve, told, settings)?;
     let plan = keep::Plan::new(&serve)?;
     log::to_stderr(options.log);
     let upstream = Upstream::connect(&serve, &options, settings, output).await?;
@@ -47,6 +54,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
+    encryption::check(&serve, &options, address, output)?;
     // After the ports: a server that can't have them leaves no file behind.
     let mut kept = match plan {
         Some(plan) => plan.open().await?,
@@ -54,15 +62,21 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     };
     kept.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
     if options.webhook_key.is_some() {
-        kept.lines.push(("Keys", format!("http://{address}{JWKS_PATH}")));
+        kept.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
     // Whoever started this may have stopped reading; that is no reason not to serve.
-    let _gone = announce::announce(&composed.card, address, &kept.lines, output);
+    let _gone = announce::announce(&composed.card, options.scheme(), address, &kept.lines, output);
 
     let drain = Drain::new();
-    let limits = compose::limits(&options);
-    let server = |router| Server::new(router).with_limits(limits.clone()).with_drain(drain.clone());
+    let server = |router| {
+        let server =
+            Server::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
+        match &options.tls {
+            Some(tls) => server.with_tls(tls.clone()),
+            None => server,
+        }
+    };
     let grpc_server = async {
         if let (Some(router), Some((listener, _))) = (composed.grpc_router, grpc) {
             server(router).serve(listener, signal::received()).await;
@@ -77,13 +91,33 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     Ok(())
 }
 
+/// The events that webhooks never took, of the store that the flags name.
+///
+/// # Errors
+///
+/// A failure that names the flag, for a store that is not there or can't be opened.
+pub(crate) async fn dead_letters(
+    keeping: &Keeping,
+    limit: usize,
+) -> Result<Vec<DeadLetter>, Failure> {
+    let mut kept = keep::existing(keeping)?.open().await?;
+    let Some(store) = kept.store.take() else {
+        return Err(Failure::usage("--store memory is gone when its server has stopped"));
+    };
+    let letters = store.dead_letters(limit).await;
+    drop(store);
+    kept.close().await;
+    letters.map_err(|error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error))))
+}
+
 /// Reads what a server is told, and starts nothing.
 ///
 /// # Errors
 ///
 /// A usage failure for what [`run`] would refuse before it listens.
-pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
-    Options::new(serve, settings)?;
+pub(crate) fn check(serve: &Serve, told: &Told, settings: &Settings) -> Result<(), Failure> {
+    let options = Options::new(serve, told, settings)?;
+    compose::with_words(serve, &options, AgentCard::default())?;
     keep::Plan::new(serve)?;
     Ok(())
 }

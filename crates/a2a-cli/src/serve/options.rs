@@ -5,10 +5,20 @@ use std::{error::Error, time::Duration};
 use a2a::Revisions;
 use a2a_auth::jose::SigningKey;
 use a2a_client::Transport;
-use a2a_http::{Allowed, WebhookPolicy};
+use a2a_http::{Allowed, Limits, WebhookPolicy, tls::Tls};
 
-use super::bearer::{Bearer, Protects};
-use crate::{command::Serve, demo::Profile, failure::Failure, log::Detail, settings::Settings};
+use super::{
+    access::Access,
+    bearer::{Bearer, Protects},
+    encryption,
+};
+use crate::{
+    command::Serve,
+    demo::Profile,
+    failure::Failure,
+    log::Detail,
+    settings::{Settings, serve::Told},
+};
 
 /// How long suites expect streams to last when `TCK_STREAMING_TIMEOUT` doesn't say.
 const STREAMING_TIMEOUT: f64 = 2.0;
@@ -27,33 +37,44 @@ pub(super) struct Options {
     pub(super) streaming: bool,
     pub(super) push: bool,
     pub(super) extended_card: bool,
+    /// The token of a conformance suite, or of the extended card.
     pub(super) bearer: Option<Bearer>,
+    /// Who may call; `None` where everybody may.
+    pub(super) access: Option<Access>,
     pub(super) webhooks: WebhookPolicy,
     /// What calls of webhooks are signed with, if they are.
     pub(super) webhook_key: Option<SigningKey>,
-    pub(super) max_body_bytes: usize,
+    pub(super) limits: Limits,
+    pub(super) tls: Option<Tls>,
     pub(super) streaming_timeout: Duration,
     pub(super) log: Detail,
     pub(super) logs_traffic: bool,
 }
 
 impl Options {
+    /// What the addresses of this server start with.
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
     /// Reads the flags of a server, and the variables that conformance suites set.
     ///
     /// # Errors
     ///
     /// A usage failure.
-    pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
+    pub(super) fn new(serve: &Serve, told: &Told, settings: &Settings) -> Result<Self, Failure> {
         let is_set = |name: &str| std::env::var(name).is_ok_and(|value| value == "1");
         let is_reduced = is_set("ITK_ACTS_REDUCED_CAPABILITIES");
         if serve.default.is_some() && serve.profile != Profile::Conformance {
             return Err(Failure::usage("--default is only for --profile conformance"));
         }
-        let bearer = match (&serve.extended_card_token, is_set("ITK_ACTS_AUTH")) {
+        let bearer = match (&serve.access.extended_card_token, is_set("ITK_ACTS_AUTH")) {
             (_, true) => Some(Bearer::new(SUITE_TOKEN, Protects::Everything)),
             (Some(token), false) => Some(Bearer::new(token, Protects::ExtendedCard)),
             (None, false) => None,
         };
+        let access = Access::read(serve, told)?;
+        check_access(serve, access.as_ref(), bearer.as_ref())?;
         let push = !serve.no_push && !is_reduced;
         let is_bench = serve.profile == Profile::Bench;
         let logs_traffic = !serve.quiet && !is_bench;
@@ -67,9 +88,11 @@ impl Options {
             push,
             extended_card: !serve.no_extended_card && !is_reduced,
             bearer,
+            access,
             webhooks: webhooks(serve)?,
             webhook_key: webhook_key(serve, push)?,
-            max_body_bytes: serve.max_body,
+            limits: serve.limits.of_connections(),
+            tls: encryption::tls(&serve.encryption)?,
             streaming_timeout: streaming_timeout(),
             log: match (settings.debug, logs_traffic, serve.log_json) {
                 (true, ..) => Detail::Debug,
@@ -79,6 +102,30 @@ impl Options {
             },
             logs_traffic,
         })
+    }
+}
+
+/// Refuses settings of who may call that say different things.
+fn check_access(
+    serve: &Serve,
+    access: Option<&Access>,
+    bearer: Option<&Bearer>,
+) -> Result<(), Failure> {
+    match (access, bearer) {
+        (Some(_), Some(_)) => {
+            Err(Failure::usage("--extended-card-token is for an agent that everybody may call")
+                .with_hint("where callers authenticate, the extended card is for all of them"))
+        }
+        (Some(_), None) if serve.proxy.forward_auth => Err(Failure::usage(
+            "--forward-auth is for a server that asks for no credentials of its own",
+        )),
+        (None, None) if serve.encryption.production && !serve.access.anonymous => {
+            Err(Failure::usage("everybody may call this agent").with_hint(
+                "say who may in [auth] of the settings, or with --require-bearer; --anonymous \
+                 says that it is meant so",
+            ))
+        }
+        _ => Ok(()),
     }
 }
 

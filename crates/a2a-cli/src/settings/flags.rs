@@ -1,10 +1,10 @@
 //! The flags that every command takes.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use a2a_client::Transport;
 use a2a_core::{ProtocolVersion, well_known::Struct};
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::value::{self, Format};
 
@@ -12,6 +12,7 @@ const AGENT: &str = "Agent";
 const WAITING: &str = "Waiting";
 const REQUEST: &str = "Request";
 const CREDENTIALS: &str = "Credentials";
+const TLS: &str = "TLS of calls";
 const OUTPUT: &str = "Output";
 
 /// The flags that every command takes. What is not given comes from elsewhere: see
@@ -86,6 +87,19 @@ pub(crate) struct Flags {
     /// HTTP Basic credential; the variable is A2ACLI_BASIC
     #[arg(long, global = true, value_name = "USER:PASSWORD", help_heading = CREDENTIALS)]
     pub(crate) basic: Option<String>,
+
+    /// Certificates to trust beside those of the platform, as PEM
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
+          help_heading = TLS)]
+    pub(crate) ca_cert: Option<PathBuf>,
+    /// Certificate to show to agents that ask for one, as PEM
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
+          help_heading = TLS)]
+    pub(crate) client_cert: Option<PathBuf>,
+    /// Private key of that certificate, as PEM
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
+          help_heading = TLS)]
+    pub(crate) client_key: Option<PathBuf>,
 
     /// Format of the result: text or json
     #[arg(short, long, global = true, value_name = "FORMAT", value_parser = value::format,

@@ -3,12 +3,14 @@
 mod flags;
 pub(crate) mod serve;
 mod source;
+mod tls;
 pub(crate) mod value;
 
 use std::time::Duration;
 
-use a2a_client::Transport;
+use a2a_client::{ClientSettings, Transport};
 use a2a_core::{ProtocolVersion, well_known::Struct};
+use a2a_http::tls::ClientTls;
 
 pub(crate) use flags::Flags;
 pub(crate) use source::Environment;
@@ -40,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) bearer: Option<String>,
     pub(crate) api_key: Option<String>,
     pub(crate) basic: Option<String>,
+    /// Whom to trust, and who to be, over TLS.
+    pub(crate) tls: ClientTls,
     pub(crate) format: Format,
     pub(crate) compact: bool,
     pub(crate) verbose: bool,
@@ -136,6 +140,7 @@ impl Settings {
             bearer: text(&flags.bearer, "bearer"),
             api_key: text(&flags.api_key, "api-key"),
             basic: text(&flags.basic, "basic"),
+            tls: tls::of(flags, environment)?,
             format: match flags.output {
                 Some(format) => format,
                 None => environment.read("output", value::format)?.unwrap_or_default(),
@@ -150,6 +155,11 @@ impl Settings {
     /// Returns whether a credential goes with the requests.
     pub(crate) fn has_credential(&self) -> bool {
         self.bearer.is_some() || self.api_key.is_some() || self.basic.is_some()
+    }
+
+    /// How requests are made.
+    pub(crate) fn http(&self) -> ClientSettings {
+        ClientSettings::default().with_tls(self.tls.clone())
     }
 
     /// What `--help` says at its end: the defaults of this run.

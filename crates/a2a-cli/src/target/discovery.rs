@@ -1,6 +1,6 @@
 //! The card of the agent that the settings name.
 
-use a2a_client::{CardReference, ClientSettings, Discovery, DiscoveryError, Document};
+use a2a_client::{CardReference, Discovery, DiscoveryError, Document};
 use a2a_core::{ErrorKind, ProtocolVersion, Violation};
 use http::{HeaderMap, header::AUTHORIZATION};
 use serde_json::json;
@@ -26,7 +26,8 @@ pub(crate) async fn document(settings: &Settings, output: Output) -> Result<Docu
     };
     let reference: CardReference = reference.parse().map_err(|error| failure(error, settings))?;
     let fetch = async |headers: HeaderMap| {
-        let client = ClientSettings::default()
+        let client = settings
+            .http()
             .with_connect_timeout(settings.request_timeout)
             .with_request_timeout(settings.request_timeout)
             .with_headers(headers);

@@ -75,6 +75,7 @@ impl Target {
             output.note(&format!("speaking version {}", value::version_name(selected.version)));
         }
         let mut builder = Client::builder()
+            .http(settings.http())
             .version(selected.version)
             .extensions(&settings.extensions)
             .timeouts(

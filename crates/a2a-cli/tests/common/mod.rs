@@ -10,6 +10,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     process::{Child, ChildStdout, Command, Output, Stdio},
+    thread::JoinHandle,
 };
 
 use a2a_http::client::{ClientSettings, HttpClient};
@@ -49,6 +50,22 @@ impl Server {
 
     /// The same with variables of the environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::started(arguments, environment, Stdio::inherit())
+    }
+
+    /// The same, with all that it writes to stderr until its end.
+    pub fn start_and_read(arguments: &[&str]) -> (Self, JoinHandle<String>) {
+        let mut server = Self::started(arguments, &[], Stdio::piped());
+        let mut stderr = server.child.stderr.take().unwrap();
+        let read = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        (server, read)
+    }
+
+    fn started(arguments: &[&str], environment: &[(&str, &str)], stderr: Stdio) -> Self {
         let mut child = command()
             .args(["serve", "--port", "0", "--quiet"])
             // Tests leave no files behind.
@@ -63,7 +80,7 @@ impl Server {
             .env("RUST_BACKTRACE", "0")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -77,7 +94,8 @@ impl Server {
                 break;
             }
         }
-        let address = lines[0].strip_prefix("Listening: http://").unwrap().to_owned();
+        let (_, address) = lines[0].split_once("://").unwrap();
+        let address = address.to_owned();
         Self { child, stdout, lines, address }
     }
 

@@ -13,8 +13,9 @@ use toml::{
 
 use super::{
     Key,
-    key::{KEYS, SECTIONS},
+    key::{KEYS, SECTIONS, Section},
     secret::{self, Found},
+    table::{Row, TABLES, Table},
 };
 use crate::failure::Failure;
 
@@ -59,6 +60,7 @@ pub(super) struct Line {
 pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) lines: Vec<Line>,
+    pub(super) rows: Vec<Row>,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -73,14 +75,16 @@ impl File {
         let text = fs::read_to_string(path).map_err(|error| {
             Failure::usage(format!("--settings {} can't be read: {error}", path.display()))
         })?;
-        let mut reader = Reader { path, text: &text, lines: Vec::new(), problems: Vec::new() };
+        let (lines, rows, problems) = (Vec::new(), Vec::new(), Vec::new());
+        let mut reader = Reader { path, text: &text, lines, rows, problems };
         let root = DeTable::parse(&text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             failure(&[reader.problem(at, String::new(), error.message().to_owned())])
         })?;
         reader.root(root.get_ref());
-        let Reader { lines, problems, .. } = reader;
-        Ok(Self { path: path.to_owned(), lines, problems })
+        let Reader { lines, mut rows, problems, .. } = reader;
+        rows.sort_by_key(|row| row.line);
+        Ok(Self { path: path.to_owned(), lines, rows, problems })
     }
 
     /// What is wrong with a line that was read.
@@ -98,6 +102,7 @@ impl File {
         let holds_one = self.lines.iter().any(|line| {
             line.found.reference.is_none() && !line.key.form.may_show(&line.found.texts)
         });
+        let holds_one = holds_one || self.rows.iter().any(Row::holds_a_secret);
         holds_one && secret::is_open(&self.path)
     }
 }
@@ -106,45 +111,77 @@ struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
     lines: Vec<Line>,
+    rows: Vec<Row>,
     problems: Vec<Problem>,
 }
 
 impl Reader<'_> {
     fn root(&mut self, root: &DeTable<'_>) {
         for (name, value) in root {
-            let is_section = SECTIONS.iter().any(|section| section.name == name.get_ref());
-            match value.get_ref() {
-                DeValue::Table(table) if is_section => self.section(name.get_ref(), table),
-                _ if is_section => {
-                    let path = name.get_ref().clone().into_owned();
-                    self.wrong(name, path.clone(), format!("expected the table [{path}]"));
+            let section = SECTIONS.iter().find(|section| section.name == name.get_ref());
+            match (section, value.get_ref()) {
+                (Some(section), DeValue::Table(values)) => self.section(section.name, values),
+                (Some(Section { name: section, .. }), _) => {
+                    let said = format!("expected the table [{section}]");
+                    self.wrong(name, (*section).to_owned(), said);
                 }
-                _ => self.unknown(name, name.get_ref()),
+                (None, _) => self.unknown(name, name.get_ref()),
             }
         }
     }
 
-    fn section(&mut self, section: &str, table: &DeTable<'_>) {
-        for (name, value) in table {
+    fn section(&mut self, section: &'static str, values: &DeTable<'_>) {
+        for (name, value) in values {
             let path = format!("{section}.{}", name.get_ref());
-            let known = KEYS.iter().filter(|key| key.section == section);
-            let mut is_known = false;
-            for key in known {
-                let whence = if key.name == name.get_ref() {
-                    Whence::Here
-                } else if is_file_of(name.get_ref(), key) {
-                    Whence::File
-                } else {
-                    continue;
-                };
-                is_known = true;
-                match whence.read(key, value.get_ref()) {
-                    Ok(found) => self.line(name, key, found),
-                    Err(message) => self.wrong(value, path.clone(), message),
-                }
+            if let Some(table) = TABLES.iter().find(|table| table.path() == path) {
+                self.rows(table, name, value);
+                continue;
             }
-            if !is_known {
+            let known = KEYS.iter().filter(|key| key.section == section).find_map(|key| {
+                let is_file_of = key.form.is_secret()
+                    && name.get_ref().strip_suffix(secret::FILE_SUFFIX) == Some(key.name);
+                (is_file_of || key.name == name.get_ref()).then_some((key, is_file_of))
+            });
+            let Some((key, is_in_file)) = known else {
                 self.unknown(name, &path);
+                continue;
+            };
+            match secret::read(key.name, key.form, is_in_file, value.get_ref()) {
+                Ok(found) => self.line(name, key, found),
+                Err(message) => self.wrong(value, path, message),
+            }
+        }
+    }
+
+    /// Reads a table that may stand there many times, and one that stands there once.
+    fn rows(
+        &mut self,
+        table: &'static Table,
+        name: &Spanned<impl Sized>,
+        value: &Spanned<DeValue<'_>>,
+    ) {
+        let many = match value.get_ref() {
+            DeValue::Table(_) => std::slice::from_ref(value),
+            DeValue::Array(many) => &many[..],
+            _ => &[],
+        };
+        let rows = many.iter().map(|row| match row.get_ref() {
+            DeValue::Table(values) => Some((row.span().start, values)),
+            _ => None,
+        });
+        let Some(rows) = rows.collect::<Option<Vec<_>>>().filter(|rows| !rows.is_empty()) else {
+            let path = table.path();
+            return self.wrong(name, path.clone(), format!("expected tables: [[{path}]]"));
+        };
+        for (at, values) in rows {
+            match Row::read(table, values, (at, self.number(at)), self.path.to_owned()) {
+                Ok(row) => self.rows.push(row),
+                Err(faults) => {
+                    for (at, key, message) in faults {
+                        let problem = self.problem(at, key, message);
+                        self.problems.push(problem);
+                    }
+                }
             }
         }
     }
@@ -181,34 +218,4 @@ impl Reader<'_> {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         before.iter().filter(|byte| **byte == b'\n').count() + 1
     }
-}
-
-/// Where a value is.
-enum Whence {
-    Here,
-    /// In a file that is named here.
-    File,
-}
-
-impl Whence {
-    fn read(&self, key: &Key, value: &DeValue<'_>) -> Result<Found, String> {
-        match self {
-            Self::Here => {
-                let texts = key.form.of_toml(value)?;
-                match texts.as_slice() {
-                    [text] if key.form.is_secret() => secret::found(key.name, text),
-                    _ => Ok(Found { texts, reference: None }),
-                }
-            }
-            Self::File => {
-                let path = value.as_str().ok_or("expected the path of a file, in quotes")?;
-                secret::of_file(key.name, path)
-            }
-        }
-    }
-}
-
-/// Returns whether a name is that of a key with `_file` behind it.
-fn is_file_of(name: &str, key: &Key) -> bool {
-    key.form.is_secret() && name.strip_suffix(secret::FILE_SUFFIX) == Some(key.name)
 }

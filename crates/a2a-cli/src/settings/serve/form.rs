@@ -1,5 +1,6 @@
 //! What the values of settings look like: in TOML, in a variable, and as the text of a flag.
 
+use serde_json::Value;
 use toml::de::DeValue;
 
 use crate::settings::value;
@@ -112,6 +113,24 @@ impl Form {
             Self::Text | Self::Path | Self::Secret | Self::Address => quoted(first),
             Self::List => list(texts.iter().map(String::as_str)),
             Self::Joined => list(first.split(',').map(str::trim)),
+        }
+    }
+
+    /// Writes the texts of a flag as JSON, of the type that they have in TOML.
+    pub(super) fn to_json(self, texts: &[String]) -> Value {
+        let first = texts.first().map(String::as_str).unwrap_or_default();
+        match self {
+            Self::Whole => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
+            Self::Switch => Value::from(first == "true"),
+            Self::Inverse => Value::from(first != "true"),
+            Self::List => Value::from(texts.to_vec()),
+            Self::Joined => Value::from(first.split(',').map(str::trim).collect::<Vec<_>>()),
+            Self::Text
+            | Self::Path
+            | Self::Duration
+            | Self::Bytes
+            | Self::Secret
+            | Self::Address => first.into(),
         }
     }
 

@@ -10,6 +10,7 @@ mod key;
 mod print;
 mod secret;
 mod suggestion;
+mod table;
 
 use std::{
     collections::BTreeMap,
@@ -27,6 +28,7 @@ pub(crate) use form::Form;
 pub(crate) use key::Key;
 use key::{EXCLUSIVE, KEYS, PREFIX, SHORTHANDS};
 use secret::Found;
+pub(crate) use table::Row;
 
 use super::Environment;
 use crate::{failure::Failure, output::Output};
@@ -80,6 +82,8 @@ impl fmt::Display for Source {
 pub(crate) struct Told {
     /// By the flag.
     entries: BTreeMap<&'static str, Entry>,
+    /// Tables that may stand in the file many times, in their order there.
+    rows: Vec<Row>,
 }
 
 #[derive(Debug)]
@@ -128,6 +132,7 @@ impl Told {
                 "{path} holds secrets and can be read by others than its owner: chmod 600 {path}"
             ));
         }
+        self.rows = file.rows;
         for line in file.lines {
             let source = Source::File { path: path.to_owned(), line: line.number };
             self.put(line.key, line.found, source);
@@ -189,6 +194,11 @@ impl Told {
             .map_err(|expected| Failure::usage(format!("bad value in {name}: {expected}")))?;
         self.put(key, found, Source::Variable(name.to_owned()));
         Ok(())
+    }
+
+    /// The tables of a name, such as `auth.api_key`, in their order in the file.
+    pub(crate) fn rows(&self, path: &str) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.table.path() == path)
     }
 
     fn put(&mut self, key: &'static Key, found: Found, source: Source) {
@@ -363,4 +373,21 @@ impl<'a> Effective<'a> {
         let entry = self.told.entries.get(key.flag)?;
         entry.found.reference.as_deref().filter(|_| !is_explicit(self.matches, key.flag))
     }
+}
+
+/// Where the variables say that tasks are kept, for a look into that store.
+///
+/// # Errors
+///
+/// A usage failure that names the variable.
+pub(crate) fn store_location(environment: &Environment) -> Result<Option<String>, Failure> {
+    let variable = format!("{PREFIX}STORE_LOCATION");
+    if let Some(location) = environment.get(&variable) {
+        return Ok(Some(location.to_owned()));
+    }
+    let of_file = format!("{variable}_FILE");
+    let Some(path) = environment.get(&of_file) else { return Ok(None) };
+    let found = secret::of_file("location", path)
+        .map_err(|expected| Failure::usage(format!("bad value in {of_file}: {expected}")))?;
+    Ok(found.texts.into_iter().next())
 }

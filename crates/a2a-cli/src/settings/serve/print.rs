@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Effective, Form,
+    Effective, Source,
     key::{KEYS, SECTIONS},
 };
 use crate::{failure::Failure, output::Output};
@@ -43,47 +43,44 @@ impl Effective<'_> {
                 text.push_str(&line);
                 text.push('\n');
             }
+            for row in self.told.rows.iter().filter(|row| row.table.section == section.name) {
+                text.push_str(&format!("\n[[{}]] # {}\n", row.table.path(), row.source()));
+                for line in row.lines() {
+                    text.push_str(&line);
+                    text.push('\n');
+                }
+            }
         }
         text
     }
 
     fn to_json(&self) -> Value {
-        let settings: Vec<_> = KEYS
-            .iter()
-            .map(|key| {
-                let (texts, source) = self.value(key);
-                let is_secret = texts.as_ref().is_some_and(|texts| !key.form.may_show(texts));
-                let value = match texts {
-                    None => Value::Null,
-                    Some(_) if is_secret => "(set)".into(),
-                    Some(texts) => value(key.form, &texts),
-                };
-                json!({
-                    "name": key.path(),
-                    "value": value,
-                    "source": source.word(),
-                    "path": match &source {
-                        super::Source::File { path, .. } => Some(path.display().to_string()),
-                        _ => None,
-                    },
-                })
+        let keys = KEYS.iter().map(|key| {
+            let (texts, source) = self.value(key);
+            let is_secret = texts.as_ref().is_some_and(|texts| !key.form.may_show(texts));
+            let value = match texts {
+                None => Value::Null,
+                Some(_) if is_secret => "(set)".into(),
+                Some(texts) => key.form.to_json(&texts),
+            };
+            json!({
+                "name": key.path(),
+                "value": value,
+                "source": source.word(),
+                "path": match &source {
+                    Source::File { path, .. } => Some(path.display().to_string()),
+                    _ => None,
+                },
             })
-            .collect();
-        json!({ "settings": settings })
-    }
-}
-
-/// The value as JSON, of the type that it has in TOML.
-fn value(form: Form, texts: &[String]) -> Value {
-    let first = texts.first().map(String::as_str).unwrap_or_default();
-    match form {
-        Form::Whole => first.parse::<u64>().map_or_else(|_| first.into(), Value::from),
-        Form::Switch => Value::from(first == "true"),
-        Form::Inverse => Value::from(first != "true"),
-        Form::List => Value::from(texts.to_vec()),
-        Form::Joined => Value::from(first.split(',').map(str::trim).collect::<Vec<_>>()),
-        Form::Text | Form::Path | Form::Duration | Form::Bytes | Form::Secret | Form::Address => {
-            first.into()
-        }
+        });
+        let rows = self.told.rows.iter().map(|row| {
+            json!({
+                "name": row.table.path(),
+                "value": row.to_json(),
+                "source": row.source().word(),
+                "path": row.file.display().to_string(),
+            })
+        });
+        json!({ "settings": keys.chain(rows).collect::<Vec<_>>() })
     }
 }

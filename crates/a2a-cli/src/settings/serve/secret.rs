@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use super::form::quoted;
+use toml::de::DeValue;
+
+use super::form::{Form, quoted};
 
 /// What stands behind the name of a key that names a file with its value.
 pub(super) const FILE_SUFFIX: &str = "_file";
@@ -17,12 +19,34 @@ pub(super) struct Found {
     pub(super) reference: Option<String>,
 }
 
+/// Reads a value: what stands there, or what is in the file that is named there.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(super) fn read(
+    name: &str,
+    form: Form,
+    is_in_file: bool,
+    value: &DeValue<'_>,
+) -> Result<Found, String> {
+    if is_in_file {
+        let path = value.as_str().ok_or("expected the path of a file, in quotes")?;
+        return of_file(name, path);
+    }
+    let texts = form.of_toml(value)?;
+    match texts.as_slice() {
+        [text] if form.is_secret() => found(name, text),
+        _ => Ok(Found { texts, reference: None }),
+    }
+}
+
 /// Reads a secret that is here, or in the variable that is named here: `env:NAME`.
 ///
 /// # Errors
 ///
 /// What is wrong with the variable.
-pub(super) fn found(name: &str, text: &str) -> Result<Found, String> {
+fn found(name: &str, text: &str) -> Result<Found, String> {
     let Some(variable) = text.strip_prefix(VARIABLE) else {
         return Ok(Found { texts: vec![text.to_owned()], reference: None });
     };

@@ -1,6 +1,9 @@
 //! What was probably meant by a key that there is not.
 
-use super::key::{KEYS, SECTIONS};
+use super::{
+    key::{KEYS, SECTIONS},
+    table::TABLES,
+};
 
 /// How alike two words have to be, from 0 to 1, for one to be meant by the other.
 const ALIKE: f64 = 0.8;
@@ -24,19 +27,31 @@ pub(super) fn of(path: &str) -> Option<String> {
         .iter()
         .filter(|_| section.is_empty())
         .map(|section| (strsim::jaro_winkler(section.name, last), format!("[{}]", section.name)));
-    keys.chain(sections)
+    let tables = TABLES.iter().map(|table| {
+        let nearer = if table.section == section { 0.05 } else { 0.0 };
+        (strsim::jaro_winkler(table.name, last) + nearer, format!("[[{}]]", table.path()))
+    });
+    most_alike(keys.chain(sections).chain(tables))
+}
+
+/// The word that is most like `name`.
+pub(super) fn closest(
+    words: impl Iterator<Item = &'static str>,
+    name: &str,
+) -> Option<&'static str> {
+    most_alike(words.map(|word| (strsim::jaro_winkler(word, name), word)))
+}
+
+fn most_alike<T>(words: impl Iterator<Item = (f64, T)>) -> Option<T> {
+    words
         .filter(|(alike, _)| *alike > ALIKE)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, path)| path)
+        .map(|(_, word)| word)
 }
 
 /// The variable that is most like `name`.
 pub(super) fn of_variable(name: &str) -> Option<String> {
-    KEYS.iter()
-        .map(|key| (strsim::jaro_winkler(&key.variable(), name), key.variable()))
-        .filter(|(alike, _)| *alike > ALIKE)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, variable)| variable)
+    most_alike(KEYS.iter().map(|key| (strsim::jaro_winkler(&key.variable(), name), key.variable())))
 }
 
 #[cfg(test)]

@@ -1,0 +1,74 @@
+//! `a2a auth`: what authentication needs.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+};
+
+use argon2::{
+    Argon2, PasswordHasher as _,
+    password_hash::{self, SaltString},
+};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::{
+    failure::Failure,
+    output::{Output, Text},
+};
+
+/// Longest password, in bytes: longer ones are refused by servers.
+const MAX_PASSWORD: usize = 1 << 10;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthCommand {
+    /// Hash a password with Argon2id, for [[auth.basic]] of a server's settings
+    HashPassword(HashPassword),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct HashPassword {
+    /// File with the password; - is stdin. A line end behind it is none of it
+    #[arg(value_name = "FILE")]
+    file: String,
+}
+
+impl AuthCommand {
+    pub(super) fn run(&self, output: Output) -> Result<(), Failure> {
+        match self {
+            Self::HashPassword(hash) => hash.run(output),
+        }
+    }
+}
+
+impl HashPassword {
+    fn run(&self, output: Output) -> Result<(), Failure> {
+        let text = if self.file == "-" {
+            let mut text = String::new();
+            let most = u64::try_from(2 * MAX_PASSWORD).unwrap_or(u64::MAX);
+            io::stdin().lock().take(most).read_to_string(&mut text).map(|_length| text)
+        } else {
+            fs::read_to_string(&self.file)
+        };
+        let text =
+            text.map_err(|error| Failure::usage(format!("can't read {}: {error}", self.file)))?;
+        let password = text.strip_suffix('\n').unwrap_or(&text);
+        let password = password.strip_suffix('\r').unwrap_or(password);
+        if password.is_empty() || password.len() > MAX_PASSWORD {
+            return Err(Failure::usage(format!("a password has 1 to {MAX_PASSWORD} bytes")));
+        }
+        let hash = hash(password)
+            .map_err(|error| Failure::internal(format!("can't hash a password: {error}")))?;
+        output.result(&json!({ "passwordHash": hash }), || {
+            let mut text = Text::new();
+            text.line("Password hash", &hash);
+            text
+        })
+    }
+}
+
+/// Hashes a password with the parameters that OWASP recommends, which the crate has as its own.
+fn hash(password: &str) -> Result<String, password_hash::Error> {
+    let salt = SaltString::encode_b64(uuid::Uuid::new_v4().as_bytes())?;
+    Ok(Argon2::default().hash_password(password.as_bytes(), &salt)?.to_string())
+}

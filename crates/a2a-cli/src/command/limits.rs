@@ -1,0 +1,108 @@
+//! The flags of `a2a serve` that say what callers are held to.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::settings::value;
+
+const LIMITS: &str = "Limits";
+
+/// What connections and requests are held to.
+#[derive(Args, Debug)]
+#[command(next_help_heading = LIMITS)]
+pub(crate) struct Limits {
+    /// Largest request body
+    #[arg(long, default_value = "32MiB", value_name = "BYTES", value_parser = value::bytes)]
+    pub(crate) max_body: usize,
+    /// Longest silence in the middle of a request body
+    #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) body_timeout: Duration,
+    /// Largest head of a request
+    #[arg(long, default_value = "64KiB", value_name = "BYTES", value_parser = header_bytes,
+          hide_short_help = true)]
+    pub(crate) max_header: u32,
+    /// Time in which the head of a request has to arrive, and for which an idle connection of
+    /// HTTP/1.1 is kept
+    #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) header_timeout: Duration,
+    /// Time in which a new connection has to make its first request
+    #[arg(long, default_value = "20s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) first_request_timeout: Duration,
+    /// Most connections at a time; more wait
+    #[arg(long, default_value_t = 65_536, value_name = "N",
+          value_parser = at_least_one::<usize>, hide_short_help = true)]
+    pub(crate) max_connections: usize,
+    /// Most requests at a time on one connection of HTTP/2
+    #[arg(long, default_value_t = 1_024, value_name = "N",
+          value_parser = at_least_one::<u32>, hide_short_help = true)]
+    pub(crate) max_http2_streams: u32,
+    /// Silence on a connection of HTTP/2 after which it is pinged
+    #[arg(long, default_value = "20s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) http2_ping: Duration,
+    /// Silence on an event stream after which a keep-alive is written
+    #[arg(long, default_value = "15s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) keep_alive: Duration,
+    /// Time that streams may go on after the server was asked to stop
+    #[arg(long, default_value = "5s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) stream_grace: Duration,
+    /// Time that other requests may go on after that
+    #[arg(long, default_value = "10s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) grace: Duration,
+}
+
+impl Limits {
+    /// The limits as connections know them.
+    pub(crate) fn of_connections(&self) -> a2a_http::Limits {
+        a2a_http::Limits::default()
+            .with_max_body_bytes(self.max_body)
+            .with_body_read_timeout(self.body_timeout)
+            .with_max_header_bytes(self.max_header)
+            .with_header_read_timeout(self.header_timeout)
+            .with_first_request_timeout(self.first_request_timeout)
+            .with_max_connections(self.max_connections)
+            .with_max_concurrent_streams(self.max_http2_streams)
+            .with_http2_ping(self.http2_ping)
+            .with_keep_alive(self.keep_alive)
+            .with_stream_grace(self.stream_grace)
+            .with_grace(self.grace)
+    }
+}
+
+fn header_bytes(text: &str) -> Result<u32, String> {
+    let bytes = value::bytes(text)?;
+    match u32::try_from(bytes) {
+        Ok(bytes) if (8 << 10..=16 << 20).contains(&bytes) => Ok(bytes),
+        _ => Err("expected a size of 8KiB to 16MiB".into()),
+    }
+}
+
+fn at_least_one<N: std::str::FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number >= N::from(1));
+    number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::FromArgMatches as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_is_what_the_library_has_apart_from_streams() {
+        let command = Limits::augment_args(clap::Command::new("a2a"));
+        let matches = command.try_get_matches_from(["a2a"]).unwrap();
+        let limits = Limits::from_arg_matches(&matches).unwrap().of_connections();
+        let library = a2a_http::Limits::default().with_stream_grace(Duration::from_secs(5));
+        assert_eq!(limits, library);
+    }
+}

@@ -1,0 +1,215 @@
+//! Who may call: the schemes that the settings name, in the card and enforced.
+
+mod card;
+mod tokens;
+
+pub(super) use card::check_open;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use a2a_auth::server::{
+    ApiKeys, BasicUsers, BearerTokens, Guard, Throttle, TrustedProxy, Verifier,
+};
+use a2a_core::v1::{ApiKeySecurityScheme, HttpAuthSecurityScheme, security_scheme::Scheme};
+use a2a_operations::Caller;
+
+use crate::{
+    command::Serve,
+    failure::Failure,
+    settings::serve::{Row, Told},
+};
+
+/// The subject of callers with the token of `--require-bearer`, and of those with the key of
+/// `--require-api-key`: one shared secret is one caller.
+const SHARED: &str = "shared";
+
+/// Who may call.
+#[derive(Debug)]
+pub(super) struct Access {
+    schemes: Vec<Declared>,
+    guard: Guard,
+    is_open: bool,
+}
+
+/// A scheme of the card, and who verifies by it.
+#[derive(Debug)]
+struct Declared {
+    name: String,
+    scheme: Scheme,
+    /// The scopes that callers need.
+    scopes: Vec<String>,
+    verifier: Arc<dyn Verifier>,
+    /// What it was asked for by, for messages.
+    asked: String,
+}
+
+impl Access {
+    /// Reads who may call; `None` where everybody may.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure that names the flag, or the place in the file.
+    pub(super) fn read(serve: &Serve, told: &Told) -> Result<Option<Self>, Failure> {
+        let mut schemes = Vec::new();
+        schemes.extend(api_keys(serve, told)?);
+        schemes.extend(bearer_tokens(serve, told)?);
+        schemes.extend(users(told)?);
+        schemes.extend(tokens::of_issuers(told)?);
+        if schemes.is_empty() {
+            return match serve.access.trusted_proxy.first() {
+                Some(_) => Err(Failure::usage("--trusted-proxy needs callers who authenticate")),
+                None => Ok(None),
+            };
+        }
+        let throttle = Throttle::default()
+            .with_free(serve.access.free_failures)
+            .with_pauses(serve.access.first_pause, serve.access.longest_pause);
+        let mut guard = Guard::new().with_realm(&serve.access.realm).with_throttle(throttle);
+        for text in &serve.access.trusted_proxy {
+            let proxy: TrustedProxy = text
+                .parse()
+                .map_err(|error| Failure::usage(format!("--trusted-proxy: {error}")))?;
+            guard = guard.with_trusted_proxy(proxy);
+        }
+        let tenants = tenants(told);
+        if !tenants.is_empty() {
+            guard = guard.with_tenants(move |caller, tenant| {
+                let own = caller.subject().and_then(|subject| tenants.get(subject));
+                own.is_none_or(|own| own.contains(tenant))
+            });
+        }
+        Ok(Some(Self { schemes, guard, is_open: serve.access.anonymous }))
+    }
+}
+
+/// The tenants that callers are kept to, by their subject.
+fn tenants(told: &Told) -> BTreeMap<String, BTreeSet<String>> {
+    let mut tenants: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (table, subject) in [("api_key", "caller"), ("bearer", "caller"), ("basic", "user")] {
+        for row in told.rows(&format!("auth.{table}")) {
+            let own = row.list("tenants");
+            if let (Some(subject), false) = (row.text(subject), own.is_empty()) {
+                tenants.entry(subject.to_owned()).or_default().extend(own.iter().cloned());
+            }
+        }
+    }
+    tenants
+}
+
+fn caller(row: &Row, subject: &str) -> Caller {
+    let caller = Caller::authenticated(row.text(subject).unwrap_or_default());
+    caller.with_scopes(row.list("scopes"))
+}
+
+/// The secret of a row, or its digest: one of the two.
+enum Known<'a> {
+    Secret(&'a str),
+    Digest(&'a str),
+}
+
+fn known<'a>(row: &'a Row, name: &str) -> Result<Known<'a>, Failure> {
+    match (row.text(name), row.text("sha256")) {
+        (Some(secret), None) if !secret.is_empty() => Ok(Known::Secret(secret)),
+        (None, Some(digest)) => Ok(Known::Digest(digest)),
+        _ => Err(row.failure(format!("{name} or sha256 is needed, and not both"))),
+    }
+}
+
+fn api_keys(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure> {
+    let mut keys = ApiKeys::new();
+    let mut asked = None;
+    for row in told.rows("auth.api_key") {
+        let caller = caller(row, "caller");
+        keys = match known(row, "key")? {
+            Known::Secret(key) => keys.with_key(key, caller),
+            Known::Digest(digest) => {
+                keys.with_digest(digest, caller).map_err(|error| row.failure(error))?
+            }
+        };
+        asked = Some("auth.api_key");
+    }
+    if let Some(key) = secret("--require-api-key", serve.access.require_api_key.as_deref())? {
+        keys = keys.with_key(key, Caller::authenticated(SHARED));
+        asked = Some("--require-api-key");
+    }
+    let scheme = ApiKeySecurityScheme {
+        location: serve.access.api_key_in.as_str().into(),
+        name: serve.access.api_key_name.clone(),
+        ..ApiKeySecurityScheme::default()
+    };
+    Ok(asked.map(|asked| Declared {
+        name: "apiKey".into(),
+        scheme: Scheme::ApiKeySecurityScheme(scheme),
+        scopes: Vec::new(),
+        verifier: Arc::new(keys),
+        asked: asked.into(),
+    }))
+}
+
+fn bearer_tokens(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure> {
+    let mut tokens = BearerTokens::new();
+    let mut asked = None;
+    for row in told.rows("auth.bearer") {
+        let caller = caller(row, "caller");
+        tokens = match known(row, "token")? {
+            Known::Secret(token) => tokens.with_token(token, caller),
+            Known::Digest(digest) => {
+                tokens.with_digest(digest, caller).map_err(|error| row.failure(error))?
+            }
+        };
+        asked = Some("auth.bearer");
+    }
+    if let Some(token) = secret("--require-bearer", serve.access.require_bearer.as_deref())? {
+        tokens = tokens.with_token(token, Caller::authenticated(SHARED));
+        asked = Some("--require-bearer");
+    }
+    Ok(asked.map(|asked| Declared {
+        name: "bearer".into(),
+        scheme: http("bearer", ""),
+        scopes: Vec::new(),
+        verifier: Arc::new(tokens),
+        asked: asked.into(),
+    }))
+}
+
+fn users(told: &Told) -> Result<Option<Declared>, Failure> {
+    let mut users = BasicUsers::new();
+    let mut is_any = false;
+    for row in told.rows("auth.basic") {
+        let (Some(user), Some(hash)) = (row.text("user"), row.text("password_hash")) else {
+            return Err(row.failure("user and password_hash are needed"));
+        };
+        if user.contains(':') {
+            return Err(row.failure("the name of a user has no colon (RFC 7617 §2)"));
+        }
+        users =
+            users.with_user(user, hash, caller(row, "user")).map_err(|error| row.failure(error))?;
+        is_any = true;
+    }
+    Ok(is_any.then(|| Declared {
+        name: "basic".into(),
+        scheme: http("basic", ""),
+        scopes: Vec::new(),
+        verifier: Arc::new(users),
+        asked: "auth.basic".into(),
+    }))
+}
+
+fn http(scheme: &str, format: &str) -> Scheme {
+    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
+        scheme: scheme.into(),
+        bearer_format: format.into(),
+        ..HttpAuthSecurityScheme::default()
+    })
+}
+
+/// A secret that is one: with an empty one everybody would be let in who shows an empty one.
+fn secret<'a>(flag: &str, text: Option<&'a str>) -> Result<Option<&'a str>, Failure> {
+    match text {
+        Some("") => Err(Failure::usage(format!("{flag} is empty"))),
+        other => Ok(other),
+    }
+}

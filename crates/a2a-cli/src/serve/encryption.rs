@@ -1,0 +1,91 @@
+//! How connections are encrypted, and what is said where they are not.
+
+use std::{error::Error, net::SocketAddr};
+
+use a2a_http::tls::{ClientCertificates, Pem, Tls, TlsSettings};
+
+use super::{chain, options::Options};
+use crate::{
+    command::{ClientAuth, Encryption, Serve},
+    failure::Failure,
+    output::Output,
+};
+
+/// Reads certificates and keys; `None` where connections are in clear.
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(super) fn tls(flags: &Encryption) -> Result<Option<Tls>, Failure> {
+    let (certificate, key) = match (&flags.tls_cert, &flags.tls_key) {
+        (Some(certificate), Some(key)) => (certificate, key),
+        (Some(_), None) => return Err(Failure::usage("--tls-cert needs --tls-key")),
+        (None, Some(_)) => return Err(Failure::usage("--tls-key needs --tls-cert")),
+        (None, None) => {
+            let given = [
+                ("--tls-client-ca", flags.tls_client_ca.is_some()),
+                ("--tls-revocations", flags.tls_revocations.is_some()),
+            ];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((flag, _)) => {
+                    Err(Failure::usage(format!("{flag} needs --tls-cert and --tls-key")))
+                }
+                None => Ok(None),
+            };
+        }
+    };
+    let mut settings = TlsSettings::new(Pem::file(certificate), Pem::file(key))
+        .with_only_tls13(flags.tls_only_13)
+        .with_handshake_timeout(flags.handshake_timeout)
+        .with_max_handshakes(flags.max_handshakes)
+        .with_hsts(Some(flags.hsts).filter(|age| !age.is_zero()));
+    if let Some(roots) = &flags.tls_client_ca {
+        let certificates = match flags.tls_client_auth {
+            ClientAuth::Required => ClientCertificates::Required,
+            ClientAuth::Optional => ClientCertificates::Optional,
+        };
+        settings = settings.with_client_roots(Pem::file(roots), certificates);
+    }
+    if let Some(lists) = &flags.tls_revocations {
+        if flags.tls_client_ca.is_none() {
+            return Err(Failure::usage("--tls-revocations needs --tls-client-ca"));
+        }
+        settings = settings.with_revocations(Pem::file(lists));
+    }
+    let unusable = |error: &dyn Error| Failure::usage(format!("--tls-cert: {}", chain(error)));
+    settings.load().map(Some).map_err(|error| unusable(&error))
+}
+
+/// Warns of connections in clear beyond this machine, or refuses them.
+///
+/// # Errors
+///
+/// A usage failure with `--production`.
+pub(super) fn check(
+    serve: &Serve,
+    options: &Options,
+    address: SocketAddr,
+    output: Output,
+) -> Result<(), Failure> {
+    // Who names an address with TLS has something in front of this server that speaks it.
+    let is_encrypted_in_front =
+        serve.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+    if options.tls.is_some() || is_here(address) || is_encrypted_in_front {
+        return Ok(());
+    }
+    let said = format!(
+        "{address} is served in clear: whoever is on the way reads and changes what is said there"
+    );
+    let hint = "give --tls-cert and --tls-key, or --public-url https://… where TLS ends in front \
+                of this server";
+    if serve.encryption.production {
+        return Err(Failure::usage(said).with_hint(hint));
+    }
+    output.warning(&format!("{said}; {hint}"));
+    Ok(())
+}
+
+/// Returns whether an address can be reached from this machine only.
+pub(super) fn is_here(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}

@@ -1,0 +1,166 @@
+//! `a2a serve` over TLS, and who is believed there.
+
+#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+
+mod common;
+
+use std::{fs, path::PathBuf};
+
+use common::{Run, Server, command};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+
+/// A root and certificates of it, as files.
+struct Authority {
+    folder: TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let root = params.self_signed(&key).unwrap().pem();
+        fs::write(folder.path().join("root.pem"), root).unwrap();
+        Self { folder, issuer: Issuer::new(params, key) }
+    }
+
+    /// Writes a certificate and its key.
+    fn issue(&self, name: &str) {
+        let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
+        fs::write(self.path(&format!("{name}.crt")), certificate).unwrap();
+        fs::write(self.path(&format!("{name}.key")), key.serialize_pem()).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn every_binding_speaks_tls_and_the_card_says_so() {
+    let authority = Authority::new();
+    authority.issue("server");
+    let settings = authority.file("a2a.toml");
+    let text = format!(
+        "[tls]\ncert_file = {:?}\nkey_file = {:?}\n[listen]\ngrpc_port = 0\n",
+        authority.file("server.crt"),
+        authority.file("server.key"),
+    );
+    fs::write(&settings, text).unwrap();
+    let server = Server::start(&["--settings", &settings]);
+    let base = format!("https://{}", server.address);
+    assert_eq!(server.lines[0], format!("Listening: {base}"));
+    assert!(server.lines.contains(&format!("Try: a2a send -a {base} \"stream 5\" --stream")));
+
+    let root = authority.file("root.pem");
+    let run = |arguments: &[&str]| Run::of(command().args(arguments).args(["-a", &base]));
+    for binding in ["jsonrpc", "rest", "grpc"] {
+        let sent = run(&["send", "stream 2", "--transport", binding, "--ca-cert", &root]);
+        assert_eq!(sent.field("State"), "COMPLETED", "{binding}: {sent:?}");
+    }
+    let card = run(&["card", "get", "-o", "json", "--ca-cert", &root]).json();
+    let of_current = card["supportedInterfaces"].as_array().unwrap().iter().take(3);
+    for interface in of_current {
+        assert!(interface["url"].as_str().unwrap().starts_with("https://"), "{card}");
+    }
+    // Whoever does not know the authority does not believe the server.
+    let stranger = run(&["send", "hello"]);
+    assert_eq!(stranger.code, 3, "{stranger:?}");
+    let by_variable =
+        Run::of(command().args(["send", "hello", "-a", &base]).env("A2ACLI_CA_CERT", &root));
+    assert_eq!(by_variable.field("State"), "COMPLETED");
+}
+
+#[test]
+fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
+    let authority = Authority::new();
+    authority.issue("server");
+    authority.issue("client");
+    let [root, certificate, key] =
+        ["root.pem", "server.crt", "server.key"].map(|f| authority.file(f));
+    let start = |whether: &str| {
+        Server::start(&[
+            "--tls-cert",
+            &certificate,
+            "--tls-key",
+            &key,
+            "--tls-client-ca",
+            &root,
+            "--tls-client-auth",
+            whether,
+        ])
+    };
+    for (whether, exit) in [("required", 3), ("optional", 0)] {
+        let server = start(whether);
+        let base = format!("https://{}", server.address);
+        let send = |more: &[&str]| {
+            Run::of(command().args(["send", "hello", "-a", &base, "--ca-cert", &root]).args(more))
+        };
+        let without = send(&[]);
+        assert_eq!(without.code, exit, "{whether}: {without:?}");
+        let (own, own_key) = (authority.file("client.crt"), authority.file("client.key"));
+        let with = send(&["--client-cert", &own, "--client-key", &own_key]);
+        assert_eq!(with.code, 0, "{whether}: {with:?}");
+    }
+}
+
+#[test]
+fn files_that_can_t_be_used_are_named_with_their_flag() {
+    let authority = Authority::new();
+    authority.issue("server");
+    authority.issue("other");
+    let [certificate, key, other] =
+        ["server.crt", "server.key", "other.key"].map(|f| authority.file(f));
+    for (arguments, said) in [
+        (&["serve", "--tls-cert", &certificate][..], "--tls-cert needs --tls-key"),
+        (&["serve", "--tls-key", &key], "--tls-key needs --tls-cert"),
+        (&["serve", "--tls-cert", "/nonexistent", "--tls-key", &key], "--tls-cert"),
+        (&["serve", "--tls-cert", &certificate, "--tls-key", &other], "--tls-cert"),
+        (&["serve", "--tls-cert", &key, "--tls-key", &key], "--tls-cert"),
+        (&["serve", "--tls-client-ca", &certificate], "--tls-client-ca needs"),
+        (&["card", "get", "-a", "x", "--ca-cert", "/nonexistent"], "--ca-cert /nonexistent"),
+        (&["card", "get", "-a", "x", "--ca-cert", &key], "--ca-cert"),
+        (&["card", "get", "-a", "x", "--client-cert", &certificate], "--client-key"),
+    ] {
+        let run = Run::of(command().args(arguments));
+        assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
+        assert!(run.stderr.contains(said), "{arguments:?}: {run:?}");
+    }
+}
+
+//
+#[test]
+fn what_is_served_in_clear_beyond_this_machine_is_warned_of_and_refused_in_production() {
+    let beyond = ["serve", "--host", "0.0.0.0", "--port", "0", "--store", "memory"];
+    let refused = Run::of(command().args(beyond).args(["--production", "--require-bearer", "t"]));
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("in clear") && refused.stderr.contains("--tls-cert"));
+    let refused = Run::of(
+        command().args(beyond).arg("--anonymous").env("A2ACLI_SERVE_LISTEN_PRODUCTION", "yes"),
+    );
+    assert_eq!(refused.code, 2, "{refused:?}");
+
+    // Without --production it is said, and the server runs. Where TLS ends in front of it, or
+    // where nobody else gets, nothing is said.
+    for (arguments, is_warned) in [
+        (&["--host", "0.0.0.0"][..], true),
+        (&["--host", "0.0.0.0", "--public-url", "https://agent.example.com"], false),
+        (&["--host", "localhost"], false),
+        (&["--host", "127.0.0.1"], false),
+    ] {
+        let (server, stderr) = Server::start_and_read(arguments);
+        drop(server);
+        let stderr = stderr.join().unwrap();
+        assert_eq!(stderr.contains("warning: "), is_warned, "{arguments:?}: {stderr}");
+        assert_eq!(stderr.contains("in clear"), is_warned, "{arguments:?}: {stderr}");
+    }
+}
