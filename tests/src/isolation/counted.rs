@@ -78,7 +78,8 @@ counted! {
     replay(scope: &Scope, task_id: &str, after: EventId) -> Option<Replay>;
     list(scope: &Scope, query: &TaskQuery) -> TaskPage;
     claim(scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim;
-    unclaim(scope: &Scope, key: &str) -> ();
+    reclaim(scope: &Scope, key: &str, fingerprint: u64, gone: &str, task_id: &str) -> Claim;
+    unclaim(scope: &Scope, key: &str, task_id: &str) -> ();
     }
     not {
     sweep(sweep: Sweep) -> usize;
@@ -143,7 +144,11 @@ impl LeaseStore for Counted {
         self.store.answer(command_id, answer).await
     }
 
-    async fn take_answer(&self, command_id: &str) -> Stored<Option<Bytes>> {
-        self.store.take_answer(command_id).await
+    async fn read_answer(&self, command_id: &str) -> Stored<Option<Bytes>> {
+        self.store.read_answer(command_id).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Stored<()> {
+        self.store.forget_answer(command_id).await
     }
 }
