@@ -272,7 +272,7 @@ mod tests {
         let heard = spy.heard.lock().unwrap();
         let credentials: Vec<_> = heard
             .iter()
-            .map(|(context, _)| context.credential.as_ref().map(Credential::expose))
+            .map(|(context, _)| context.credential.as_ref().and_then(Credential::authorization))
             .collect();
         assert_eq!(credentials, [Some("Bearer mine"), None]);
         assert!(heard.iter().all(|(context, _)| context.caller == Caller::ANONYMOUS));

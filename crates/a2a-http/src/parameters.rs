@@ -3,8 +3,11 @@
 //! gRPC metadata keys are the same names, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_operations::{CallContext, Caller, Credential, EventId};
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+use a2a_operations::{CallContext, Caller, Credential, EventId, Place};
+use http::{
+    Extensions, HeaderMap, HeaderName, HeaderValue,
+    header::{AUTHORIZATION, COOKIE},
+};
 
 /// `A2A-Version`: the revision that a request is in.
 pub const VERSION: HeaderName = HeaderName::from_static("a2a-version");
@@ -111,11 +114,39 @@ pub fn write(context: &CallContext, headers: &mut HeaderMap) {
     {
         headers.insert(IDEMPOTENCY_KEY, key);
     }
-    if let Some(credential) = &context.credential
-        && let Ok(mut value) = HeaderValue::try_from(credential.expose())
-    {
+    if let Some(credential) = &context.credential {
+        write_credential(credential, headers);
+    }
+}
+
+/// Writes what goes into headers. Secrets for the query are left to whoever makes the URL.
+fn write_credential(credential: &Credential, headers: &mut HeaderMap) {
+    let mut cookies = String::new();
+    for (place, secret) in credential.expose() {
+        let name = match place {
+            Place::Authorization => AUTHORIZATION,
+            Place::Header(name) => match HeaderName::try_from(&**name) {
+                Ok(name) => name,
+                Err(_) => continue,
+            },
+            Place::Cookie(name) => {
+                let separator = if cookies.is_empty() { "" } else { "; " };
+                cookies.extend([separator, name, "=", secret]);
+                continue;
+            }
+            Place::Query(_) => continue,
+        };
+        write_secret(name, secret, headers);
+    }
+    if !cookies.is_empty() {
+        write_secret(COOKIE, &cookies, headers);
+    }
+}
+
+fn write_secret(name: HeaderName, secret: &str, headers: &mut HeaderMap) {
+    if let Ok(mut value) = HeaderValue::try_from(secret) {
         value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+        headers.insert(name, value);
     }
 }
 

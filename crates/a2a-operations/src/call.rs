@@ -67,8 +67,8 @@ pub struct CallContext {
     pub parameters: BTreeMap<String, String>,
     /// Who calls. Never written to a wire, never forwarded.
     pub caller: Caller,
-    /// What the call authenticates with at the agent that is called (`Authorization`), in place
-    /// of what its client always sends. Clients write it; no server reads anything into it.
+    /// What the call authenticates with at the agent that is called, in place of what its client
+    /// always sends. Clients write it; no server reads anything into it.
     pub credential: Option<Credential>,
     /// The last event that a reader of a cut stream has seen (`Last-Event-ID`).
     pub last_event_id: Option<EventId>,
@@ -192,19 +192,48 @@ impl fmt::Debug for Evidence {
     }
 }
 
-/// The value of an `Authorization` header. It is a secret: nothing prints it.
+/// What a call authenticates with: secrets, and where each goes. Nothing prints the secrets.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credential(Arc<str>);
+pub struct Credential(Arc<[(Place, Arc<str>)]>);
+
+/// Where in a request a secret goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The `Authorization` header, in gRPC the metadata of that name.
+    Authorization,
+    /// Another header, by its name in lower case.
+    Header(Arc<str>),
+    /// The cookie of this name.
+    Cookie(Arc<str>),
+    /// The parameter of the query of this name. gRPC has no query.
+    Query(Arc<str>),
+}
 
 impl Credential {
-    /// Creates a credential of a whole value, for example `Bearer secret`.
+    /// Creates a credential of the whole value of `Authorization`, for example `Bearer secret`.
     pub fn new(value: impl Into<Arc<str>>) -> Self {
-        Self(value.into())
+        Self::at(Place::Authorization, value)
     }
 
-    /// The secret itself.
-    pub fn expose(&self) -> &str {
-        &self.0
+    /// Creates a credential that goes elsewhere.
+    pub fn at(place: Place, value: impl Into<Arc<str>>) -> Self {
+        Self(Arc::new([(place, value.into())]))
+    }
+
+    /// The value of `Authorization`, if there is one.
+    pub fn authorization(&self) -> Option<&str> {
+        self.expose().find(|(place, _)| **place == Place::Authorization).map(|(_, value)| value)
+    }
+
+    /// The secrets themselves, and where they go.
+    pub fn expose(&self) -> impl Iterator<Item = (&Place, &str)> {
+        self.0.iter().map(|(place, value)| (place, &**value))
+    }
+}
+
+impl FromIterator<(Place, Arc<str>)> for Credential {
+    fn from_iter<I: IntoIterator<Item = (Place, Arc<str>)>>(secrets: I) -> Self {
+        Self(secrets.into_iter().collect())
     }
 }
 

@@ -19,7 +19,7 @@ pub mod testing;
 mod updater;
 
 pub use agent::Agent;
-pub use call::{Call, CallContext, Caller, Credential, Reply, Scope};
+pub use call::{Call, CallContext, Caller, Credential, Place, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{Engine, EngineConfig};

@@ -2,7 +2,7 @@
 
 use a2a_core::{Error, ErrorKind, Operation, Result};
 use a2a_http::{
-    client::{HttpClient, call_headers},
+    client::{HttpClient, place_call},
     fault, parameters,
 };
 use a2a_operations::{CallContext, Reply};
@@ -20,7 +20,7 @@ pub(super) async fn read(
 ) -> Result<Option<Reply<AnyResponse>>> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = address(endpoint)?;
-    *request.headers_mut() = call_headers(Operation::GetExtendedAgentCard, context.clone());
+    place_call(&mut request, Operation::GetExtendedAgentCard, context.clone())?;
     request.headers_mut().remove(parameters::VERSION);
     if let Some(extensions) = request.headers_mut().remove(parameters::EXTENSIONS) {
         request.headers_mut().insert(X_EXTENSIONS, extensions);

@@ -10,7 +10,7 @@ use std::{
 
 use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, v1::StreamResponse};
 use a2a_http::{
-    client::{HttpClient, call_headers, read_events},
+    client::{HttpClient, place_call, read_events},
     fault, media, parameters,
 };
 use a2a_operations::{CallContext, EventStream, Reply};
@@ -66,8 +66,8 @@ impl JsonRpcClient {
         let mut request = Request::new(Bytes::from(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
+        place_call(&mut request, operation, context)?;
         let headers = request.headers_mut();
-        *headers = call_headers(operation, context);
         headers.insert(CONTENT_TYPE, media::JSON);
         let revision = self.dialect.revision();
         match revision {

@@ -5,7 +5,7 @@ mod request;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_http::{
-    client::{HttpClient, call_headers, open_stream},
+    client::{HttpClient, open_stream, place_call},
     media, parameters, sse,
 };
 use a2a_operations::{CallContext, Event, EventStream, Reply};
@@ -148,8 +148,8 @@ impl RestClient {
             Error::invalid_params("", "the request does not fit into a URL").with_source(error)
         })?;
         *request.method_mut() = method;
+        place_call(&mut request, operation, context)?;
         let headers = request.headers_mut();
-        *headers = call_headers(operation, context);
         if !outgoing.body.is_empty() {
             headers.insert(CONTENT_TYPE, media::JSON);
         }

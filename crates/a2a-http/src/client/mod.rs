@@ -8,7 +8,7 @@ mod settings;
 mod stream;
 mod transport;
 
-pub use call::call_headers;
+pub use call::place_call;
 pub use connector::{Connected, Connector};
 pub use events::{open_stream, read_events};
 pub use http_client::HttpClient;

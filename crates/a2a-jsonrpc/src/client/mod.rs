@@ -10,7 +10,7 @@ use std::sync::{
 
 use a2a_core::{Error, Operation, Result};
 use a2a_http::{
-    client::{ClientSettings, HttpClient, call_headers, read_events},
+    client::{ClientSettings, HttpClient, place_call, read_events},
     fault, media, parameters,
 };
 use a2a_operations::{Call, EventStream, Reply};
@@ -123,7 +123,7 @@ impl Client {
         let mut request = Request::new(Bytes::from(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
-        *request.headers_mut() = call_headers(operation, call.context);
+        place_call(&mut request, operation, call.context)?;
         request.headers_mut().insert(CONTENT_TYPE, media::JSON);
         Ok(request)
     }

@@ -6,7 +6,7 @@ mod operation;
 
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_http::{
-    client::{ClientSettings, HttpClient, call_headers, read_events},
+    client::{ClientSettings, HttpClient, place_call, read_events},
     fault, media, parameters,
 };
 use a2a_operations::{Call, CallContext, EventStream, Reply};
@@ -112,7 +112,7 @@ impl Client {
         let mut request = http::Request::new(address.body.clone());
         *request.method_mut() = method.unwrap_or_else(|| address.method.clone());
         *request.uri_mut() = self.base.join(address)?;
-        *request.headers_mut() = call_headers(operation, context);
+        place_call(&mut request, operation, context)?;
         if !address.body.is_empty() {
             request.headers_mut().insert(CONTENT_TYPE, media::A2A_JSON);
         }
