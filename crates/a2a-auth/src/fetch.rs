@@ -17,6 +17,16 @@ pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
 /// A client with rustls, ring and the certificates that the platform trusts, which follows no
 /// redirects.
 pub(crate) fn client() -> Result<reqwest::Client, SetupError> {
+    builder()?.build().map_err(|error| SetupError(error.into()))
+}
+
+/// The same, past the proxies that the environment names: what goes in clear to this machine must
+/// not be read by them.
+pub(crate) fn direct_client() -> Result<reqwest::Client, SetupError> {
+    builder()?.no_proxy().build().map_err(|error| SetupError(error.into()))
+}
+
+fn builder() -> Result<reqwest::ClientBuilder, SetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -24,13 +34,11 @@ pub(crate) fn client() -> Result<reqwest::Client, SetupError> {
         .map_err(|error| SetupError(error.into()))?
         .with_no_client_auth();
     tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    reqwest::Client::builder()
+    Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(10))
-        .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| SetupError(error.into()))
+        .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION"))))
 }
 
 pub(crate) async fn document(

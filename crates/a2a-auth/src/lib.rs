@@ -2,7 +2,8 @@
 //!
 //! An agent that calls webhooks signs what it sends with a [`webhook::Signer`] and publishes the
 //! keys; whoever runs the webhook checks it with a [`webhook::Receiver`]. Both stand on [`jose`],
-//! the part of the JOSE standards that A2A needs.
+//! the part of the JOSE standards that A2A needs. Whoever calls agents authenticates with
+//! [`client::Credentials`], by the schemes of their cards.
 //!
 //! ```
 //! use a2a_auth::{jose::{Algorithm, SigningKey}, webhook::Signer};
@@ -17,6 +18,7 @@
 //! ```
 
 pub mod card;
+pub mod client;
 mod fetch;
 pub mod jose;
 pub mod server;

@@ -1,0 +1,160 @@
+//! Where an authorization server is asked for what.
+
+use a2a_core::v1::{OAuth2SecurityScheme, o_auth_flows::Flow, security_scheme::Scheme};
+use url::Url;
+
+use crate::client::{CredentialError, Origin};
+
+/// Where an authorization server is asked for what. Every address is encrypted or on this machine
+/// (spec §4.5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    pub(super) token: Url,
+    pub(super) authorization: Option<Url>,
+    pub(super) device_authorization: Option<Url>,
+    pub(super) refresh: Option<Url>,
+    /// Who answers, where that is known: redirects may say it too (RFC 9207).
+    pub(super) issuer: Option<String>,
+}
+
+impl Endpoints {
+    /// Creates them of the address for tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError::Insecure`], as with every method here.
+    pub fn new(token_url: &str) -> Result<Self, CredentialError> {
+        Ok(Self {
+            token: secure("token URL", token_url)?,
+            authorization: None,
+            device_authorization: None,
+            refresh: None,
+            issuer: None,
+        })
+    }
+
+    /// Sets where users are sent.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError::Insecure`].
+    pub fn with_authorization(mut self, url: &str) -> Result<Self, CredentialError> {
+        self.authorization = Some(secure("authorization URL", url)?);
+        Ok(self)
+    }
+
+    /// Sets where codes for devices come from.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError::Insecure`].
+    pub fn with_device_authorization(mut self, url: &str) -> Result<Self, CredentialError> {
+        self.device_authorization = Some(secure("device authorization URL", url)?);
+        Ok(self)
+    }
+
+    /// Sets where tokens are renewed, if that is not where they come from.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError::Insecure`].
+    pub fn with_refresh(mut self, url: &str) -> Result<Self, CredentialError> {
+        self.refresh = Some(secure("refresh URL", url)?);
+        Ok(self)
+    }
+
+    /// Returns what the flow of a scheme says.
+    pub(super) fn of_scheme(scheme: &OAuth2SecurityScheme) -> Result<Self, CredentialError> {
+        let flow = scheme.flows.as_ref().and_then(|flows| flows.flow.as_ref());
+        let refresh = |endpoints: Self, url: &str| {
+            if url.is_empty() { Ok(endpoints) } else { endpoints.with_refresh(url) }
+        };
+        match flow {
+            Some(Flow::AuthorizationCode(flow)) => refresh(
+                Self::new(&flow.token_url)?.with_authorization(&flow.authorization_url)?,
+                &flow.refresh_url,
+            ),
+            Some(Flow::ClientCredentials(flow)) => {
+                refresh(Self::new(&flow.token_url)?, &flow.refresh_url)
+            }
+            Some(Flow::DeviceCode(flow)) => refresh(
+                Self::new(&flow.token_url)?
+                    .with_device_authorization(&flow.device_authorization_url)?,
+                &flow.refresh_url,
+            ),
+            #[expect(deprecated, reason = "nothing here uses these, but cards may have them")]
+            Some(Flow::Implicit(_) | Flow::Password(_)) | None => {
+                Err(CredentialError::Missing("the token URL"))
+            }
+        }
+    }
+
+    /// Every address, and what it is called.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Url)> {
+        let optional = [
+            ("authorization URL", self.authorization.as_ref()),
+            ("device authorization URL", self.device_authorization.as_ref()),
+            ("refresh URL", self.refresh.as_ref()),
+        ];
+        let optional = optional.into_iter().filter_map(|(what, url)| Some((what, url?)));
+        std::iter::once(("token URL", &self.token)).chain(optional)
+    }
+}
+
+/// Reads a URL that secrets go to, or that users are sent to.
+pub(super) fn secure(what: &'static str, text: &str) -> Result<Url, CredentialError> {
+    let insecure = || CredentialError::Insecure { what, url: text.chars().take(200).collect() };
+    let url = Url::parse(text).ok().ok_or_else(insecure)?;
+    let is_http = matches!(url.scheme(), "http" | "https");
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    let is_secure = Origin::of(&url).is_some_and(|origin| origin.is_secure());
+    if is_http && is_secure && !has_user && url.fragment().is_none() {
+        return Ok(url);
+    }
+    Err(insecure())
+}
+
+/// The flow that a scheme of a card has.
+pub(super) fn flow(scheme: &Scheme) -> Option<&Flow> {
+    match scheme {
+        Scheme::Oauth2SecurityScheme(scheme) => scheme.flows.as_ref()?.flow.as_ref(),
+        Scheme::ApiKeySecurityScheme(_)
+        | Scheme::HttpAuthSecurityScheme(_)
+        | Scheme::OpenIdConnectSecurityScheme(_)
+        | Scheme::MtlsSecurityScheme(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn addresses_are_encrypted_or_on_this_machine() {
+        for url in ["https://a.example/token", "http://127.0.0.1:1/t", "http://localhost/t?a=b"] {
+            assert_eq!(secure("token URL", url).unwrap().as_str(), url);
+        }
+        for url in [
+            "http://a.example/token",
+            "ftp://a.example/token",
+            "grpcs://a.example/token",
+            "https://user@a.example/token",
+            "https://user:password@a.example/token",
+            "https://a.example/token#x",
+            "/token",
+            "",
+        ] {
+            let error = secure("token URL", url).unwrap_err();
+            assert!(matches!(error, CredentialError::Insecure { .. }), "{url}");
+        }
+        let endpoints = Endpoints::new("https://a.example/token").unwrap();
+        for refused in [
+            endpoints.clone().with_authorization("http://a.example"),
+            endpoints.clone().with_device_authorization("http://a.example"),
+            endpoints.with_refresh("http://a.example"),
+        ] {
+            assert!(matches!(refused, Err(CredentialError::Insecure { .. })), "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The one request that every grant makes, and its answer (RFC 6749 §4 and §5).
+
+use std::time::Duration;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use http::{
+    HeaderValue, StatusCode,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use url::{Url, form_urlencoded};
+
+use super::OAuthClient;
+use crate::{
+    client::{CredentialError, Secret},
+    fetch,
+};
+
+/// The members of a form whose values are no secrets.
+const TOLD: [&str; 12] = [
+    "audience",
+    "client_id",
+    "actor_token_type",
+    "grant_type",
+    "redirect_uri",
+    "requested_token_type",
+    "resource",
+    "scope",
+    "subject_token_type",
+    "code_challenge",
+    "code_challenge_method",
+    "state",
+];
+/// The longest description of a refusal that is kept, in characters.
+const MAX_DESCRIPTION: usize = 200;
+
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: String,
+    token_type: Option<String>,
+    #[serde(default, deserialize_with = "seconds")]
+    expires_in: Option<u64>,
+    refresh_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+    error_description: Option<String>,
+}
+
+/// Reads a number that some servers write as text.
+fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Seconds {
+        Number(f64),
+        Text(String),
+    }
+    let number = match Option::deserialize(deserializer)? {
+        None => return Ok(None),
+        Some(Seconds::Number(number)) => number,
+        Some(Seconds::Text(text)) => text.parse().map_err(serde::de::Error::custom)?,
+    };
+    // Whatever does not last yet, or is no number, has ended: as casts have it.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates, and nothing is good for that long"
+    )]
+    Ok(Some(number as u64))
+}
+
+impl OAuthClient {
+    /// Asks for a token.
+    pub(super) async fn token(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+    ) -> Result<Secret, CredentialError> {
+        let answer: TokenAnswer = self.post(url, form).await?;
+        if answer.access_token.is_empty() {
+            return Err(CredentialError::Answer("the token is empty".to_owned()));
+        }
+        if let Some(kind) = answer.token_type
+            && !kind.eq_ignore_ascii_case("bearer")
+        {
+            let kind: String = kind.chars().take(40).collect();
+            return Err(CredentialError::Answer(format!("the token is no bearer token: {kind:?}")));
+        }
+        let mut secret = Secret::new(answer.access_token);
+        if let Some(seconds) = answer.expires_in {
+            secret = secret.valid_for(Duration::from_secs(seconds));
+        }
+        if let Some(token) = answer.refresh_token {
+            secret = secret.with_refresh_token(token);
+        }
+        Ok(secret)
+    }
+
+    /// Posts a form, and reads what comes back.
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+    ) -> Result<T, CredentialError> {
+        let response = self.request(url, form)?.send().await;
+        let response =
+            response.map_err(|error| CredentialError::unavailable(error.without_url()))?;
+        let status = response.status();
+        let body = fetch::read(response).await.map_err(CredentialError::unavailable)?;
+        if !status.is_success() {
+            return Err(self.refusal(status, &body, form));
+        }
+        // The text of the error could have the token in it.
+        serde_json::from_slice(&body).map_err(|error| {
+            CredentialError::Answer(format!("{:?} error in its JSON", error.classify()))
+        })
+    }
+
+    /// Makes the request with a form, which says who asks.
+    fn request(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+    ) -> Result<reqwest::RequestBuilder, CredentialError> {
+        let mut body = form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
+        body.extend_pairs(&self.parameters);
+        let mut request = self
+            .http
+            .post(url.clone())
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(ACCEPT, "application/json");
+        match &self.secret {
+            Some(secret) if !self.secret_in_body => {
+                request = request.header(AUTHORIZATION, basic(&self.id, secret)?);
+            }
+            Some(secret) => {
+                body.append_pair("client_id", &self.id).append_pair("client_secret", secret);
+            }
+            None => drop(body.append_pair("client_id", &self.id)),
+        }
+        Ok(request.body(body.finish()))
+    }
+
+    fn refusal(&self, status: StatusCode, body: &Bytes, form: &[(&str, &str)]) -> CredentialError {
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            return CredentialError::unavailable(format!("it answered with {status}"));
+        }
+        let Ok(refusal) = serde_json::from_slice::<Refusal>(body) else {
+            return CredentialError::Answer(format!("it answered with {status}"));
+        };
+        let secrets = form.iter().filter(|(name, _)| !TOLD.contains(name)).map(|(_, value)| *value);
+        let secrets: Vec<_> = secrets.chain(self.secret.as_deref()).collect();
+        CredentialError::Denied {
+            error: told(&refusal.error, &secrets),
+            description: refusal.error_description.map(|text| told(&text, &secrets)),
+        }
+    }
+}
+
+/// Returns what can be shown of a text: servers repeat what they don't like.
+fn told(text: &str, secrets: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        text = text.replace(secret, "…");
+    }
+    text.chars().filter(|char| !char.is_control()).take(MAX_DESCRIPTION).collect()
+}
+
+/// RFC 6749 §2.3.1: both are encoded like a form before they are like HTTP.
+fn basic(id: &str, secret: &str) -> Result<HeaderValue, CredentialError> {
+    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = BASE64_STANDARD.encode(format!("{}:{}", encode(id), encode(secret)));
+    let mut value = HeaderValue::try_from(format!("Basic {pair}"))
+        .ok()
+        .ok_or(CredentialError::Unfit("the secret of the client"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_does_not_repeat_secrets() {
+        let client = OAuthClient::confidential("app", "planted").unwrap();
+        let body = r#"{"error": "invalid_grant",
+            "error_description": "planted and token-1 are\nwrong for app"}"#;
+        let form = [("grant_type", "refresh_token"), ("refresh_token", "token-1"), ("scope", "")];
+        let refusal = client.refusal(StatusCode::BAD_REQUEST, &Bytes::from(body), &form);
+        let text = format!("{refusal} {refusal:?} {client:?}");
+        assert!(text.contains("invalid_grant") && text.contains("for app"), "{text}");
+        assert!(!text.contains("planted") && !text.contains("token-1"), "{text}");
+        let long = format!(r#"{{"error": "e", "error_description": "{}"}}"#, "x".repeat(1000));
+        let refusal = client.refusal(StatusCode::BAD_REQUEST, &Bytes::from(long), &form);
+        assert!(refusal.to_string().len() < 300, "{refusal}");
+    }
+
+    #[test]
+    fn the_time_of_a_token_is_read_in_every_way_that_is_written() {
+        for (json, seconds) in [
+            ("3600", Some(3600)),
+            ("\"3600\"", Some(3600)),
+            ("3599.5", Some(3599)),
+            ("null", None),
+            ("-1", Some(0)),
+            ("1e300", Some(u64::MAX)),
+        ] {
+            let json = format!(r#"{{"access_token": "t", "expires_in": {json}}}"#);
+            let answer: TokenAnswer = serde_json::from_str(&json).unwrap();
+            assert_eq!(answer.expires_in, seconds, "{json}");
+        }
+        let never: TokenAnswer = serde_json::from_str(r#"{"access_token": "t"}"#).unwrap();
+        assert_eq!(never.expires_in, None);
+    }
+
+    #[test]
+    fn id_and_secret_are_encoded_like_a_form_first() {
+        let value = basic("a:b", "c d%").unwrap();
+        let expected = BASE64_STANDARD.encode("a%3Ab:c+d%25");
+        assert_eq!(value.to_str().unwrap(), format!("Basic {expected}"));
+    }
+}

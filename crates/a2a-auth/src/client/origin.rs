@@ -1,0 +1,107 @@
+//! Where secrets may go.
+
+use std::{fmt, net::IpAddr, str::FromStr};
+
+use url::{Host, Url};
+
+/// A scheme, a host and a port: what secrets are for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    text: String,
+    is_secure: bool,
+}
+
+/// The text names no origin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no origin: it has to be like https://agent.example, or host:port of gRPC")]
+pub struct UnknownOrigin(pub String);
+
+impl Origin {
+    /// Returns the origin of a URL; `None` where it has none.
+    pub fn of(url: &Url) -> Option<Self> {
+        let scheme = match url.scheme() {
+            "https" | "grpcs" => "https",
+            "http" | "grpc" => "http",
+            _ => return None,
+        };
+        let host = url.host()?;
+        let port = url.port().unwrap_or(if scheme == "https" { 443 } else { 80 });
+        let is_secure = scheme == "https" || is_loopback(&host);
+        Some(Self { text: format!("{scheme}://{host}:{port}"), is_secure })
+    }
+
+    /// Returns whether what is sent there can't be read on the way: it is encrypted, or stays on
+    /// this machine.
+    pub fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+}
+
+fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => IpAddr::V6(*address).to_canonical().is_loopback(),
+    }
+}
+
+impl FromStr for Origin {
+    type Err = UnknownOrigin;
+
+    /// Reads the origin of an address, as it stands in a card. `host:port`, as gRPC has it, is
+    /// encrypted unless it is on this machine.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownOrigin(text.chars().take(200).collect());
+        match Url::parse(text) {
+            // `host:50051` reads as a URL whose scheme is `host`.
+            Ok(url) if url.has_host() => Self::of(&url).ok_or_else(unknown),
+            _ if text.starts_with('/') => Err(unknown()),
+            _ => {
+                let mut url = Url::parse(&format!("https://{text}")).ok().ok_or_else(unknown)?;
+                if !matches!(url.path(), "" | "/") || !url.username().is_empty() {
+                    return Err(unknown());
+                }
+                if url.host().is_some_and(|host| is_loopback(&host)) {
+                    // The port of a bare address is a part of it, so that it can't change here.
+                    let _ = url.set_scheme("http");
+                }
+                Self::of(&url).ok_or_else(unknown)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_place_have_one_origin() {
+        for (address, origin, is_secure) in [
+            ("https://A.example/b?c", "https://a.example:443", true),
+            ("https://a.example:443", "https://a.example:443", true),
+            ("grpcs://a.example:50051", "https://a.example:50051", true),
+            ("a.example:50051", "https://a.example:50051", true),
+            ("http://a.example", "http://a.example:80", false),
+            ("grpc://a.example:50051", "http://a.example:50051", false),
+            ("http://127.0.0.1:8080/", "http://127.0.0.1:8080", true),
+            ("http://127.0.0.1.example:8080/", "http://127.0.0.1.example:8080", false),
+            ("localhost:50051", "http://localhost:50051", true),
+            ("[::1]:50051", "http://[::1]:50051", true),
+            ("http://[::ffff:127.0.0.1]:1", "http://[::ffff:7f00:1]:1", true),
+            ("http://[2001:db8::1]", "http://[2001:db8::1]:80", false),
+        ] {
+            let found: Origin = address.parse().unwrap();
+            assert_eq!((found.to_string().as_str(), found.is_secure()), (origin, is_secure));
+        }
+        for address in ["", "/a2a", "ftp://a.example", "data:x", "a/b", "user@host:1"] {
+            assert!(address.parse::<Origin>().is_err(), "{address}");
+        }
+    }
+}
