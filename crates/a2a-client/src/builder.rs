@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use a2a_auth::client::{AgentCredentials, Credentials, Origin};
 use a2a_compat::{back, grpc::GrpcClient};
 use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
 use a2a_http::client::{ClientSettings, HttpClient};
@@ -11,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 use crate::{
     CardCache, CardReference, Client, Discovery, DiscoveryError, Preference, RetryPolicy, Selected,
     Timeouts, Transport,
+    authenticated::Authenticated,
     client::{Ways, shared},
     failover::Failover,
     prepared::{Prepared, SharedCard, Tenanted},
@@ -36,6 +38,7 @@ use crate::{
 #[must_use]
 pub struct ClientBuilder {
     preference: Preference,
+    credentials: Option<Credentials>,
     headers: HeaderMap,
     card_headers: HeaderMap,
     context: CallContext,
@@ -50,6 +53,7 @@ impl Default for ClientBuilder {
     fn default() -> Self {
         Self {
             preference: Preference::default(),
+            credentials: None,
             headers: HeaderMap::new(),
             card_headers: HeaderMap::new(),
             context: CallContext::default(),
@@ -93,7 +97,20 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends a bearer token with every request to the agent, not with that for its card.
+    /// Authenticates as the card of the agent asks for: with the first alternative of its
+    /// security requirements that these credentials meet (spec §7.3). Interfaces that they may not
+    /// be sent to are left out: those in clear, and those at another origin than the card that was
+    /// not [named](Credentials::with_origin). A request that is refused is made once more with
+    /// fresh ones.
+    ///
+    /// With [`build`](Self::build), the application vouches for the origins in the card.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// Sends a bearer token with every request to the agent, not with that for its card, whatever
+    /// the card asks for.
     pub fn bearer(self, token: &str) -> Self {
         match HeaderValue::try_from(format!("Bearer {token}")) {
             Ok(mut value) => {
@@ -179,10 +196,15 @@ impl ClientBuilder {
         let card = discovery.fetch(&reference).await?.valid()?;
         let mut selected = self.preference.select(&card)?;
         let is_secure = matches!(&reference, CardReference::Url(url) if url.scheme() == "https");
-        if is_secure && !self.headers.is_empty() {
+        if is_secure && (!self.headers.is_empty() || self.context.credential.is_some()) {
             // Whoever can change what goes in clear could not have changed the card.
             selected = encrypted(selected)?;
         }
+        let from = match &reference {
+            CardReference::Url(url) => Origin::of(url),
+            CardReference::File(_) => None,
+        };
+        let selected = self.authenticated(&card, selected, from.as_ref())?;
         self.build_selected(card, selected)
     }
 
@@ -193,13 +215,41 @@ impl ClientBuilder {
     /// [`DiscoveryError`] where the card has no interface that is wanted.
     pub fn build(self, card: AgentCard) -> Result<Client, DiscoveryError> {
         let selected = self.preference.select(&card)?;
+        let selected = self.authenticated(&card, selected, None)?;
         self.build_selected(Arc::new(card), selected)
+    }
+
+    /// Finds what goes to each interface, and leaves out those where nothing can.
+    fn authenticated(
+        &self,
+        card: &AgentCard,
+        selected: Vec<Selected>,
+        card_from: Option<&Origin>,
+    ) -> Result<Vec<Way>, DiscoveryError> {
+        let Some(credentials) = &self.credentials else {
+            return Ok(selected.into_iter().map(|one| Way { selected: one, with: None }).collect());
+        };
+        let mut ways = Vec::with_capacity(selected.len());
+        let mut first = None;
+        for selected in selected {
+            match credentials.for_agent(card, &selected.interface, card_from) {
+                Ok(with) => ways.push(Way { selected, with: Some(with) }),
+                Err(error) => {
+                    tracing::debug!(url = selected.interface.url, %error, "interface is left out");
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        match first {
+            Some(error) if ways.is_empty() => Err(DiscoveryError::Credentials(error)),
+            _ => Ok(ways),
+        }
     }
 
     fn build_selected(
         self,
         card: Arc<AgentCard>,
-        selected: Vec<Selected>,
+        selected: Vec<Way>,
     ) -> Result<Client, DiscoveryError> {
         let http = HttpClient::new(
             self.settings
@@ -212,17 +262,22 @@ impl ClientBuilder {
         )
         .map_err(DiscoveryError::Setup)?;
         let mut ways = Vec::with_capacity(selected.len());
-        for interface in &selected {
-            let agent = self.transport(interface, &http).map_err(DiscoveryError::Setup)?;
-            ways.push(Tenanted::wrap(agent, &interface.interface.tenant));
+        let mut credentials = Vec::new();
+        for way in &selected {
+            let mut agent = self.transport(&way.selected, &http).map_err(DiscoveryError::Setup)?;
+            if let Some(with) = &way.with {
+                agent = Authenticated::wrap(agent, with.clone());
+                credentials.push(with.clone());
+            }
+            ways.push(Tenanted::wrap(agent, &way.selected.interface.tenant));
         }
         let chosen = Arc::new(OnceLock::new());
-        let interfaces = selected.into_iter().map(|selected| selected.interface).collect();
+        let interfaces = selected.into_iter().map(|way| way.selected.interface).collect();
         let agent: Arc<dyn Agent> = match ways.as_slice() {
             [only] => only.clone(),
             _ => Arc::new(Failover::new(ways, chosen.clone())),
         };
-        Ok(self.assemble(agent, shared(card), Ways { interfaces, chosen }))
+        Ok(self.assemble(agent, shared(card), Ways { interfaces, credentials, chosen }))
     }
 
     /// Makes a client of an agent that is already at hand.
@@ -270,6 +325,12 @@ impl ClientBuilder {
             }
         })
     }
+}
+
+/// An interface, and what is sent to it to authenticate.
+struct Way {
+    selected: Selected,
+    with: Option<AgentCredentials>,
 }
 
 /// Leaves out the interfaces on the way to which credentials could be read.

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
+use a2a_auth::client::AgentCredentials;
 use a2a_core::{
     AgentCard, Error, ErrorKind, Result, Task,
     v1::{
@@ -46,6 +47,8 @@ pub struct Client {
 #[derive(Debug, Default)]
 pub(crate) struct Ways {
     pub(crate) interfaces: Vec<AgentInterface>,
+    /// What goes to each interface, where the client was given credentials.
+    pub(crate) credentials: Vec<AgentCredentials>,
     pub(crate) chosen: Arc<OnceLock<usize>>,
 }
 
@@ -91,8 +94,27 @@ impl Client {
     /// The interface that is used, which may change until one has answered; `None` for an agent
     /// that was at hand.
     pub fn interface(&self) -> Option<&AgentInterface> {
-        let chosen = self.ways.chosen.get().copied().unwrap_or_default();
-        self.ways.interfaces.get(chosen)
+        self.ways.interfaces.get(self.chosen())
+    }
+
+    fn chosen(&self) -> usize {
+        self.ways.chosen.get().copied().unwrap_or_default()
+    }
+
+    /// Obtains what the agent's card asks for before the first request needs it: requests wait
+    /// for an answer only so long, and users may take longer to sign in. There is no time limit
+    /// but that of the credentials' sources.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unauthenticated`] where that fails, [`ErrorKind::Unavailable`] where an
+    /// authorization server can't be reached; the reason is its
+    /// [source](a2a_auth::client::CredentialError).
+    pub async fn authenticate(&self) -> Result<()> {
+        if let Some(credentials) = self.ways.credentials.get(self.chosen()) {
+            credentials.credential().await?;
+        }
+        Ok(())
     }
 
     /// What goes with every request: extensions, service parameters.

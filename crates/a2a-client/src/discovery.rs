@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use a2a_auth::client::CredentialError;
 use a2a_compat::card::DRAFT;
 use a2a_core::{
     AgentCard, Error, ErrorKind, ProtocolVersion, Validate as _, Violation, v1::AgentInterface,
@@ -92,6 +93,9 @@ pub enum DiscoveryError {
     /// sent.
     #[error("credentials are not sent in clear to {0:?}")]
     Exposed(Vec<String>),
+    /// There is nothing to authenticate with at any interface, or it may not go there.
+    #[error("no credentials for the agent")]
+    Credentials(#[source] CredentialError),
     /// The client itself can't be set up.
     #[error("the client can't be set up")]
     Setup(#[source] Error),

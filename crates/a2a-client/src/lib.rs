@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod authenticated;
 mod builder;
 mod cache;
 mod client;
@@ -40,8 +41,10 @@ mod script;
 mod selection;
 mod snapshot;
 mod transport;
+mod wait;
 mod wrap;
 
+pub use a2a_auth::client as credentials;
 pub use a2a_http::client::ClientSettings;
 pub use builder::ClientBuilder;
 pub use cache::CardCache;

@@ -3,7 +3,7 @@
 use std::{mem, sync::Arc, time::Duration};
 
 use a2a_core::{
-    Error, ErrorKind, Result,
+    Error, ErrorKind, Result, TaskState,
     v1::{
         GetTaskRequest, SendMessageRequest, StreamResponse, SubscribeToTaskRequest,
         stream_response::Payload,
@@ -64,6 +64,8 @@ pub(crate) struct Resuming {
     opened: Instant,
     /// Whether the next event is the first one after a cut.
     resumed: bool,
+    /// Whether no event has come on this connection.
+    is_fresh: bool,
     done: bool,
 }
 
@@ -99,6 +101,7 @@ impl Resuming {
             settled: Settled::No,
             opened: Instant::now(),
             resumed: false,
+            is_fresh: true,
             done: false,
         }
     }
@@ -131,6 +134,7 @@ impl Resuming {
                         self.events = events;
                         self.opened = Instant::now();
                         self.resumed = true;
+                        self.is_fresh = true;
                         self.repeated = self.last_event_id;
                     }
                     Ok(Next::End(last)) => {
@@ -148,16 +152,19 @@ impl Resuming {
     }
 
     /// Returns whether nothing was lost when the connection broke just now: the task has ended,
-    /// or it asked for an answer and the stream of a send is over with that.
+    /// or it asked for an answer and the stream of a send is over with that. What waits for an
+    /// authorization goes on by itself.
     fn is_finished(&self) -> bool {
         match (self.settled, &self.origin) {
-            (Settled::Finally, _) | (Settled::Interrupted(_), Origin::Send { .. }) => true,
+            (Settled::Finally, _) => true,
+            (Settled::Interrupted(state), Origin::Send { .. }) => state != TaskState::AuthRequired,
             (Settled::Interrupted(_), Origin::Subscription { .. }) | (Settled::No, _) => false,
         }
     }
 
     /// Notes what an event tells, and returns it if it is news.
     fn accept(&mut self, event: Event) -> Option<Event> {
+        self.is_fresh = false;
         let resumed = mem::take(&mut self.resumed);
         if let Some(id) = event.id() {
             match self.repeated {
@@ -202,8 +209,12 @@ impl Resuming {
                 Err(again) => again,
             };
         }
+        // A stream that was open ends like this when what opened it has run out; the next one is
+        // opened with something fresh.
+        let mut has_run_out = error.kind() == ErrorKind::Unauthenticated && !self.is_fresh;
         loop {
-            if !error.is_transient() || !self.can_reopen() {
+            let is_passing = error.is_transient() || mem::take(&mut has_run_out);
+            if !is_passing || !self.can_reopen() {
                 return Err(error);
             }
             self.tries.pause(error).await?;

@@ -1,0 +1,464 @@
+//! What agents get to see of credentials, on every binding, and what they don't.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod support;
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use a2a_client::{
+    Client, DiscoveryError, Transport,
+    credentials::{
+        ApiKey, Basic, Bearer, ClientCredentials, CredentialError, CredentialSource, Credentials,
+        Demand, OAuthClient, Secret,
+    },
+};
+use a2a_core::{
+    AgentCard, ErrorKind,
+    v1::{
+        ApiKeySecurityScheme, ClientCredentialsOAuthFlow, GetTaskRequest, HttpAuthSecurityScheme,
+        MutualTlsSecurityScheme, OAuth2SecurityScheme, OAuthFlows, SecurityRequirement,
+        SecurityScheme, StringList, o_auth_flows::Flow, security_scheme::Scheme,
+    },
+};
+use a2a_operations::{Call, Credential};
+use async_trait::async_trait;
+use axum::{
+    Router,
+    extract::Request,
+    middleware,
+    response::IntoResponse as _,
+    routing::{get, post},
+};
+use futures_util::StreamExt as _;
+use http::{HeaderMap, StatusCode, Uri, header::LOCATION};
+use serde_json::json;
+use support::{Counter, card, routes, serve, url};
+
+fn api_key(location: &str, name: &str) -> Scheme {
+    Scheme::ApiKeySecurityScheme(ApiKeySecurityScheme {
+        location: location.into(),
+        name: name.into(),
+        ..ApiKeySecurityScheme::default()
+    })
+}
+
+fn http(scheme: &str) -> Scheme {
+    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
+        scheme: scheme.into(),
+        ..HttpAuthSecurityScheme::default()
+    })
+}
+
+fn client_credentials(token_url: &str) -> Scheme {
+    let token_url = token_url.to_owned();
+    let flow = ClientCredentialsOAuthFlow { token_url, ..ClientCredentialsOAuthFlow::default() };
+    Scheme::Oauth2SecurityScheme(OAuth2SecurityScheme {
+        flows: Some(OAuthFlows { flow: Some(Flow::ClientCredentials(flow)) }),
+        ..OAuth2SecurityScheme::default()
+    })
+}
+
+/// Declares schemes and requires them as alternatives of sets of their names.
+fn secured(mut card: AgentCard, schemes: &[(&str, Scheme)], wanted: &[&[&str]]) -> AgentCard {
+    for (name, scheme) in schemes {
+        let scheme = SecurityScheme { scheme: Some(scheme.clone()) };
+        card.security_schemes.insert((*name).to_owned(), scheme);
+    }
+    card.security_requirements = wanted
+        .iter()
+        .map(|names| SecurityRequirement {
+            schemes: names.iter().map(|name| ((*name).into(), StringList::default())).collect(),
+        })
+        .collect();
+    card
+}
+
+type Seen = Arc<Mutex<Vec<(Uri, HeaderMap)>>>;
+
+/// Serves a counter that lets in whom `admits` does, and notes every request.
+async fn guarded(
+    admits: impl Fn(&Uri, &HeaderMap) -> bool + Clone + Send + Sync + 'static,
+) -> (SocketAddr, Seen) {
+    let counter = Counter::new(1);
+    counter.permit(1000);
+    let seen = Seen::default();
+    let notes = seen.clone();
+    let guard = middleware::from_fn(move |request: Request, next: middleware::Next| {
+        notes.lock().unwrap().push((request.uri().clone(), request.headers().clone()));
+        let is_admitted = admits(request.uri(), request.headers());
+        async move {
+            if is_admitted {
+                return next.run(request).await;
+            }
+            let challenge = [("www-authenticate", "Bearer realm=\"agent\"")];
+            (StatusCode::UNAUTHORIZED, challenge).into_response()
+        }
+    });
+    (serve(routes(&counter.engine()).layer(guard)).await, seen)
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap())
+}
+
+/// Answers requests for tokens with `token-1`, `token-2` and so on.
+async fn token_server() -> (String, Arc<AtomicUsize>) {
+    let issued = Arc::<AtomicUsize>::default();
+    let count = issued.clone();
+    let token = post(async move || {
+        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+        let answer = json!({"access_token": format!("token-{number}"), "token_type": "Bearer"});
+        ([("content-type", "application/json")], answer.to_string())
+    });
+    let address = serve(Router::new().route("/token", token)).await;
+    (format!("http://{address}"), issued)
+}
+
+async fn use_it(client: &Client) -> a2a_core::Result<()> {
+    let id = client.send("count").await?.task_id().unwrap().to_owned();
+    client.stream("count").await?.outcome().await?;
+    client.get(&id).await?;
+    client.list(Default::default()).next().await.unwrap()?;
+    Ok(())
+}
+
+//
+#[tokio::test]
+async fn a_scheme_of_the_card_is_met_on_every_binding_with_every_request() {
+    let (issuer, _) = token_server().await;
+    let oauth = OAuthClient::confidential("app", "s").unwrap().with_trusted(&issuer).unwrap();
+    let credentials = Credentials::new()
+        .with(ApiKey::new("k;1"))
+        .with_named("cookie", ApiKey::new("c1"))
+        .with(Basic::new("user", "pass:word").unwrap())
+        .with(ClientCredentials::new(oauth))
+        .with(Bearer::new("b1"));
+    type Check = fn(&Uri, &HeaderMap) -> bool;
+    let cases: [(&str, Scheme, Check); 6] = [
+        ("header", api_key("header", "X-Api-Key"), |_, headers| {
+            text(headers, "x-api-key") == Some("k;1")
+        }),
+        ("cookie", api_key("cookie", "Session"), |_, headers| {
+            text(headers, "cookie") == Some("Session=c1")
+        }),
+        ("query", api_key("query", "key"), |uri, _| {
+            uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "key=k%3B1"))
+        }),
+        ("basic", http("Basic"), |_, headers| {
+            text(headers, "authorization") == Some("Basic dXNlcjpwYXNzOndvcmQ=")
+        }),
+        ("bearer", http("bearer"), |_, headers| {
+            text(headers, "authorization") == Some("Bearer b1")
+        }),
+        ("oauth", client_credentials(&format!("{issuer}/token")), |_, headers| {
+            text(headers, "authorization").is_some_and(|value| value.starts_with("Bearer token-"))
+        }),
+    ];
+    for (name, scheme, admits) in cases {
+        for transport in Transport::ALL {
+            let (address, seen) = guarded(admits).await;
+            let card = card(transport, address).with_extended_card(true);
+            let card = secured(card, &[(name, scheme.clone())], &[&[name]]);
+            let client = Client::builder().credentials(credentials.clone()).build(card);
+            if name == "query" && transport == Transport::Grpc {
+                let Err(DiscoveryError::Credentials(CredentialError::Unmet(why))) = client else {
+                    panic!("{client:?}");
+                };
+                assert!(why[0].contains("gRPC has no query"), "{why:?}");
+                continue;
+            }
+            let client = client.unwrap();
+            use_it(&client).await.unwrap_or_else(|error| panic!("{name} {transport}: {error:?}"));
+            // There is none, but it says so to those who authenticate only.
+            let error = client.extended_card().await.unwrap_err();
+            assert_ne!(error.kind(), ErrorKind::Unauthenticated, "{name} {transport}: {error:?}");
+            let seen = seen.lock().unwrap();
+            assert!(seen.len() >= 5 && seen.iter().all(|(uri, headers)| admits(uri, headers)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_alternative_is_taken_of_which_every_scheme_can_be_met() {
+    let (address, seen) = guarded(|_, _| true).await;
+    let schemes = [
+        ("bearer", http("Bearer")),
+        ("digest", http("Digest")),
+        ("key", api_key("header", "x-key")),
+        ("other", api_key("header", "x-other")),
+        ("mtls", Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default())),
+        ("host", api_key("header", "Host")),
+        ("version", api_key("header", "A2A-Version")),
+    ];
+    let credentials = Credentials::new()
+        .with(ApiKey::new("k"))
+        .with_named("other", ApiKey::new("o"))
+        .with(Bearer::new("b"))
+        .with(Basic::new("u", "p").unwrap());
+    let with_certificate = credentials.clone().with_client_certificate();
+    let none: &[&str] = &[];
+    for (credentials, wanted, sent) in [
+        (&credentials, &[&["bearer", "key"][..]][..], "Bearer b, k, -"),
+        (&credentials, &[&["digest"], &["key", "other"]], "-, k, o"),
+        (&credentials, &[&["mtls"], &["bearer", "mtls"], &["other"]], "-, -, o"),
+        (&with_certificate, &[&["bearer", "mtls"], &["other"]], "Bearer b, -, -"),
+        (&with_certificate, &[&["mtls"], &["other"]], "-, -, -"),
+        (&credentials, &[&["undeclared"], &["host"], &["version"], &["key"]], "-, k, -"),
+        // Being known is better than not, where both are allowed.
+        (&credentials, &[none, &["key"]], "-, k, -"),
+        (&credentials, &[none, &["digest"]], "-, -, -"),
+        (&credentials, &[none], "-, -, -"),
+        // Declared and not required: the first by name that can be met.
+        (&credentials, &[], "Bearer b, -, -"),
+    ] {
+        let card = secured(card(Transport::JsonRpc, address), &schemes, wanted);
+        let client = Client::builder().credentials(credentials.clone()).build(card).unwrap();
+        client.send("count").await.unwrap();
+        let (_, headers) = seen.lock().unwrap().pop().unwrap();
+        let found = ["authorization", "x-key", "x-other"].map(|name| text(&headers, name));
+        let found = found.map(|value| value.unwrap_or("-")).join(", ");
+        assert_eq!(found, sent, "{wanted:?}");
+        assert_ne!(text(&headers, "a2a-version"), Some("k"));
+    }
+    for (wanted, why) in [
+        (&[&["digest"][..]][..], "\"digest\", authentication over HTTP"),
+        (&[&["mtls"]], "no client certificate"),
+        (&[&["host"]], "can't be the name of a key"),
+        (&[&["undeclared"]], "the card does not declare"),
+        (&[&["bearer", "digest"]], "digest"),
+    ] {
+        let card = secured(card(Transport::JsonRpc, address), &schemes, wanted);
+        let error = Client::builder().credentials(credentials.clone()).build(card).unwrap_err();
+        let DiscoveryError::Credentials(error) = error else { panic!("{error:?}") };
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    // Two that would go to one place can't both be met.
+    let schemes = [("basic", http("Basic")), ("bearer", http("Bearer"))];
+    let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["basic", "bearer"]]);
+    let error = Client::builder().credentials(credentials).build(card).unwrap_err();
+    assert!(matches!(error, DiscoveryError::Credentials(CredentialError::Unmet(_))), "{error}");
+}
+
+#[tokio::test]
+async fn a_refused_request_is_made_once_more_with_a_fresh_token() {
+    for transport in Transport::ALL {
+        let (issuer, issued) = token_server().await;
+        let good = Arc::new(Mutex::new("Bearer token-1".to_owned()));
+        let admitted = good.clone();
+        let (address, seen) = guarded(move |_, headers| {
+            text(headers, "authorization") == Some(admitted.lock().unwrap().as_str())
+        })
+        .await;
+        let oauth = OAuthClient::confidential("app", "s").unwrap().with_trusted(&issuer).unwrap();
+        let credentials = Credentials::new().with(ClientCredentials::new(oauth));
+        let scheme = client_credentials(&format!("{issuer}/token"));
+        let card = secured(card(transport, address), &[("oauth", scheme)], &[&["oauth"]]);
+        let client = Client::builder().credentials(credentials).build(card).unwrap();
+        use_it(&client).await.unwrap();
+        assert_eq!(issued.load(Ordering::Relaxed), 1, "{transport}");
+
+        // The server takes the token back; a stream is opened anew like anything else.
+        *good.lock().unwrap() = "Bearer token-2".into();
+        let before = seen.lock().unwrap().len();
+        client.stream("count").await.unwrap().outcome().await.unwrap();
+        assert_eq!(seen.lock().unwrap().len(), before + 2, "{transport}");
+        assert_eq!(issued.load(Ordering::Relaxed), 2, "{transport}");
+
+        *good.lock().unwrap() = "Bearer none".into();
+        for _ in 0..5 {
+            let refused = client.send("count").await.unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "{transport}");
+            assert_eq!(refused.challenge(), Some("Bearer realm=\"agent\""), "{transport}");
+        }
+        let issued = issued.load(Ordering::Relaxed);
+        assert!(issued <= 3, "{transport}: refusals don't flood the issuer: {issued}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_change_is_not_sent_again() {
+    let (address, seen) = guarded(|_, _| false).await;
+    let card = secured(
+        card(Transport::JsonRpc, address),
+        &[("key", api_key("header", "x-key"))],
+        &[&["key"]],
+    );
+    let credentials = Credentials::new().with(ApiKey::new("wrong"));
+    let client = Client::builder().credentials(credentials).build(card).unwrap();
+    let refused = client.send("count").await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unauthenticated);
+    assert_eq!(seen.lock().unwrap().len(), 1);
+}
+
+/// Serves a card for an agent that is somewhere else.
+async fn card_elsewhere(card: &AgentCard) -> String {
+    let json = serde_json::to_string(card).unwrap();
+    let answer = get(async move || ([("content-type", "application/json")], json));
+    let router = Router::new().route("/.well-known/agent-card.json", answer);
+    format!("http://{}", serve(router).await)
+}
+
+#[tokio::test]
+async fn credentials_go_to_the_origin_of_the_card_and_to_those_that_were_named() {
+    for transport in Transport::ALL {
+        let (address, seen) = guarded(|_, _| true).await;
+        let card = card(transport, address);
+        let mut card = secured(card, &[("key", api_key("header", "x-key"))], &[&["key"]]);
+        card.skills.push(a2a_core::v1::AgentSkill::new("count", "Count", "Counts"));
+        card.skills[0].tags.push("count".into());
+        let elsewhere = card_elsewhere(&card).await;
+        let credentials = Credentials::new().with(ApiKey::new("k"));
+        let connect = async |credentials: Credentials| {
+            Client::builder().credentials(credentials).connect(&elsewhere).await
+        };
+        let error = connect(credentials.clone()).await.unwrap_err();
+        let DiscoveryError::Credentials(CredentialError::Elsewhere(origin)) = error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(origin, format!("http://{address}").parse().unwrap());
+        assert!(seen.lock().unwrap().is_empty());
+
+        let named = credentials.with_origin(&url(transport, address)).unwrap();
+        connect(named).await.unwrap().send("count").await.unwrap();
+        assert_eq!(text(&seen.lock().unwrap()[0].1, "x-key"), Some("k"), "{transport}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_origin_takes_no_credentials_along() {
+    let (other, seen) = guarded(|_, _| true).await;
+    let away = move || async move {
+        (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, format!("http://{other}/"))]).into_response()
+    };
+    let address = serve(Router::new().fallback(away)).await;
+    let schemes = [("key", api_key("query", "key")), ("bearer", http("Bearer"))];
+    for transport in [Transport::JsonRpc, Transport::HttpJson] {
+        let card = secured(card(transport, address), &schemes, &[&["bearer", "key"]]);
+        let credentials = Credentials::new().with(ApiKey::new("k")).with(Bearer::new("b"));
+        let client = Client::builder().credentials(credentials).build(card).unwrap();
+        client.send("count").await.unwrap_err();
+    }
+    assert!(seen.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_goes_in_clear_to_another_machine() {
+    let credentials = Credentials::new().with(ApiKey::new("k")).with_origin("http://a.example");
+    let credentials = credentials.unwrap();
+    let schemes = [("key", api_key("header", "x-key"))];
+    for (transport, address) in [
+        (Transport::JsonRpc, "http://a.example"),
+        (Transport::HttpJson, "http://a.example/a2a"),
+        (Transport::Grpc, "grpc://a.example"),
+        (Transport::Grpc, "http://a.example:80"),
+    ] {
+        let card = AgentCard::new("a", "b").with_interface(transport.as_str(), address);
+        let card = secured(card, &schemes, &[&["key"]]);
+        let error = Client::builder().credentials(credentials.clone()).build(card).unwrap_err();
+        let DiscoveryError::Credentials(CredentialError::Exposed(_)) = error else {
+            panic!("{address}: {error:?}");
+        };
+    }
+    // Another interface of the same agent is as good.
+    let (address, seen) = guarded(|_, _| true).await;
+    let card = AgentCard::new("a", "b")
+        .with_interface(Transport::JsonRpc.as_str(), "http://a.example")
+        .with_interface(Transport::HttpJson.as_str(), format!("http://{address}"));
+    let card = secured(card, &schemes, &[&["key"]]);
+    let client = Client::builder().credentials(credentials).build(card).unwrap();
+    assert_eq!(client.interface().unwrap().url, format!("http://{address}"));
+    client.send("count").await.unwrap();
+    assert_eq!(text(&seen.lock().unwrap()[0].1, "x-key"), Some("k"));
+}
+
+#[tokio::test]
+async fn a_call_with_a_credential_of_its_own_goes_out_with_nothing_else() {
+    let (address, seen) = guarded(|_, _| true).await;
+    let schemes = [("key", api_key("header", "x-key"))];
+    let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["key"]]);
+    let credentials = Credentials::new().with(ApiKey::new("k"));
+    let client = Client::builder().credentials(credentials).build(card).unwrap();
+    let mut call = Call::new(GetTaskRequest { id: "t".into(), ..GetTaskRequest::default() });
+    call.context.credential = Some(Credential::new("Bearer own"));
+    client.agent().get_task(call).await.unwrap_err();
+    let seen = seen.lock().unwrap();
+    assert_eq!(text(&seen[0].1, "authorization"), Some("Bearer own"));
+    assert_eq!(text(&seen[0].1, "x-key"), None);
+}
+
+/// A vault of the application's own, which knows who asks.
+#[derive(Debug)]
+struct Vault;
+
+#[async_trait]
+impl CredentialSource for Vault {
+    fn can_meet(&self, scheme: &Scheme) -> bool {
+        matches!(scheme, Scheme::HttpAuthSecurityScheme(http) if http.scheme == "Digest")
+    }
+
+    async fn obtain(
+        &self,
+        demand: &Demand,
+        previous: Option<&Secret>,
+    ) -> Result<Secret, CredentialError> {
+        if previous.is_some() {
+            return Err(CredentialError::source_failed("the vault is locked"));
+        }
+        Ok(Secret::new(format!("for=\"{}\"", demand.name)))
+    }
+}
+
+#[tokio::test]
+async fn an_application_brings_a_source_of_its_own() {
+    let (address, seen) = guarded(|_, headers| headers.get("x-never").is_some()).await;
+    let schemes = [("vault", http("Digest"))];
+    let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["vault"]]);
+    let credentials = Credentials::new().with(Vault);
+    let client = Client::builder().credentials(credentials).build(card).unwrap();
+    client.authenticate().await.unwrap();
+    assert!(seen.lock().unwrap().is_empty(), "nothing was asked of the agent yet");
+    let refused = client.send("count").await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unauthenticated);
+    let seen = seen.lock().unwrap();
+    assert_eq!(text(&seen[0].1, "authorization"), Some("Digest for=\"vault\""));
+    assert_eq!(seen.len(), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_can_not_be_had_is_the_error_of_the_call() {
+    let (address, seen) = guarded(|_, _| true).await;
+    let dead = format!("http://{}", support::dead_address().await);
+    for (token_url, kind) in [
+        (format!("{dead}/token"), ErrorKind::Unavailable),
+        ("https://evil.example/token".to_owned(), ErrorKind::Unauthenticated),
+    ] {
+        let oauth = OAuthClient::confidential("app", "planted").unwrap();
+        let oauth = oauth.with_trusted(&dead).unwrap();
+        let credentials = Credentials::new().with(ClientCredentials::new(oauth));
+        let schemes = [("oauth", client_credentials(&token_url))];
+        let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["oauth"]]);
+        let builder = Client::builder().credentials(credentials);
+        let client = builder.clone().retry(a2a_client::RetryPolicy::NEVER).build(card).unwrap();
+        for error in [
+            client.authenticate().await.unwrap_err(),
+            client.send("count").await.map(drop).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), kind, "{error:?}");
+            assert!(error.message().starts_with("no credential for the agent"), "{error}");
+            assert!(!format!("{error:?}{builder:?}{client:?}").contains("planted"));
+        }
+    }
+    assert!(seen.lock().unwrap().is_empty());
+}
