@@ -152,8 +152,24 @@ impl TaskUpdater {
         self.status(TaskState::InputRequired, message).await
     }
 
-    /// Asks the client for an authorization (spec §7.6): AUTH_REQUIRED. Streams stay open while
-    /// the executor waits for it.
+    /// Asks the client for an authorization (spec §7.6): AUTH_REQUIRED. The message says what is
+    /// needed, for what, and where to give it.
+    ///
+    /// Credentials come out of band, over HTTPS and not in a message: the user signs in on a page
+    /// of the agent, say. The executor waits for that meanwhile and then says
+    /// [`start`](Self::start), or whatever comes next; streams stay open. Where a message answers,
+    /// as client and agent have agreed, [`ask_auth`](Self::ask_auth) waits for it, or the executor
+    /// returns and is run again by it.
+    ///
+    /// # What is left to the agent
+    ///
+    /// - The change of a state is no permission, and a message is none by itself: what counts is
+    ///   what came over the way that was agreed on (spec §7.6.4).
+    /// - What is allowed, for how long and to whom, is the agent's to define and to keep. It holds
+    ///   for what was asked; a later message, of the same conversation or task too, is not covered
+    ///   unless that was a part of it.
+    /// - Credentials inside a message are bound to the agent that asks, and encrypted for it:
+    ///   agents in between see the message too (spec §7.6.3).
     ///
     /// # Errors
     ///
@@ -259,6 +275,39 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn ask(&self, question: impl Into<StatusMessage>) -> Result<Message, UpdateError> {
-        self.handle.ask(self.run, question.into().0).await
+        self.handle.ask(self.run, TaskState::InputRequired, question.into().0).await
+    }
+
+    /// Asks the client for an authorization as [`require_auth`](Self::require_auth) does, and
+    /// returns its next message. Dropped when the authorization comes out of band instead, it
+    /// leaves everything as it is:
+    ///
+    /// ```
+    /// # use a2a_operations::{TaskUpdater, UpdateError};
+    /// # async fn example(updates: TaskUpdater, approved: impl Future<Output = ()>) -> Result<(), UpdateError> {
+    /// tokio::select! {
+    ///     () = approved => {}
+    ///     message = updates.ask_auth("Approve it at https://agent.example/approve") => {
+    ///         if message?.text() == "never mind" {
+    ///             return updates.reject("As you wish.").await;
+    ///         }
+    ///     }
+    /// }
+    /// updates.start().await
+    /// # }
+    /// ```
+    ///
+    /// The wait is in memory only, like that of [`ask`](Self::ask). After a restart the task is
+    /// one whose work was cut off: run again from the start, or failed, as the executor's
+    /// [`recovery`](crate::AgentExecutor::recovery) has it.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn ask_auth(
+        &self,
+        question: impl Into<StatusMessage>,
+    ) -> Result<Message, UpdateError> {
+        self.handle.ask(self.run, TaskState::AuthRequired, question.into().0).await
     }
 }

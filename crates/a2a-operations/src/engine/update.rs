@@ -155,9 +155,10 @@ impl Handle {
     pub(crate) async fn ask(
         &self,
         run: u64,
+        waiting: TaskState,
         question: Option<Message>,
     ) -> Result<Message, UpdateError> {
-        let question = self.status_event(TaskState::InputRequired, question);
+        let question = self.status_event(waiting, question);
         let position = self.change(|state| {
             check(state, run)?;
             if state.canceling {
