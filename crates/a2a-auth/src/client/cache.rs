@@ -43,14 +43,25 @@ struct Slot {
     failed: Option<Instant>,
 }
 
+enum Boarded {
+    Here(Secret),
+    Flight {
+        flight: Obtained,
+        /// What can be used if that fails.
+        good: Option<Secret>,
+        is_ours: bool,
+    },
+}
+
 /// A secret that is being obtained, with the use that began it as its number.
 #[derive(Clone)]
 struct Flight {
     number: u64,
-    secret: Shared<BoxFuture<'static, Result<Secret, CredentialError>>>,
+    secret: Obtained,
 }
 
 pub(super) type Obtaining = BoxFuture<'static, Result<Secret, CredentialError>>;
+type Obtained = Shared<Obtaining>;
 
 impl<K: Clone + Eq + Hash + Send + 'static> Cache<K> {
     pub(super) fn new() -> Self {
@@ -61,47 +72,66 @@ impl<K: Clone + Eq + Hash + Send + 'static> Cache<K> {
     /// was refused is obtained again, once in a while.
     ///
     /// Nobody owns what is being obtained: whoever waits drives it, and where all go away it
-    /// stands still until the next one comes.
+    /// stands still until the next one comes. What had stood still may fail for that alone, so
+    /// the failure of what others began is tried again once.
     pub(super) async fn get(
         &self,
         key: &K,
         is_refused: impl Fn(&Secret) -> bool,
-        obtain: impl FnOnce(Option<Secret>) -> Obtaining,
+        obtain: impl Fn(Option<Secret>) -> Obtaining,
     ) -> Result<Secret, CredentialError> {
-        let (flight, good, evicted) = {
-            let mut kept = lock(&self.0);
-            let (number, evicted) = kept.take_use(key);
-            let slot = kept.slots.entry(key.clone()).or_default();
-            slot.used = number;
-            let good = slot.secret.clone().filter(|one| !one.is_expired() && !is_refused(one));
-            match &good {
-                Some(secret) if !slot.is_to_be_renewed(secret) => return Ok(secret.clone()),
-                None if slot.is_final(&is_refused) => {
-                    return slot.secret.clone().ok_or(CredentialError::Missing("the secret"));
+        let mut is_again = false;
+        loop {
+            let (flight, good, is_ours) = match self.board(key, &is_refused, &obtain) {
+                Boarded::Here(secret) => return Ok(secret),
+                Boarded::Flight { flight, good, is_ours } => (flight, good, is_ours),
+            };
+            match (flight.await, good) {
+                (Ok(secret), _) => return Ok(secret),
+                (Err(error), Some(good)) => {
+                    tracing::warn!(%error, "a secret that ends soon could not be renewed");
+                    return Ok(good);
                 }
-                Some(_) | None => {}
+                (Err(_), None) if !is_ours && !is_again => is_again = true,
+                (Err(error), None) => return Err(error),
             }
-            if slot.flight.is_none() {
-                if good.is_none() && slot.secret.as_ref().is_some_and(|one| !one.is_expired()) {
-                    slot.renewed = Some(Instant::now());
-                }
-                let obtaining = obtain(slot.secret.clone());
-                slot.flight = Some(self.flight(key.clone(), number, obtaining));
-            }
-            (slot.flight.clone(), good, evicted)
-        };
-        drop(evicted);
-        let Some(flight) = flight else {
-            return Err(CredentialError::Missing("the secret"));
-        };
-        match (flight.secret.await, good) {
-            (Ok(secret), _) => Ok(secret),
-            (Err(error), Some(good)) => {
-                tracing::warn!(%error, "a secret that ends soon could not be renewed");
-                Ok(good)
-            }
-            (Err(error), None) => Err(error),
         }
+    }
+
+    /// Finds the secret, or what obtains it.
+    fn board(
+        &self,
+        key: &K,
+        is_refused: &impl Fn(&Secret) -> bool,
+        obtain: &impl Fn(Option<Secret>) -> Obtaining,
+    ) -> Boarded {
+        let mut kept = lock(&self.0);
+        let (number, evicted) = kept.take_use(key);
+        let slot = kept.slots.entry(key.clone()).or_default();
+        slot.used = number;
+        let good = slot.secret.clone().filter(|one| !one.is_expired() && !is_refused(one));
+        if let Some(secret) = good.as_ref().filter(|secret| !slot.is_to_be_renewed(secret)) {
+            return Boarded::Here(secret.clone());
+        }
+        if good.is_none()
+            && let Some(secret) = slot.secret.as_ref().filter(|one| !one.is_expired())
+            && slot.flight.is_none()
+        {
+            // It was refused.
+            if within(slot.renewed, STANDS) {
+                return Boarded::Here(secret.clone());
+            }
+            slot.renewed = Some(Instant::now());
+        }
+        let is_ours = slot.flight.is_none();
+        let previous = slot.secret.clone();
+        let flight =
+            slot.flight.get_or_insert_with(|| self.flight(key.clone(), number, obtain(previous)));
+        let boarded = Boarded::Flight { flight: flight.secret.clone(), good, is_ours };
+        drop(kept);
+        // What it holds is somebody else's code, and not for under a lock.
+        drop(evicted);
+        boarded
     }
 
     fn flight(&self, key: K, number: u64, obtaining: Obtaining) -> Flight {
@@ -163,13 +193,6 @@ impl Slot {
     /// Returns whether a secret that is still good is to be renewed, by whoever asks.
     fn is_to_be_renewed(&self, secret: &Secret) -> bool {
         secret.is_due() && self.flight.is_none() && !within(self.failed, PAUSE)
-    }
-
-    /// Returns whether the secret is what there is, though it was refused.
-    fn is_final(&self, is_refused: &impl Fn(&Secret) -> bool) -> bool {
-        self.flight.is_none()
-            && within(self.renewed, STANDS)
-            && self.secret.as_ref().is_some_and(|one| !one.is_expired() && is_refused(one))
     }
 }
 
@@ -294,6 +317,24 @@ mod tests {
         assert_eq!(refused("2").await, "2");
         advance(STANDS).await;
         assert_eq!(refused("2").await, "3");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_stood_still_and_failed_is_tried_again() {
+        let (cache, issuer) = (Cache::new(), Issuer::new(1, 600));
+        let late = |_| -> Obtaining {
+            async {
+                tokio::time::sleep(Duration::from_secs(10)).await;
+                Err(CredentialError::unavailable("no answer in time"))
+            }
+            .boxed()
+        };
+        let mut first = Box::pin(cache.get(&1, |_| false, late));
+        assert!(futures_util::poll!(&mut first).is_pending());
+        drop(first);
+        advance(Duration::from_secs(3600)).await;
+        assert_eq!(get(&cache, &issuer).await, "1");
+        cache.get(&2, |_| false, late).await.unwrap_err();
     }
 
     #[tokio::test]
