@@ -103,6 +103,8 @@ impl ClientBuilder {
     /// not [named](Credentials::with_origin). A request that is refused is made once more with
     /// fresh ones.
     ///
+    /// A certificate in the [settings](ClientSettings::tls) of the HTTP client meets mutual TLS.
+    ///
     /// With [`build`](Self::build), the application vouches for the origins in the card.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
@@ -229,6 +231,10 @@ impl ClientBuilder {
         let Some(credentials) = &self.credentials else {
             return Ok(selected.into_iter().map(|one| Way { selected: one, with: None }).collect());
         };
+        let mut credentials = credentials.clone();
+        if self.settings.tls.has_identity() {
+            credentials = credentials.with_client_certificate();
+        }
         let mut ways = Vec::with_capacity(selected.len());
         let mut first = None;
         for selected in selected {

@@ -141,7 +141,8 @@ async fn a_message_answers_where_that_is_agreed_on_and_a_wrong_one_is_no_permiss
     let asked_again = task_of(&engine, to_task(&task.id, "let me in")).await;
     assert_eq!(asked_again.state(), TaskState::AuthRequired);
     let done = task_of(&engine, to_task(&task.id, "the agreed secret")).await;
-    assert_eq!((done.id, done.state()), (task.id, TaskState::Completed));
+    assert_eq!(done.state(), TaskState::Completed);
+    assert_eq!(done.id, task.id);
 }
 
 #[tokio::test]

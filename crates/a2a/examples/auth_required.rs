@@ -87,7 +87,7 @@ impl AgentExecutor for Assistant {
 }
 
 /// Runs the chain, and returns what was said.
-pub async fn run() -> Result<Vec<String>, Failure> {
+pub(crate) async fn run() -> Result<Vec<String>, Failure> {
     let approvals = Approvals::default();
     let page_url = listen(page(approvals.clone())).await?;
     let calendar = Calendar { page: page_url, approvals };
