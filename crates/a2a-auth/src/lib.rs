@@ -3,7 +3,8 @@
 //! An agent that calls webhooks signs what it sends with a [`webhook::Signer`] and publishes the
 //! keys; whoever runs the webhook checks it with a [`webhook::Receiver`]. Both stand on [`jose`],
 //! the part of the JOSE standards that A2A needs. Whoever calls agents authenticates with
-//! [`client::Credentials`], by the schemes of their cards.
+//! [`client::Credentials`], by the schemes of their cards; an agent lets in those who may with a
+//! [`server::Guard`], which enforces what its card says.
 //!
 //! ```
 //! use a2a_auth::{jose::{Algorithm, SigningKey}, webhook::Signer};

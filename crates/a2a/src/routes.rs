@@ -25,7 +25,11 @@ pub(crate) fn all(server: &Server) -> Result<Router> {
     if server.grpc {
         router = router.merge(layered(server, grpc_bindings(server, &origins)));
     }
-    Ok(router.merge(card_document(server)?).merge(health()).merge(server.routes.clone()))
+    let mut card = card_document(server)?;
+    if let Some(layers) = &server.card_layers {
+        card = layers(card);
+    }
+    Ok(router.merge(card).merge(health()).merge(server.routes.clone()))
 }
 
 /// gRPC alone, for a port of its own.

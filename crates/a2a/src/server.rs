@@ -78,6 +78,8 @@ pub struct Server {
     grpc_listener: Option<TcpListener>,
     drain: Drain,
     is_guarded_elsewhere: bool,
+    /// Around the routes of the card.
+    pub(crate) card_layers: Option<Layers>,
     /// With the number of layers that are inside of its own.
     #[cfg(feature = "auth")]
     guard: Option<(a2a_auth::server::Guard, usize)>,
@@ -109,6 +111,7 @@ impl Server {
             grpc_listener: None,
             drain: Drain::new(),
             is_guarded_elsewhere: false,
+            card_layers: None,
             #[cfg(feature = "auth")]
             guard: None,
         }
@@ -379,6 +382,8 @@ impl Server {
         if let Some((guard, inside)) = self.guard.take() {
             let enforcement = guard.enforce(&self.card)?;
             self.agent = enforcement.agent(self.agent.clone());
+            let of_card = enforcement.clone();
+            self.card_layers = Some(Box::new(move |router| of_card.card_layer(router)));
             self.layers.insert(inside, Box::new(move |router| enforcement.layer(router)));
             return Ok(());
         }

@@ -51,6 +51,7 @@ pub(super) struct Inner {
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
     pub(super) keeps_credentials: bool,
+    pub(super) has_private_card: bool,
     pub(super) memory: Arc<Memory>,
 }
 
@@ -101,6 +102,7 @@ impl Enforcement {
             tenants: guard.tenants.clone(),
             proxies: guard.proxies.clone(),
             keeps_credentials: guard.keeps_credentials,
+            has_private_card: guard.has_private_card,
             memory: guard.memory(),
         })))
     }
@@ -108,6 +110,14 @@ impl Enforcement {
     /// Puts the layer that identifies callers around the routes that there are.
     pub fn layer(&self, router: Router) -> Router {
         router.layer(middleware::from_fn_with_state(self.clone(), identify::identify))
+    }
+
+    /// Protects the routes of the public card, where the guard has a private one.
+    pub fn card_layer(&self, router: Router) -> Router {
+        if !self.0.has_private_card {
+            return router;
+        }
+        router.layer(middleware::from_fn_with_state(self.clone(), identify::show_card))
     }
 
     /// Wraps an agent so that it is reached by those who may. Without the layer nobody may for

@@ -31,6 +31,7 @@ pub struct Guard {
     pub(super) throttle: Throttle,
     pub(super) keeps_credentials: bool,
     pub(super) has_open_extended_card: bool,
+    pub(super) has_private_card: bool,
     /// Made once, for all clones.
     memory: Arc<OnceLock<Arc<Memory>>>,
 }
@@ -142,6 +143,14 @@ impl Guard {
     /// a card does not start.
     pub fn with_open_extended_card(mut self) -> Self {
         self.has_open_extended_card = true;
+        self
+    }
+
+    /// Shows the public card, too, only to those who meet its own requirements, or who can
+    /// authenticate at all where it has none. Callers then have to know beforehand how: an
+    /// extended card is the better place for what not everyone may see.
+    pub fn with_private_card(mut self) -> Self {
+        self.has_private_card = true;
         self
     }
 

@@ -18,7 +18,7 @@ use axum::{
     response::Response,
 };
 use bytes::{Bytes, BytesMut};
-use http::request::Parts;
+use http::{HeaderValue, Method, header::CACHE_CONTROL, request::Parts};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
@@ -86,12 +86,39 @@ pub(super) async fn identify(
     };
     let asked = parts.clone();
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    if identified.is_answered.load(Ordering::Relaxed) {
+    if identified.is_answered.load(Ordering::Relaxed) && !inner.shows_card(&response) {
         return response;
     }
     // Something else was wrong with it, which is for those who may call.
     audit::failed(circumstances(&identified), refusal.reason());
     answer::write(&asked, &error())
+}
+
+/// Shows the card to those who may see it.
+pub(super) async fn show_card(
+    State(enforcement): State<Enforcement>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let inner = &*enforcement.0;
+    // Browsers ask without credentials whether they may send some.
+    if request.method() == Method::OPTIONS {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let identified = inner.identify(&parts).await;
+    let is_nobody = identified.verified.is_empty();
+    let refusal = identified.refusal.clone().or_else(|| is_nobody.then_some(Refusal::Missing));
+    if let Some(refusal) = refusal {
+        audit::failed(circumstances(&identified), refusal.reason());
+        let challenges =
+            if identified.refusal.is_some() { &inner.agent.challenges } else { &inner.any };
+        return answer::write(&parts, &refusal.error(challenges));
+    }
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
 }
 
 fn circumstances(identified: &Identified) -> audit::Circumstances<'_> {
@@ -116,6 +143,14 @@ async fn short(mut body: Body) -> Option<Bytes> {
 }
 
 impl Inner {
+    /// Returns whether an answer to who was refused is the card all the same: the method of gRPC
+    /// in 0.3 gives the public one to those who may not see the other.
+    fn shows_card(&self, response: &Response) -> bool {
+        self.has_private_card
+            && answer::is_grpc(response.headers())
+            && !response.headers().contains_key("grpc-status")
+    }
+
     /// Who a request comes from as far as the whole agent is concerned.
     fn caller(&self, identified: &Identified) -> Caller {
         match self.agent.requirements.judge(&identified.verified) {

@@ -30,7 +30,7 @@ async fn each_scheme_names_its_caller_on_every_binding() {
     }
 }
 
-//
+//
 #[tokio::test]
 async fn every_operation_is_refused_to_who_shows_nothing_or_the_wrong_thing() {
     let (card, guard) = everything();

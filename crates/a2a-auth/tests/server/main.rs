@@ -7,7 +7,6 @@
     reason = "tests fail by panicking"
 )]
 
-mod audit;
 mod certificates;
 mod issuers;
 mod keys;

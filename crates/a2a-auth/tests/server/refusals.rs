@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use a2a::{
-    AgentCard, Error, ErrorKind, ServeError, client::Transport, core::ProtocolVersion,
-    operations::Caller, v1::AgentSkill,
+    AgentCard, Client, Error, ErrorKind, ServeError,
+    client::{RetryPolicy, Transport},
+    core::ProtocolVersion,
+    operations::Caller,
+    v1::AgentSkill,
 };
 use a2a_auth::server::{ApiKeys, BearerTokens, Guard, GuardError, Throttle};
 use a2a_core::v1::{MutualTlsSecurityScheme, security_scheme::Scheme};
@@ -63,7 +66,7 @@ fn rpc(method: &str) -> Value {
     })
 }
 
-//
+//
 #[tokio::test]
 async fn a_refusal_has_the_form_of_its_binding_and_revision_and_every_challenge() {
     let (card, guard) = everything();
@@ -104,12 +107,12 @@ async fn a_refusal_has_the_form_of_its_binding_and_revision_and_every_challenge(
     }
 }
 
-//
+//
 #[tokio::test]
 async fn who_lacks_a_scope_is_told_which_and_nothing_else() {
     let (card, guard) = scoped();
     let address = start(card, guard).await;
-    for way in WAYS {
+    for way in WAYS.into_iter().chain([Way(Transport::JsonRpc, ProtocolVersion::V0_2)]) {
         let may = client(address, way, &[("authorization", "Bearer all")]).await;
         assert_eq!(may.send_text("hi").await.unwrap(), "ann read write", "{way:?}");
         let may_not = client(address, way, &[("authorization", "Bearer some")]).await;
@@ -227,6 +230,38 @@ async fn the_public_card_and_health_stay_open() {
     for path in ["/.well-known/agent-card.json", "/healthz", "/readyz"] {
         let response = http().get(format!("http://{address}{path}")).send().await.unwrap();
         assert_eq!(response.status(), 200, "{path}");
+    }
+}
+
+//
+#[tokio::test]
+async fn a_private_card_is_shown_to_those_who_may_call() {
+    let (required, guard) = everything();
+    let open = card(&[("key", api_key("header", "x-api-key"))], &[]);
+    let keys = ApiKeys::new().with_key("k-ann", Caller::authenticated("ann"));
+    for (card, guard) in [(required, guard), (open, Guard::new().with_verifier("key", keys))] {
+        let address = start(card.clone(), guard.with_private_card()).await;
+        for path in ["/.well-known/agent-card.json", "/.well-known/agent.json"] {
+            let get = || http().get(format!("http://{address}{path}"));
+            for request in [get(), get().header("x-api-key", "guess")] {
+                let refused = request.send().await.unwrap();
+                assert_eq!(refused.status(), 401, "{path}");
+                assert!(refused.headers().contains_key("www-authenticate"), "{path}");
+                assert!(!refused.text().await.unwrap().contains("Says who calls"), "{path}");
+            }
+            let shown = get().header("x-api-key", "k-ann").send().await.unwrap();
+            assert_eq!(shown.status(), 200, "{path}");
+            assert_eq!(shown.headers()["cache-control"], "private, no-cache", "{path}");
+            assert!(shown.text().await.unwrap().contains("Says who calls"), "{path}");
+        }
+        let listed = card.with_interface("GRPC", address.to_string());
+        let mut of_0_3 = listed;
+        "0.3".clone_into(&mut of_0_3.supported_interfaces[0].protocol_version);
+        if !of_0_3.security_requirements.is_empty() {
+            let client = Client::builder().retry(RetryPolicy::NEVER).build(of_0_3).unwrap();
+            let error = client.extended_card().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unauthenticated, "not in the guise of the other");
+        }
     }
 }
 
