@@ -314,7 +314,6 @@ impl State {
         self.writing = false;
         self.pending.clear();
         self.storing = Arc::default();
-        self.commands.give_up();
         self.kill.cancel();
     }
 
