@@ -61,6 +61,8 @@ fn refused(error: &Error) -> Bytes {
 pub(super) struct Commands {
     /// Those that were taken; they stay in the store until they are answered.
     taken: Vec<Arc<str>>,
+    /// Those that were answered since the commands were read last: that may have been before.
+    done: Vec<Arc<str>>,
     /// Messages whose turn has begun, with the position of its event.
     begun: Vec<(Arc<str>, u64)>,
     /// Cancels, to be answered when the task has ended.
@@ -102,8 +104,32 @@ impl Commands {
             let answer = encode(&Answer::At(position));
             answers.extend(self.cancels.drain(..).map(|id| (id, answer.clone())));
         }
-        self.taken.retain(|taken| answers.iter().all(|(id, _)| id != taken));
         answers
+    }
+
+    /// Notes that a command is answered in the store.
+    pub(super) fn finish(&mut self, command: &Arc<str>) {
+        self.taken.retain(|taken| taken != command);
+        // Without somebody who reads them, nobody has read them too early.
+        if self.serving {
+            self.done.push(Arc::clone(command));
+        }
+    }
+
+    /// Gives up what was to be answered; it stays in the store.
+    pub(super) fn give_up(&mut self) {
+        self.taken.clear();
+        self.begun.clear();
+        self.cancels.clear();
+    }
+
+    /// Takes a command that is in the store, unless it was taken before.
+    fn take(&mut self, command: &Arc<str>) -> bool {
+        let is_new = !self.taken.contains(command) && !self.done.contains(command);
+        if is_new {
+            self.taken.push(Arc::clone(command));
+        }
+        is_new
     }
 }
 
@@ -203,8 +229,9 @@ impl Inner {
         let ticket = match self.take_here(handle, turn, true) {
             Ok(ticket) => ticket,
             Err(_) if handle.lock().is_away() => {
-                // It was lost just now, and the message goes with it.
+                // It was lost or let go just now, and the message is for whoever has it next.
                 handle.change(|state| state.commands.leave(&[id]));
+                self.serve_commands(handle);
                 return Ok(Some(0));
             }
             Err(error) => {
@@ -312,19 +339,27 @@ impl Inner {
 
 async fn serve(inner: Arc<Inner>, handle: Handle) {
     loop {
+        let run = handle.change(|state| {
+            state.commands.done.clear();
+            state.run
+        });
         match inner.store.commands(&handle.task_id).await {
             Ok(commands) => {
                 for command in commands {
-                    obey(&inner, &handle, command).await;
+                    obey(&inner, &handle, run, command).await;
                 }
             }
             Err(error) => {
                 tracing::warn!(error = ?error, "commands could not be read");
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                handle.change(|state| state.commands.again = true);
+                handle.change(|state| state.commands.again |= state.run == run);
             }
         }
         let done = handle.change(|state| {
+            if state.run != run {
+                // What was read may have been done by whoever had the task meanwhile.
+                return std::mem::replace(&mut state.commands.serving, true);
+            }
             let again = std::mem::take(&mut state.commands.again);
             state.commands.serving = again;
             !again
@@ -336,7 +371,7 @@ async fn serve(inner: Arc<Inner>, handle: Handle) {
     }
 }
 
-async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
+async fn obey(inner: &Arc<Inner>, handle: &Handle, run: u64, command: Command) {
     let Command { id, body } = command;
     let body = serde_json::from_slice(&body);
     let cancels = matches!(body, Ok(Body::Cancel { .. }));
@@ -347,11 +382,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, command: Command) {
         // What comes while the task is about to end is looked at again when that is stored.
         let ending =
             if cancels { state.is_ending() && state.head.is_terminal() } else { state.is_ending() };
-        let take = mine && !ending && !state.commands.taken.contains(&id);
-        if take {
-            state.commands.taken.push(Arc::clone(&id));
-        }
-        take
+        mine && !ending && state.run == run && state.commands.take(&id)
     });
     if !take {
         return;
@@ -398,7 +429,7 @@ async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
         }
         tokio::time::sleep(ANSWER_PAUSE).await;
     }
-    handle.change(|state| state.commands.taken.retain(|taken| taken != id));
+    handle.change(|state| state.commands.finish(id));
     inner.expected.wake(id);
 }
 

@@ -314,6 +314,7 @@ impl State {
         self.writing = false;
         self.pending.clear();
         self.storing = Arc::default();
+        self.commands.give_up();
         self.kill.cancel();
     }
 

@@ -131,6 +131,7 @@ fn show(state: &mut State, group: Group) {
         }
     }
     state.storing = Arc::default();
+    group.answers.iter().for_each(|(command, _)| state.commands.finish(command));
     state.version = group.version + 1;
     state.epoch = group.epoch;
     state.known_hold = group.epoch;

@@ -133,6 +133,14 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Pause(400),
             Step::Thaw(0),
         ],
+        // Read again as a command while its turn was being stored.
+        vec![
+            send("chunk start ask", Mode::AtOnce, false),
+            Step::Pause(60),
+            follow_up(1, "ask", Mode::Wait, false),
+            Step::Cancel { node: 1, task: 0 },
+            Step::Pause(50),
+        ],
         // Queued without somebody who waits, on a node that crashes.
         vec![
             send("gate park", Mode::AtOnce, false),
