@@ -8,6 +8,7 @@ use std::{fs, path::PathBuf};
 
 use common::{Run, Server, command};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use tempfile::TempDir;
 
 /// A root and certificates of it, as files.
@@ -111,6 +112,56 @@ fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
         let with = send(&["--client-cert", &own, "--client-key", &own_key]);
         assert_eq!(with.code, 0, "{whether}: {with:?}");
     }
+}
+
+#[test]
+fn a_certificate_says_who_calls() {
+    let authority = Authority::new();
+    for name in ["server", "ann", "bob"] {
+        authority.issue(name);
+    }
+    let fingerprint = |name: &str| {
+        let certificate = fs::read(authority.path(&format!("{name}.crt"))).unwrap();
+        let certificate = CertificateDer::from_pem_slice(&certificate).unwrap();
+        let digest = ring::digest::digest(&ring::digest::SHA256, &certificate);
+        digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let settings = authority.file("a2a.toml");
+    let text = format!(
+        "[tls]\ncert_file = {:?}\nkey_file = {:?}\nclient_ca_file = {:?}\nclient_auth = \"optional\"\n\
+         [[auth.mtls]]\ncaller = \"ann\"\nfingerprint = {:?}\n\
+         [[auth.api_key]]\ncaller = \"robot\"\nkey = \"robots\"\n",
+        authority.file("server.crt"),
+        authority.file("server.key"),
+        authority.file("root.pem"),
+        fingerprint("ann"),
+    );
+    fs::write(&settings, text).unwrap();
+    let server = Server::start(&["--settings", &settings]);
+    let base = format!("https://{}", server.address);
+    let root = authority.file("root.pem");
+    let run = |arguments: &[&str], more: &[&str]| {
+        Run::of(command().args(arguments).args(["-a", &base, "--ca-cert", &root]).args(more))
+    };
+    let as_one = |name: &str| {
+        let file = |end: &str| authority.file(&format!("{name}.{end}"));
+        ["--client-cert".to_owned(), file("crt"), "--client-key".to_owned(), file("key")]
+    };
+    let (ann, bob) = (as_one("ann"), as_one("bob"));
+    let (ann, bob) = (ann.each_ref().map(String::as_str), bob.each_ref().map(String::as_str));
+    for binding in ["jsonrpc", "rest", "grpc"] {
+        let send = ["send", "hello", "--transport", binding];
+        assert_eq!(run(&send, &ann).code, 0, "{binding}");
+        // The authority vouches for bob too, and nobody here knows him.
+        assert_eq!(run(&send, &bob).code, 4, "{binding}");
+        assert_eq!(run(&send, &[]).code, 4, "{binding}");
+        assert_eq!(run(&send, &["--api-key", "robots"]).code, 0, "{binding}");
+    }
+    let sent = run(&["send", "hello", "-o", "json"], &ann).json();
+    let id = sent["task"]["id"].as_str().unwrap();
+    assert_eq!(run(&["task", "get", id], &ann).code, 0);
+    let other = run(&["task", "get", id], &["--api-key", "robots"]);
+    assert!(other.stderr.contains("TaskNotFoundError"), "{other:?}");
 }
 
 #[test]

@@ -101,6 +101,9 @@ pub(super) fn compose(
             .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
+            // The front refuses where there is a token, and the agent behind where it gets what
+            // callers have.
+            None if options.bearer.is_some() || forwards => server.with_security_elsewhere(),
             None => server,
         };
         server.into_router(address).map_err(|error| Failure::usage(super::chain(&error)))
@@ -169,8 +172,7 @@ fn with_places(mut server: Server, serve: &Serve) -> Server {
     if let Some(url) = &serve.public_url {
         server = server.with_public_url(url);
     }
-    // The front refuses, where there is a token.
-    server.with_security_elsewhere()
+    server
 }
 
 fn engine(

@@ -65,6 +65,13 @@ pub(crate) async fn run(
         kept.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
+    for said in access::in_clear(&composed.card) {
+        let said = format!("callers send secrets in clear to {said}");
+        if serve.encryption.production {
+            return Err(Failure::usage(said).with_hint("name https addresses in the card"));
+        }
+        output.warning(&said);
+    }
     // Whoever started this may have stopped reading; that is no reason not to serve.
     let _gone = announce::announce(&composed.card, options.scheme(), address, &kept.lines, output);
 

@@ -8,6 +8,8 @@ use a2a_core::{
     v1::{SecurityRequirement, SecurityScheme, StringList, security_scheme::Scheme},
 };
 
+use serde_json::Value;
+
 use super::{Access, Declared};
 use crate::failure::Failure;
 
@@ -88,6 +90,37 @@ pub(in crate::serve) fn check_open(card: &AgentCard) -> Result<(), Failure> {
     card.security_schemes.keys().next().map_or(Ok(()), |name| Err(nothing_behind(name)))
 }
 
+/// The addresses in the security schemes of a card that callers would go to in clear, each with
+/// its scheme: they carry secrets (spec §4.5).
+pub(in crate::serve) fn in_clear(card: &AgentCard) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, scheme) in &card.security_schemes {
+        let mut collect = |url: &str| {
+            if !url.starts_with("https://") {
+                found.push(format!("{url} of the security scheme {name:?}"));
+            }
+        };
+        match serde_json::to_value(scheme) {
+            Ok(value) => urls(&value, &mut collect),
+            Err(error) => tracing::debug!(%error, "a security scheme can't be looked through"),
+        }
+    }
+    found
+}
+
+/// Every text that is called a URL.
+fn urls(value: &Value, found: &mut impl FnMut(&str)) {
+    let Value::Object(members) = value else { return };
+    for (name, member) in members {
+        match member {
+            Value::String(url) if name.ends_with("Url") => found(url),
+            // What is in there is called as its issuer pleases.
+            _ if name == "scopes" => {}
+            other => urls(other, found),
+        }
+    }
+}
+
 fn nothing_behind(name: &str) -> Failure {
     Failure::usage(format!(
         "the card declares the security scheme {name:?}, and nothing in [auth] is behind it"
@@ -102,5 +135,46 @@ fn fits(declared: &Declared, scheme: &Scheme) -> bool {
             own.location == other.location && own.name.eq_ignore_ascii_case(&other.name)
         }
         (_, other) => declared.verifier.fits(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn addresses_that_secrets_go_to_in_clear_are_found() {
+        let scheme = |json: Value| {
+            let mut card = AgentCard::new("a", "b");
+            card.security_schemes.insert("s".into(), serde_json::from_value(json).unwrap());
+            in_clear(&card)
+        };
+        let flow = |token: &str, refresh: &str| {
+            let flow = serde_json::json!({
+                "tokenUrl": token, "refreshUrl": refresh, "scopes": { "readUrl": "reads" },
+            });
+            serde_json::json!({ "clientCredentials": flow })
+        };
+        let oauth = |flows: Value, metadata: &str| {
+            let scheme = serde_json::json!({ "flows": flows, "oauth2MetadataUrl": metadata });
+            serde_json::json!({ "oauth2SecurityScheme": scheme })
+        };
+        let fine = "https://a.example";
+        let clear = "http://b.example/token";
+        for (json, count) in [
+            (oauth(flow(fine, fine), fine), 0),
+            (oauth(flow(clear, fine), fine), 1),
+            (oauth(flow(clear, clear), clear), 3),
+            (
+                serde_json::json!({ "openIdConnectSecurityScheme": { "openIdConnectUrl": clear } }),
+                1,
+            ),
+            (serde_json::json!({ "httpAuthSecurityScheme": { "scheme": "bearer" } }), 0),
+        ] {
+            let found = scheme(json.clone());
+            assert_eq!(found.len(), count, "{json}: {found:?}");
+            assert!(found.iter().all(|one| one.contains(clear) && one.contains("\"s\"")));
+        }
     }
 }

@@ -3,7 +3,7 @@
 mod card;
 mod tokens;
 
-pub(super) use card::check_open;
+pub(super) use card::{check_open, in_clear};
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,9 @@ use std::{
 use a2a_auth::server::{
     ApiKeys, BasicUsers, BearerTokens, Guard, Throttle, TrustedProxy, Verifier,
 };
-use a2a_core::v1::{ApiKeySecurityScheme, HttpAuthSecurityScheme, security_scheme::Scheme};
+use a2a_core::v1::{
+    ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
+};
 use a2a_operations::Caller;
 
 use crate::{
@@ -57,6 +59,7 @@ impl Access {
         schemes.extend(api_keys(serve, told)?);
         schemes.extend(bearer_tokens(serve, told)?);
         schemes.extend(users(told)?);
+        schemes.extend(certificates(serve, told)?);
         schemes.extend(tokens::of_issuers(told)?);
         if schemes.is_empty() {
             return match serve.access.trusted_proxy.first() {
@@ -88,7 +91,9 @@ impl Access {
 /// The tenants that callers are kept to, by their subject.
 fn tenants(told: &Told) -> BTreeMap<String, BTreeSet<String>> {
     let mut tenants: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (table, subject) in [("api_key", "caller"), ("bearer", "caller"), ("basic", "user")] {
+    let tables =
+        [("api_key", "caller"), ("bearer", "caller"), ("basic", "user"), ("mtls", "caller")];
+    for (table, subject) in tables {
         for row in told.rows(&format!("auth.{table}")) {
             let own = row.list("tenants");
             if let (Some(subject), false) = (row.text(subject), own.is_empty()) {
@@ -195,6 +200,46 @@ fn users(told: &Told) -> Result<Option<Declared>, Failure> {
         scopes: Vec::new(),
         verifier: Arc::new(users),
         asked: "auth.basic".into(),
+    }))
+}
+
+fn certificates(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure> {
+    let mut known = Certificates::new();
+    let mut is_any = false;
+    for row in told.rows("auth.mtls") {
+        if serve.encryption.tls_client_ca.is_none() {
+            return Err(row.failure("tls.client_ca_file is needed, with who vouches for clients"));
+        }
+        let given = ["fingerprint", "uri", "dns", "subject"];
+        let given: Vec<_> =
+            given.iter().filter_map(|name| Some((*name, row.text(name)?))).collect();
+        known = match (row.text("any"), row.text("caller"), given.as_slice()) {
+            (Some("true"), None, []) => known.with_any(),
+            (None | Some("false"), Some(_), [(name, value)]) => {
+                let caller = caller(row, "caller");
+                match *name {
+                    "fingerprint" => known
+                        .with_fingerprint(value, caller)
+                        .map_err(|error| row.failure(format!("fingerprint: {error}")))?,
+                    "uri" => known.with_uri(*value, caller),
+                    "dns" => known.with_dns(value, caller),
+                    _ => known.with_subject(*value, caller),
+                }
+            }
+            _ => {
+                return Err(row.failure(
+                    "caller with one of fingerprint, uri, dns and subject is needed, or any alone",
+                ));
+            }
+        };
+        is_any = true;
+    }
+    Ok(is_any.then(|| Declared {
+        name: "mtls".into(),
+        scheme: Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default()),
+        scopes: Vec::new(),
+        verifier: Arc::new(known),
+        asked: "auth.mtls".into(),
     }))
 }
 

@@ -4,8 +4,9 @@ use std::{fs, sync::Arc};
 
 use a2a_auth::{
     jose::{JwkSet, RemoteKeys},
-    server::{Jwt, Verifier},
+    server::{Introspection, Jwt, Verifier},
 };
+use a2a_core::v1::{OpenIdConnectSecurityScheme, security_scheme::Scheme};
 use url::{Host, Url};
 
 use super::{Declared, http};
@@ -23,14 +24,34 @@ use crate::{
 ///
 /// A usage failure that names the place in the file.
 pub(super) fn of_issuers(told: &Told) -> Result<Vec<Declared>, Failure> {
-    told.rows("auth.jwt").enumerate().map(|(index, row)| of_issuer(index, row)).collect()
+    let kinds: [(&str, fn(&Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure>); 3] =
+        [("jwt", of_keys), ("oidc", of_discovery), ("introspection", of_introspection)];
+    let mut schemes = Vec::new();
+    for (kind, read) in kinds {
+        for (index, row) in told.rows(&format!("auth.{kind}")).enumerate() {
+            let (scheme, verifier) = read(row)?;
+            let name = match (row.text("scheme"), index) {
+                (Some(name), _) => name.to_owned(),
+                (None, 0) => kind.to_owned(),
+                (None, more) => format!("{kind}{}", more + 1),
+            };
+            let scopes = row.list("scopes").to_vec();
+            schemes.push(Declared {
+                name,
+                scheme,
+                scopes,
+                verifier,
+                asked: format!("auth.{kind}"),
+            });
+        }
+    }
+    Ok(schemes)
 }
 
-fn of_issuer(index: usize, row: &Row) -> Result<Declared, Failure> {
+/// An issuer whose keys are known, or fetched.
+fn of_keys(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let issuer = row.text("issuer").unwrap_or_default();
-    let Some((first, more)) = row.list("audiences").split_first() else {
-        return Err(row.failure("audiences has to name one"));
-    };
+    let (first, more) = audiences(row)?;
     let jwt = match (row.text("jwks_url"), row.text("jwks_file")) {
         (Some(url), None) => {
             encrypted(url).map_err(|said| row.failure(format!("jwks_url: {said}")))?;
@@ -39,18 +60,47 @@ fn of_issuer(index: usize, row: &Row) -> Result<Declared, Failure> {
         (None, Some(path)) => Jwt::new(issuer, first, keys(row, path)?),
         _ => return Err(row.failure("jwks_url or jwks_file is needed, and not both")),
     };
-    let mut jwt = more.iter().fold(jwt, |jwt, audience| jwt.with_audience(audience));
-    if let Some(leeway) = row.text("leeway") {
-        jwt = jwt.with_leeway(value::duration(leeway).map_err(|error| row.failure(error))?);
-    }
-    let name = match (row.text("scheme"), index) {
-        (Some(name), _) => name.to_owned(),
-        (None, 0) => "jwt".to_owned(),
-        (None, more) => format!("jwt{}", more + 1),
+    Ok((http("bearer", "JWT"), Arc::new(complete(jwt, more, row)?)))
+}
+
+/// An issuer that says itself where its keys are.
+fn of_discovery(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
+    let url = row.text("url").unwrap_or_default();
+    let (first, more) = audiences(row)?;
+    let jwt = Jwt::discovered(url, first).map_err(|error| row.failure(error))?;
+    let scheme = OpenIdConnectSecurityScheme {
+        open_id_connect_url: url.to_owned(),
+        ..OpenIdConnectSecurityScheme::default()
     };
-    let verifier: Arc<dyn Verifier> = Arc::new(jwt);
-    let scopes = row.list("scopes").to_vec();
-    Ok(Declared { name, scheme: http("bearer", "JWT"), scopes, verifier, asked: "auth.jwt".into() })
+    let scheme = Scheme::OpenIdConnectSecurityScheme(scheme);
+    Ok((scheme, Arc::new(complete(jwt, more, row)?)))
+}
+
+/// An issuer that is asked about each token.
+fn of_introspection(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
+    let text = |name| row.text(name).unwrap_or_default();
+    let asked =
+        Introspection::new(text("issuer"), text("url"), text("client_id"), text("client_secret"));
+    let mut asked = asked.map_err(|error| row.failure(error))?;
+    for audience in row.list("audiences") {
+        asked = asked.with_audience(audience);
+    }
+    if let Some(lifetime) = row.text("lifetime") {
+        asked = asked.with_lifetime(value::duration(lifetime).map_err(|said| row.failure(said))?);
+    }
+    Ok((http("bearer", ""), Arc::new(asked)))
+}
+
+fn audiences(row: &Row) -> Result<(&String, &[String]), Failure> {
+    row.list("audiences").split_first().ok_or_else(|| row.failure("audiences has to name one"))
+}
+
+fn complete(jwt: Jwt, more: &[String], row: &Row) -> Result<Jwt, Failure> {
+    let jwt = more.iter().fold(jwt, |jwt, audience| jwt.with_audience(audience));
+    Ok(match row.text("leeway") {
+        Some(leeway) => jwt.with_leeway(value::duration(leeway).map_err(|said| row.failure(said))?),
+        None => jwt,
+    })
 }
 
 fn keys(row: &Row, path: &str) -> Result<JwkSet, Failure> {

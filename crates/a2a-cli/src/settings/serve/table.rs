@@ -82,6 +82,45 @@ pub(crate) const TABLES: &[Table] = &[
             optional("scheme", Form::Text),
         ],
     },
+    Table {
+        section: "auth",
+        name: "oidc",
+        columns: &[
+            needed("url", Form::Text),
+            needed("audiences", Form::List),
+            optional("scopes", Form::List),
+            optional("leeway", Form::Duration),
+            optional("scheme", Form::Text),
+        ],
+    },
+    Table {
+        section: "auth",
+        name: "introspection",
+        columns: &[
+            needed("issuer", Form::Text),
+            needed("url", Form::Text),
+            needed("client_id", Form::Text),
+            needed("client_secret", Form::Secret),
+            optional("audiences", Form::List),
+            optional("scopes", Form::List),
+            optional("lifetime", Form::Duration),
+            optional("scheme", Form::Text),
+        ],
+    },
+    Table {
+        section: "auth",
+        name: "mtls",
+        columns: &[
+            optional("caller", Form::Text),
+            optional("fingerprint", Form::Text),
+            optional("uri", Form::Text),
+            optional("dns", Form::Text),
+            optional("subject", Form::Text),
+            optional("any", Form::Switch),
+            optional("scopes", Form::List),
+            optional("tenants", Form::List),
+        ],
+    },
 ];
 
 impl Table {
