@@ -319,8 +319,12 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
     fs::write(secrets.join("agent.key"), key.serialize_pem()).unwrap();
     let path = folder.path().join("a2a.toml");
     fs::write(&path, example.replace("/run/secrets", secrets.to_str().unwrap())).unwrap();
-    let variables =
-        [("DATABASE_URL", "postgres://me:s3cret@db/tasks"), ("SHARED_KEY", "k"), ("ANN_KEY", "k")];
+    let variables = [
+        ("DATABASE_URL", "postgres://me:s3cret@db/tasks"),
+        ("SHARED_KEY", "k"),
+        ("ANN_KEY", "k"),
+        ("CLIENT_SECRET", "s"),
+    ];
     let run = printed(&path, &["-o", "json"], &variables);
     assert_eq!(run.stderr, "", "{run:?}");
     for setting in run.json()["settings"].as_array().unwrap() {

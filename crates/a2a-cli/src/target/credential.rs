@@ -1,6 +1,8 @@
 //! Where a credential goes: where the card of the agent says.
 
+use a2a_client::Transport;
 use a2a_core::{AgentCard, v1::security_scheme::Scheme};
+use a2a_operations::{Credential, Place};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
     HeaderName, HeaderValue,
@@ -9,16 +11,26 @@ use http::{
 
 use crate::{failure::Failure, output::Output, settings::Settings};
 
-/// The headers that carry the credentials of this run. A card with schemes none of which takes
-/// a credential keeps it from being sent.
-pub(super) fn headers(
+/// Where the credentials of this run go.
+#[derive(Debug, Default)]
+pub(super) struct Placed {
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// What goes into the query of the URL.
+    pub(super) query: Option<Credential>,
+}
+
+/// Where the credentials of this run go, to an agent that is called over `transport`. A card with
+/// schemes none of which takes a credential keeps it from being sent.
+pub(super) fn placed(
     settings: &Settings,
     card: &AgentCard,
+    transport: Transport,
     output: Output,
-) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
+) -> Result<Placed, Failure> {
     let schemes: Vec<_> =
         card.security_schemes.values().filter_map(|scheme| scheme.scheme.as_ref()).collect();
     let mut headers = Vec::new();
+    let mut query = None;
     let taken =
         |takes: fn(&Scheme) -> bool| schemes.is_empty() || schemes.iter().any(|one| takes(one));
     if let Some(token) = &settings.bearer {
@@ -52,12 +64,18 @@ pub(super) fn headers(
                 headers.push((name, secret(key)?));
             }
             Some(("cookie", name)) => headers.push((COOKIE, secret(&format!("{name}={key}"))?)),
+            Some(("query", name)) if transport != Transport::Grpc => {
+                query = Some(Credential::at(Place::Query(name.into()), key.as_str()));
+            }
             Some((location, _)) => {
-                output.warning(&format!("an API key in {location:?} can't be sent yet"));
+                output.warning(&format!(
+                    "the API key is not sent: the agent wants it in {location:?}, which {transport} \
+                     does not have"
+                ));
             }
         }
     }
-    Ok(headers)
+    Ok(Placed { headers, query })
 }
 
 /// The credential that a challenge (`WWW-Authenticate`) asks for, where there is one.
@@ -133,8 +151,10 @@ mod tests {
 
     fn names(flags: &Flags, card: &AgentCard) -> Vec<String> {
         let settings = Settings::resolve(flags, &Environment::default()).unwrap();
-        let placed = headers(&settings, card, Output::plain(Format::Text)).unwrap();
+        let output = Output::plain(Format::Text);
+        let placed = placed(&settings, card, Transport::HttpJson, output).unwrap();
         placed
+            .headers
             .iter()
             .map(|(name, value)| {
                 assert!(value.is_sensitive());

@@ -8,7 +8,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use a2a_client::{Client, Preference, RetryPolicy, Selected, Timeouts, Transport};
 use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result as Answer};
-use a2a_operations::{Agent, Call, Reply};
+use a2a_operations::{Agent, Call, CallContext, Reply};
 use http::{HeaderName, HeaderValue};
 
 pub(crate) use discovery::{document, invalid_card};
@@ -74,8 +74,12 @@ impl Target {
         if selected.version != ProtocolVersion::LATEST {
             output.note(&format!("speaking version {}", value::version_name(selected.version)));
         }
+        let placed = credential::placed(settings, &card, selected.transport, output)?;
+        let mut context = CallContext::default();
+        context.credential = placed.query;
         let mut builder = Client::builder()
             .http(settings.http())
+            .context(context)
             .version(selected.version)
             .extensions(&settings.extensions)
             .timeouts(
@@ -90,7 +94,7 @@ impl Target {
         if !settings.transport.is_empty() {
             builder = builder.only([selected.transport]);
         }
-        for (name, value) in credential::headers(settings, &card, output)? {
+        for (name, value) in placed.headers {
             builder = builder.header(name, value);
         }
         for (name, value) in &settings.service_parameters {

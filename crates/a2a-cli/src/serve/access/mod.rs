@@ -11,7 +11,7 @@ use std::{
 };
 
 use a2a_auth::server::{
-    ApiKeys, BasicUsers, BearerTokens, Guard, Throttle, TrustedProxy, Verifier,
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy, Verifier,
 };
 use a2a_core::v1::{
     ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,

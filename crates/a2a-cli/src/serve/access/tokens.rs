@@ -18,13 +18,16 @@ use crate::{
     },
 };
 
+/// What reads a table of some kind.
+type Read = fn(&Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure>;
+
 /// The issuers of the settings file, each a scheme of its own.
 ///
 /// # Errors
 ///
 /// A usage failure that names the place in the file.
 pub(super) fn of_issuers(told: &Told) -> Result<Vec<Declared>, Failure> {
-    let kinds: [(&str, fn(&Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure>); 3] =
+    let kinds: [(&str, Read); 3] =
         [("jwt", of_keys), ("oidc", of_discovery), ("introspection", of_introspection)];
     let mut schemes = Vec::new();
     for (kind, read) in kinds {
