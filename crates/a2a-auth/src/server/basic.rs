@@ -116,6 +116,10 @@ impl Verifier for BasicUsers {
         }
     }
 
+    fn can_be_guessed(&self) -> bool {
+        true
+    }
+
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
         let Presented::Basic { user, password } = presented else {
             return Err(Rejection::Invalid("it is no name with a password"));

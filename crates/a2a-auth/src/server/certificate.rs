@@ -134,6 +134,10 @@ impl Verifier for Certificates {
         matches!(scheme, Scheme::MtlsSecurityScheme(_))
     }
 
+    fn can_be_guessed(&self) -> bool {
+        false
+    }
+
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
         match presented {
             Presented::Certificate(chain) => self.find(chain.leaf()),

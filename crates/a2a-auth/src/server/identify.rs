@@ -185,7 +185,10 @@ impl Inner {
             return Ok(Vec::new());
         }
         let all = || presented.iter().map(|(_, presented)| presented);
-        if let Some(wait) = self.memory.wait(address, all()) {
+        let wait = self.memory.wait(address, all());
+        if let Some(wait) = wait
+            && presented.iter().any(|(place, _)| self.can_be_guessed(place))
+        {
             return Err(Refusal::Throttled(wait));
         }
         let mut verified = Vec::new();
@@ -193,10 +196,17 @@ impl Inner {
         for (place, presented) in &presented {
             match self.verify_at(place, presented, &mut verified).await {
                 Ok(()) => {}
+                Err(Refusal::Invalid) => {
+                    let rejected = match wait {
+                        Some(wait) => Refusal::Throttled(wait),
+                        None => {
+                            self.memory.failed(address);
+                            Refusal::Invalid
+                        }
+                    };
+                    refusal.get_or_insert(rejected);
+                }
                 Err(rejected) => {
-                    if rejected == Refusal::Invalid {
-                        self.memory.failed(address);
-                    }
                     refusal.get_or_insert(rejected);
                 }
             }
@@ -209,6 +219,11 @@ impl Inner {
             self.schemes.iter().position(|scheme| scheme.name == one.scheme)
         });
         Ok(verified)
+    }
+
+    fn can_be_guessed(&self, place: &Place) -> bool {
+        let mut here = self.schemes.iter().filter(|scheme| scheme.place == *place);
+        here.any(|scheme| scheme.verifier.can_be_guessed())
     }
 
     /// Verifies what is presented at one place, by every scheme that looks there. One of them

@@ -197,6 +197,10 @@ impl Verifier for Introspection {
         bears(scheme)
     }
 
+    fn can_be_guessed(&self) -> bool {
+        true
+    }
+
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
         match presented {
             Presented::Bearer(token) => self.0.verify(presented, token).await,

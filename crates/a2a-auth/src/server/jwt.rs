@@ -146,6 +146,10 @@ impl Verifier for Jwt {
         }
     }
 
+    fn can_be_guessed(&self) -> bool {
+        false
+    }
+
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
         match presented {
             Presented::Bearer(token) => self.verify_at(token, SystemTime::now()).await,

@@ -78,6 +78,10 @@ impl Verifier for ApiKeys {
         matches!(scheme, Scheme::ApiKeySecurityScheme(_))
     }
 
+    fn can_be_guessed(&self) -> bool {
+        true
+    }
+
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
         match presented {
             Presented::ApiKey(key) => self.0.find(key),
@@ -90,6 +94,10 @@ impl Verifier for ApiKeys {
 impl Verifier for BearerTokens {
     fn fits(&self, scheme: &Scheme) -> bool {
         bears(scheme)
+    }
+
+    fn can_be_guessed(&self) -> bool {
+        true
     }
 
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {

@@ -14,7 +14,11 @@ use tokio::time::Instant;
 ///
 /// An address that has failed too often is refused (429, `RESOURCE_EXHAUSTED`) until its pause is
 /// over; each further failure doubles the pause. Callers from the same address who have been let
-/// in with the same credentials during the last hour are let in all the same.
+/// in with the same credentials during the last hour are let in all the same, and so are those who
+/// present what nobody can guess: a signed token, a certificate.
+///
+/// Behind a proxy every caller has the address of the proxy, unless
+/// [`Guard::with_trusted_proxy`](super::Guard::with_trusted_proxy) names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Throttle {

@@ -14,6 +14,10 @@ pub trait Verifier: fmt::Debug + Send + Sync + 'static {
     /// Returns whether callers of a scheme present what this verifies.
     fn fits(&self, scheme: &Scheme) -> bool;
 
+    /// Returns whether trying often enough finds what is right. What can't be guessed, as a
+    /// signature, is looked at even while its address has to wait.
+    fn can_be_guessed(&self) -> bool;
+
     /// Returns who presents this, with what it is good for and until when. The caller has to have
     /// a subject.
     ///
@@ -30,6 +34,10 @@ pub trait Verifier: fmt::Debug + Send + Sync + 'static {
 impl<V: Verifier + ?Sized> Verifier for Arc<V> {
     fn fits(&self, scheme: &Scheme) -> bool {
         (**self).fits(scheme)
+    }
+
+    fn can_be_guessed(&self) -> bool {
+        (**self).can_be_guessed()
     }
 
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {

@@ -9,16 +9,16 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use a2a::{AgentCard, ErrorKind};
+use a2a::{AgentCard, ErrorKind, operations::Caller};
 use a2a_auth::{
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
-    server::{Guard, Jwt},
+    server::{ApiKeys, Guard, Jwt, Throttle},
 };
 use axum::{Router, routing::get};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::scene::{WAYS, card, client, http_scheme, requirement, start};
+use crate::scene::{WAYS, api_key, card, client, http_scheme, requirement, start};
 
 /// Signs tokens, and shows its keys at `/jwks`.
 struct Issuer {
@@ -147,6 +147,34 @@ async fn keys_are_exchanged_while_the_agent_runs() {
     after.send_text("hi").await.unwrap();
     let error = before.send_text("hi").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unauthenticated, "the old key is gone");
+}
+
+#[tokio::test]
+async fn a_signed_token_is_looked_at_while_who_guesses_has_to_wait() {
+    let issuer = Issuer::start().await;
+    let key = key();
+    issuer.show(&[&key]);
+    let card = card(
+        &[("jwt", http_scheme("bearer")), ("key", api_key("header", "x-key"))],
+        &[requirement(&[("jwt", &[])]), requirement(&[("key", &[])])],
+    );
+    let keys = ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
+    let pause = Duration::from_secs(600);
+    let guard = guard(issuer.keys())
+        .with_verifier("key", keys)
+        .with_throttle(Throttle::default().with_free(0).with_pauses(pause, pause));
+    let address = start(card, guard).await;
+    let ask = async |header: &'static str, value: &str| {
+        let client = client(address, WAYS[0], &[(header, value)]).await;
+        client.send_text("hi").await.map_err(|error| error.kind())
+    };
+    assert_eq!(ask("x-key", "guess").await.unwrap_err(), ErrorKind::Unauthenticated);
+    assert_eq!(ask("x-key", "secret").await.unwrap_err(), ErrorKind::ResourceExhausted);
+    let good = bearer(&key, &claims());
+    assert_eq!(ask("authorization", &good).await.unwrap(), "https://issuer.example#ann read write");
+    let (signed, _) = good.rsplit_once('.').unwrap();
+    let forged = format!("{signed}.AAAA");
+    assert_eq!(ask("authorization", &forged).await.unwrap_err(), ErrorKind::ResourceExhausted);
 }
 
 //
