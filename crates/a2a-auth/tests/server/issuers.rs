@@ -142,7 +142,7 @@ fn known_tokens() -> HashMap<&'static str, Value> {
     ])
 }
 
-//
+//
 #[tokio::test]
 async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
     let (listener, address) = bind().await;

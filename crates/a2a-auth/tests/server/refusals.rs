@@ -291,6 +291,7 @@ async fn the_body_of_who_may_not_come_in_is_not_waited_for() {
     }
 }
 
+//
 #[tokio::test]
 async fn who_guesses_has_to_wait_and_who_was_in_before_does_not() {
     let (card, guard) = everything();
