@@ -142,6 +142,29 @@ const VECTORS: [&str; 2] = [
     ),
 ];
 
+//
+#[tokio::test]
+async fn what_other_sdks_have_signed_is_verified() {
+    // The official SDKs 1.3.0 for Python and JavaScript, with the members of 0.3 beside.
+    let signed = [
+        (ES256, include_bytes!("card/python_es256.json").as_slice()),
+        (EDDSA, include_bytes!("card/python_eddsa.json")),
+        (RS256, include_bytes!("card/python_rs256.json")),
+        (ES256, include_bytes!("card/js_es256.json")),
+        (EDDSA, include_bytes!("card/js_eddsa.json")),
+        (RS256, include_bytes!("card/js_rs256.json")),
+    ];
+    for (pem, json) in signed {
+        let key = SigningKey::from_pem(pem).unwrap();
+        let trust = TrustStore::new().with_key(key.public().clone().with_id("interop-2026"));
+        let found = verified(trust.clone(), &serde_json::from_slice::<Value>(json).unwrap()).await;
+        assert_eq!((found.algorithm(), found.form()), (key.algorithm(), Form::Members));
+        let tampered = String::from_utf8_lossy(json).replace("🦀", "🦞");
+        let tampered = Verifier::new(trust).verify(tampered.as_bytes()).await;
+        assert!(matches!(tampered, Verification::Unverifiable(_)), "{tampered}");
+    }
+}
+
 //
 #[tokio::test]
 async fn whatever_is_changed_in_a_card_is_found_out() {

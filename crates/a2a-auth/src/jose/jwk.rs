@@ -96,6 +96,10 @@ impl Jwk {
         }
     }
 
+    pub(super) fn material(&self) -> &Material {
+        &self.material
+    }
+
     /// The SHA-256 thumbprint (RFC 7638), in base64url.
     pub fn thumbprint(&self) -> String {
         let wire = Wire::of(&self.material);

@@ -6,6 +6,7 @@
 mod algorithm;
 mod jwk;
 mod jwk_set;
+mod private_jwk;
 mod remote;
 mod signing_key;
 mod token;

@@ -17,13 +17,13 @@ use super::{Algorithm, Jwk, jwk::Material};
 #[derive(Clone)]
 pub struct SigningKey(Arc<Inner>);
 
-struct Inner {
-    pair: Pair,
-    public: Jwk,
-    random: SystemRandom,
+pub(super) struct Inner {
+    pub(super) pair: Pair,
+    pub(super) public: Jwk,
+    pub(super) random: SystemRandom,
 }
 
-enum Pair {
+pub(super) enum Pair {
     Es256(EcdsaKeyPair),
     EdDsa(Ed25519KeyPair),
     Rs256(RsaKeyPair),
@@ -36,6 +36,9 @@ pub enum KeyError {
     /// The text has no private key in PEM.
     #[error("there is no private key in PEM")]
     NoPem(#[source] rustls::pki_types::pem::Error),
+    /// The text is no private JSON Web Key.
+    #[error("it is no private key as JSON")]
+    NoJwk(#[source] serde_json::Error),
     /// The key is none of those that are supported, or is broken.
     #[error(
         "the private key is of no use: it has to be P-256, Ed25519 or RSA with 2048 to 4096 bits, as PKCS #8"
@@ -50,6 +53,10 @@ pub enum KeyError {
 }
 
 impl SigningKey {
+    pub(super) fn of(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+
     /// Makes a new key, which lives as long as the process. A key that is to stay is made with
     /// [`generate_pem`](Self::generate_pem).
     ///
@@ -101,10 +108,11 @@ impl SigningKey {
         };
         let pair = pair.ok_or(KeyError::Unusable)?;
         let public = Jwk::new(pair.public().ok_or(KeyError::Unusable)?);
-        Ok(Self(Arc::new(Inner { pair, public, random })))
+        Ok(Self::of(Inner { pair, public, random }))
     }
 
-    /// The public half. Its id is its thumbprint, so that it stays the same.
+    /// The public half. Unless the key came with an id, that is its thumbprint, so that it stays
+    /// the same.
     pub fn public(&self) -> &Jwk {
         &self.0.public
     }
@@ -140,7 +148,7 @@ impl Pair {
         ed25519().or_else(|| p256().map(Self::Es256)).or_else(rsa)
     }
 
-    fn public(&self) -> Option<Material> {
+    pub(super) fn public(&self) -> Option<Material> {
         Some(match self {
             Self::Es256(pair) => Material::P256(pair.public_key().as_ref().try_into().ok()?),
             Self::EdDsa(pair) => Material::Ed25519(pair.public_key().as_ref().try_into().ok()?),
