@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
     CardCache, CardReference, Client, Discovery, DiscoveryError, Preference, RetryPolicy, Selected,
-    Timeouts, Transport,
+    SignaturePolicy, Timeouts, Transport,
     authenticated::Authenticated,
     client::{Ways, shared},
     failover::Failover,
@@ -46,6 +46,7 @@ pub struct ClientBuilder {
     requests: RetryPolicy,
     streams: RetryPolicy,
     cache: Option<CardCache>,
+    signatures: SignaturePolicy,
     settings: ClientSettings,
 }
 
@@ -61,6 +62,7 @@ impl Default for ClientBuilder {
             requests: RetryPolicy::REQUESTS,
             streams: RetryPolicy::STREAMS,
             cache: None,
+            signatures: SignaturePolicy::Off,
             settings: ClientSettings::default(),
         }
     }
@@ -175,6 +177,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets what is asked of the signatures of the agent's card. Default: nothing.
+    pub fn signatures(mut self, policy: SignaturePolicy) -> Self {
+        self.signatures = policy;
+        self
+    }
+
     /// Sets how the HTTP client behaves. Its timeouts and headers are those of this builder.
     pub fn http(mut self, settings: ClientSettings) -> Self {
         self.settings = settings;
@@ -193,7 +201,9 @@ impl ClientBuilder {
             .with_headers(self.card_headers.clone())
             .with_connect_timeout(self.timeouts.connect)
             .with_request_timeout(self.timeouts.request);
-        let discovery = Discovery::new(settings)?.with_cache(self.cache.clone());
+        let discovery = Discovery::new(settings)?
+            .with_cache(self.cache.clone())
+            .with_signatures(self.signatures.clone());
         let reference = reference.parse()?;
         let card = discovery.fetch(&reference).await?.valid()?;
         let mut selected = self.preference.select(&card)?;

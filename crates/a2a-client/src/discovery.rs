@@ -11,7 +11,7 @@ use a2a_http::{
     client::{ClientSettings, HttpClient},
     parameters,
 };
-use a2a_operations::CallContext;
+use a2a_operations::{CallContext, CardSignature};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, Request, StatusCode,
@@ -20,7 +20,7 @@ use http::{
 use serde::Deserialize;
 use url::Url;
 
-use crate::{CardCache, CardReference, cache::Lookup, reference::WELL_KNOWN};
+use crate::{CardCache, CardReference, SignaturePolicy, cache::Lookup, reference::WELL_KNOWN};
 
 /// Why an agent card could not be obtained, or used.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +96,9 @@ pub enum DiscoveryError {
     /// There is nothing to authenticate with at any interface, or it may not go there.
     #[error("no credentials for the agent")]
     Credentials(#[source] CredentialError),
+    /// The card is not signed by somebody who is trusted.
+    #[error("the agent card is not trusted: its signature is {0}")]
+    Signature(CardSignature),
     /// The client itself can't be set up.
     #[error("the client can't be set up")]
     Setup(#[source] Error),
@@ -125,6 +128,8 @@ pub struct Document {
     pub form: ProtocolVersion,
     /// Whether it was found only where cards were before 0.3.
     pub is_at_older_address: bool,
+    /// What is known of its signatures; `None` where nobody looked at them.
+    pub signature: Option<CardSignature>,
 }
 
 impl Document {
@@ -137,7 +142,27 @@ impl Document {
         let (mut card, form) =
             a2a_compat::card::read_form(&json).map_err(DiscoveryError::NotACard)?;
         complete_versions(&mut card, form, &json);
-        Ok(Self { card: Arc::new(card), json, form, is_at_older_address: false })
+        Ok(Self { card: Arc::new(card), json, form, is_at_older_address: false, signature: None })
+    }
+
+    /// Notes what is known of the signatures. Where one is good, the card is read anew from what
+    /// it is over: somebody else may have put members beside.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError::NotACard`] where what is signed is no card.
+    pub(crate) fn with_signature(self, signature: CardSignature) -> Result<Self, DiscoveryError> {
+        let mut document = match &signature {
+            CardSignature::Verified { covered, .. } => {
+                let signed = Self::read(covered.clone())?;
+                let mut card = Arc::unwrap_or_clone(signed.card);
+                card.signatures.clone_from(&self.card.signatures);
+                Self { card: Arc::new(card), form: signed.form, ..self }
+            }
+            _ => self,
+        };
+        document.signature = Some(signature);
+        Ok(document)
     }
 
     /// Returns every rule of the protocol that the card breaks. A card of an older form is held
@@ -173,6 +198,7 @@ impl Document {
             json: Bytes::new(),
             form: ProtocolVersion::LATEST,
             is_at_older_address: false,
+            signature: None,
         }
     }
 }
@@ -234,6 +260,7 @@ fn complete_versions(card: &mut AgentCard, form: ProtocolVersion, json: &[u8]) {
 pub struct Discovery {
     http: HttpClient,
     cache: Option<CardCache>,
+    signatures: SignaturePolicy,
     max_bytes: usize,
 }
 
@@ -264,13 +291,24 @@ impl Discovery {
         let max_bytes = settings.max_response_bytes.min(MAX_CARD_BYTES);
         let settings = settings.with_max_response_bytes(max_bytes);
         let http = HttpClient::new(settings).map_err(DiscoveryError::Setup)?;
-        Ok(Self { http, cache: Some(CardCache::new()), max_bytes })
+        let signatures = SignaturePolicy::Off;
+        Ok(Self { http, cache: Some(CardCache::new()), signatures, max_bytes })
     }
 
     /// Shares a cache, or keeps nothing.
     #[must_use]
     pub fn with_cache(mut self, cache: impl Into<Option<CardCache>>) -> Self {
         self.cache = cache.into();
+        self
+    }
+
+    /// Sets what is asked of the signatures of cards. Default: nothing.
+    ///
+    /// They are checked each time that a card is asked for, as a key may have expired since the
+    /// card came into the cache.
+    #[must_use]
+    pub fn with_signatures(mut self, policy: SignaturePolicy) -> Self {
+        self.signatures = policy;
         self
     }
 
@@ -283,7 +321,8 @@ impl Discovery {
         self.fetch(&reference.parse()?).await?.valid()
     }
 
-    /// Reads a card without checking more than its form.
+    /// Reads a card without checking more than its form, and its signatures where that is asked
+    /// for.
     ///
     /// Where there is none at the well-known address, the one that it had before 0.3 is tried.
     ///
@@ -291,6 +330,10 @@ impl Discovery {
     ///
     /// [`DiscoveryError`] where there is none.
     pub async fn fetch(&self, reference: &CardReference) -> Result<Document, DiscoveryError> {
+        self.signatures.apply(self.find(reference).await?).await
+    }
+
+    async fn find(&self, reference: &CardReference) -> Result<Document, DiscoveryError> {
         match reference {
             CardReference::File(path) => self.read_file(path.clone()).await,
             CardReference::Url(url) => match (self.get(url).await, older_address(url)) {

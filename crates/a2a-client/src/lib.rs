@@ -39,6 +39,7 @@ mod retry;
 #[cfg(test)]
 mod script;
 mod selection;
+mod signature;
 mod snapshot;
 mod transport;
 mod wait;
@@ -57,5 +58,6 @@ pub use policy::{RetryPolicy, Timeouts};
 pub use prepared::IDEMPOTENCY_KEY;
 pub use reference::CardReference;
 pub use selection::{Preference, Selected};
+pub use signature::SignaturePolicy;
 pub use snapshot::Snapshot;
 pub use transport::{Transport, UnknownTransport};

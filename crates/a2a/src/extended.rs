@@ -12,19 +12,24 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
 };
-use a2a_operations::{Agent, Call, EventStream, Reply};
+use a2a_operations::{Agent, Call, CardSigner, EventStream, Reply};
 use async_trait::async_trait;
 
 /// An agent whose extended card names the same interfaces as its public one, where it names none
-/// itself.
+/// itself, and is signed where the public one is.
 pub(crate) struct Extended {
     agent: Arc<dyn Agent>,
     interfaces: Vec<AgentInterface>,
+    signer: Option<Arc<dyn CardSigner>>,
 }
 
 impl Extended {
-    pub(crate) fn new(agent: Arc<dyn Agent>, interfaces: Vec<AgentInterface>) -> Self {
-        Self { agent, interfaces }
+    pub(crate) fn new(
+        agent: Arc<dyn Agent>,
+        interfaces: Vec<AgentInterface>,
+        signer: Option<Arc<dyn CardSigner>>,
+    ) -> Self {
+        Self { agent, interfaces, signer }
     }
 }
 
@@ -37,6 +42,9 @@ impl Agent for Extended {
         let mut reply = self.agent.get_extended_agent_card(call).await?;
         if reply.response.supported_interfaces.is_empty() {
             reply.response.supported_interfaces.clone_from(&self.interfaces);
+        }
+        if let Some(signer) = &self.signer {
+            reply.response = signer.sign(reply.response)?;
         }
         Ok(reply)
     }

@@ -5,7 +5,7 @@ use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc};
 use a2a_compat::Revisions;
 use a2a_core::{AgentCard, Error, Validate as _};
 use a2a_http::{Drain, Limits, VersionPolicy, bind, tls::Tls};
-use a2a_operations::{Agent, Engine};
+use a2a_operations::{Agent, CardSigner, Engine};
 use axum::Router;
 use tokio::net::TcpListener;
 
@@ -31,6 +31,9 @@ pub enum ServeError {
     #[cfg(feature = "auth")]
     #[error("the security of the agent card can't be enforced")]
     Guard(#[from] a2a_auth::server::GuardError),
+    /// The agent card can't be signed.
+    #[error("the agent card can't be signed")]
+    Signature(#[source] Error),
 }
 
 /// Serves an engine on every binding at `address`, until the future is dropped.
@@ -75,6 +78,7 @@ pub struct Server {
     pub(crate) layers: Vec<Layers>,
     pub(crate) routes: Router,
     pub(crate) tls: Option<Tls>,
+    signer: Option<Arc<dyn CardSigner>>,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
     is_guarded_elsewhere: bool,
@@ -108,6 +112,7 @@ impl Server {
             layers: Vec::new(),
             routes: Router::new(),
             tls: None,
+            signer: None,
             grpc_listener: None,
             drain: Drain::new(),
             is_guarded_elsewhere: false,
@@ -303,6 +308,16 @@ impl Server {
         self
     }
 
+    /// Signs the card when its interfaces are filled in, and the extended card each time that it
+    /// is asked for (spec §8.4). `a2a_auth::card::Signer` signs with a key.
+    ///
+    /// The signature is over what 1.0 knows of the card, so that it holds for older readers'
+    /// members beside it too; cards in the form of 0.1 or of the draft go without one.
+    pub fn with_card_signer(mut self, signer: impl CardSigner) -> Self {
+        self.signer = Some(Arc::new(signer));
+        self
+    }
+
     /// Gives this signal before it stops, so that others can watch it, or stop the server.
     pub fn with_drain(mut self, drain: Drain) -> Self {
         self.drain = drain;
@@ -322,7 +337,8 @@ impl Server {
     /// # Errors
     ///
     /// [`ServeError::Card`] where the card is invalid, [`ServeError::Unguarded`] where nothing
-    /// enforces its security, and `ServeError::Guard` where what it says can't be enforced.
+    /// enforces its security, `ServeError::Guard` where what it says can't be enforced, and
+    /// [`ServeError::Signature`] where it can't be signed.
     pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
         self.complete(address)?;
         routes::all(&self).map_err(ServeError::Card)
@@ -333,7 +349,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError`] where the card is invalid.
+    /// [`ServeError`] where the card is invalid, or can't be signed.
     pub async fn serve(
         mut self,
         listener: TcpListener,
@@ -372,12 +388,28 @@ impl Server {
         Ok(())
     }
 
-    /// Fills in what depends on the address, and checks the card.
+    /// Fills in what depends on the address, checks the card, and signs it.
     fn complete(&mut self, address: SocketAddr) -> Result<(), ServeError> {
-        self.card = self.card_at(address);
+        let card = self.card_at(address);
+        let is_filled_in = card.supported_interfaces != self.card.supported_interfaces;
+        self.card = card;
+        if is_filled_in {
+            // Whoever signed it did not sign these.
+            self.card.signatures.clear();
+        }
         self.card.validate().map_err(ServeError::Card)?;
         let interfaces = self.card.supported_interfaces.clone();
-        self.agent = Arc::new(Extended::new(self.agent.clone(), interfaces));
+        let extended = Extended::new(self.agent.clone(), interfaces, self.signer.clone());
+        self.agent = Arc::new(extended);
+        self.secure()?;
+        if let Some(signer) = &self.signer {
+            self.card = signer.sign(self.card.clone()).map_err(ServeError::Signature)?;
+        }
+        Ok(())
+    }
+
+    /// Puts around the agent what enforces the card, if the card asks for that.
+    fn secure(&mut self) -> Result<(), ServeError> {
         #[cfg(feature = "auth")]
         if let Some((guard, inside)) = self.guard.take() {
             let enforcement = guard.enforce(&self.card)?;

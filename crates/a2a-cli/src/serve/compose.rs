@@ -272,8 +272,9 @@ pub(super) fn with_words(
     if let Some(bearer) = &options.bearer {
         bearer.declare(&mut card);
     }
-    // The interfaces are those that are really served.
+    // The interfaces are those that are really served, which whoever signed the card did not sign.
     card.supported_interfaces.clear();
+    card.signatures.clear();
     Ok(card)
 }
 
