@@ -30,6 +30,8 @@ pub(crate) enum Code {
     Timeout,
     Internal,
     Interrupted,
+    /// What was asked for was done, and its result, which is printed, is not a good one.
+    Reported,
     /// Whoever read our output has gone: nothing is said, and nothing failed.
     OutputClosed,
 }
@@ -48,14 +50,14 @@ impl Code {
             Self::Timeout => "A2ACLI_ERR_TIMEOUT",
             Self::Internal => "A2ACLI_ERR_INTERNAL",
             Self::Interrupted => "A2AX_ERR_INTERRUPTED",
-            Self::OutputClosed => "",
+            Self::Reported | Self::OutputClosed => "",
         }
     }
 
     /// The exit status of the process.
     pub(crate) const fn exit(self) -> u8 {
         match self {
-            Self::Protocol(_) | Self::CardInvalid | Self::Internal => 1,
+            Self::Protocol(_) | Self::CardInvalid | Self::Internal | Self::Reported => 1,
             Self::Usage => 2,
             Self::CardNotFound | Self::Unreachable => 3,
             Self::CredentialsMissing | Self::AuthFailed => 4,
@@ -266,6 +268,7 @@ const fn hint(code: Code) -> Option<&'static str> {
         | Code::Timeout
         | Code::Internal
         | Code::Interrupted
+        | Code::Reported
         | Code::OutputClosed => None,
     }
 }

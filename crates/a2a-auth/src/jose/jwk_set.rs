@@ -1,5 +1,7 @@
 use async_trait::async_trait;
+use axum::{Router, response::IntoResponse as _, routing::get};
 use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
 
@@ -10,6 +12,9 @@ use super::{Jwk, KeySource, MissingKey};
 /// Keys that are of no use here are passed over when a set is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JwkSet(Vec<Jwk>);
+
+/// Where the keys of an agent are published.
+pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 
 /// Keys that are read of a set, at most.
 const MAX_KEYS: usize = 100;
@@ -29,6 +34,22 @@ impl JwkSet {
     pub fn json(&self) -> Bytes {
         // Nothing in a set can fail to be written; an empty set is one that nobody trusts.
         serde_json::to_vec(self).map_or_else(|_| Bytes::from_static(br#"{"keys":[]}"#), Bytes::from)
+    }
+}
+
+impl JwkSet {
+    /// Serves the keys at [`JWKS_PATH`], to anybody.
+    pub fn router(&self) -> Router {
+        let document = self.json();
+        let answer = async move || {
+            // As long as those who fetch them here keep them.
+            let headers = [
+                (CONTENT_TYPE, "application/jwk-set+json"),
+                (CACHE_CONTROL, "public, max-age=600"),
+            ];
+            (headers, document).into_response()
+        };
+        Router::new().route(JWKS_PATH, get(answer))
     }
 }
 

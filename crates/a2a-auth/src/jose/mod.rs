@@ -14,7 +14,7 @@ mod token;
 pub use crate::fetch::SetupError;
 pub use algorithm::{Algorithm, RefusedAlgorithm};
 pub use jwk::{InvalidKey, Jwk};
-pub use jwk_set::JwkSet;
+pub use jwk_set::{JWKS_PATH, JwkSet};
 pub use remote::{KeySource, MissingKey, RemoteKeys};
 pub use signing_key::{KeyError, SigningKey};
 pub use token::{Header, Token, TokenError};

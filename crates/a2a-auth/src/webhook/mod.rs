@@ -38,6 +38,7 @@ mod receiver;
 mod replay;
 mod signer;
 
+pub use crate::jose::JWKS_PATH;
 pub use error::ReceiveError;
 pub use receiver::Receiver;
-pub use signer::{JWKS_PATH, Signer};
+pub use signer::Signer;

@@ -5,15 +5,11 @@ use std::{
 
 use a2a_core::{Error, Result};
 use a2a_operations::{Delivery, PushSigner, Webhook};
-use axum::{Router, response::IntoResponse as _, routing::get};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::Router;
 use uuid::Uuid;
 
 use super::claims::{Signed, hash, since_1970};
 use crate::jose::{Jwk, JwkSet, SigningKey};
-
-/// Where the keys of an agent are published.
-pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 
 /// Signs deliveries to webhooks as JSON Web Tokens, with the issuer, the address of the webhook
 /// as audience, the time, the task and a hash of the body.
@@ -56,18 +52,9 @@ impl Signer {
         &self.published
     }
 
-    /// Serves the keys at [`JWKS_PATH`], to anybody.
+    /// Serves the keys at [`JWKS_PATH`](crate::jose::JWKS_PATH), to anybody.
     pub fn router(&self) -> Router {
-        let document = self.published.json();
-        let answer = async move || {
-            // As long as receivers of ours keep them.
-            let headers = [
-                (CONTENT_TYPE, "application/jwk-set+json"),
-                (CACHE_CONTROL, "public, max-age=600"),
-            ];
-            (headers, document).into_response()
-        };
-        Router::new().route(JWKS_PATH, get(answer))
+        self.published.router()
     }
 
     pub(super) fn sign_at(

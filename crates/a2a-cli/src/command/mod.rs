@@ -51,7 +51,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show agent cards
+    /// Show, sign and verify agent cards
     #[command(subcommand)]
     Card(card::CardCommand),
     /// Send a message and wait for what comes of it

@@ -7,8 +7,9 @@ use a2a_core::{
 
 use super::Text;
 
-/// The text form of a card; `selected` is the interface that this tool would call.
-pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>) -> Text {
+/// The text form of a card; `selected` is the interface that this tool would call, `signature`
+/// what is known of the card's signatures.
+pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>, signature: &str) -> Text {
     let mut text = Text::new();
     text.line("Name", &card.name);
     text.line("Description", &card.description);
@@ -40,9 +41,6 @@ pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>) -> Text 
     for skill in &card.skills {
         text.line("Skill", &format!("{}: {}. {}", skill.id, skill.name, skill.description));
     }
-    // Nothing checks signatures here, so a signature is never called verified.
-    let signature =
-        if card.signatures.is_empty() { "absent" } else { "unverifiable (not checked)" };
     text.line("Signature", signature);
     text
 }

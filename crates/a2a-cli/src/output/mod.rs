@@ -15,6 +15,7 @@ use serde::Serialize;
 
 pub(crate) use card::card;
 use escape::escape_line;
+pub(crate) use escape::escape_line as escaped;
 pub(crate) use event::EventText;
 pub(crate) use task::{Detail as TaskDetail, message, quoted, state_name, task, task_list};
 pub(crate) use text::Text;
@@ -105,7 +106,7 @@ impl Output {
     /// Writes what went wrong: with JSON the envelope on stdout and one line on stderr, else
     /// labelled lines on stderr.
     pub(crate) fn failure(self, failure: &Failure) {
-        if failure.code() == Code::OutputClosed {
+        if matches!(failure.code(), Code::OutputClosed | Code::Reported) {
             return;
         }
         if self.is_json() {

@@ -1,0 +1,30 @@
+//! `a2a card`: agent cards.
+
+mod get;
+mod sign;
+mod trust;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::{failure::Failure, output::Output, settings::Settings};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CardCommand {
+    /// Show the card of an agent
+    Get(get::Get),
+    /// Sign a card with a private key
+    Sign(sign::Sign),
+    /// Say whether a card is signed with a key that is trusted
+    Verify(verify::Verify),
+}
+
+impl CardCommand {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        match self {
+            Self::Get(get) => get.run(settings, output).await,
+            Self::Sign(sign) => sign.run(output),
+            Self::Verify(verify) => verify.run(settings, output).await,
+        }
+    }
+}
