@@ -47,7 +47,9 @@ pub(crate) use entry::{Handle, TurnRequest};
 
 use crate::{
     AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
-    Scope, Store, TaskUpdater, store::Signals,
+    Scope, Store, TaskUpdater,
+    extension::{Extension, Registered},
+    store::Signals,
 };
 use command::Expected;
 use entry::{Entry, Holder};
@@ -75,6 +77,7 @@ pub(crate) struct Inner {
     extended_card: Option<AgentCard>,
     executor: Arc<dyn DynExecutor>,
     store: Arc<dyn Store>,
+    extensions: Registered,
     push: Option<Arc<dyn PushSender>>,
     /// Who calls the webhooks, where the engine has a sender.
     outbox: Option<Outbox>,
@@ -113,6 +116,7 @@ pub struct EngineBuilder {
     executor: Executor,
     store: Option<Arc<dyn Store>>,
     push: Option<Arc<dyn PushSender>>,
+    extensions: Registered,
     config: EngineConfig,
 }
 
@@ -138,6 +142,7 @@ impl Engine {
             executor: Executor(Arc::new(executor)),
             store: None,
             push: None,
+            extensions: Registered::default(),
             config: EngineConfig::default(),
         }
     }
@@ -213,8 +218,21 @@ impl EngineBuilder {
         self
     }
 
+    /// Offers an extension, and says so in the cards. It is at work for callers that ask for it.
+    /// One with the same URI is replaced; a card that declares the URI itself keeps its words.
+    ///
+    /// # Panics
+    ///
+    /// Where the URI is empty, or has a comma or a blank in it: it could not be asked for.
+    pub fn extension(mut self, extension: impl Extension) -> Self {
+        self.extensions.add(Arc::new(extension));
+        self
+    }
+
     /// Makes the engine.
     pub fn build(self) -> Engine {
+        let card = self.extensions.declare(self.card);
+        let extended_card = self.extended_card.map(|card| self.extensions.declare(card));
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         let signals = store.signals();
         let draining = CancellationToken::new();
@@ -224,8 +242,9 @@ impl EngineBuilder {
             .map(|push| Outbox::new(store.clone(), Arc::clone(push), &self.config, &draining));
         let engine = Engine {
             inner: Arc::new(Inner {
-                card: self.card,
-                extended_card: self.extended_card,
+                card,
+                extended_card,
+                extensions: self.extensions,
                 executor: self.executor.0,
                 store,
                 push: self.push,

@@ -11,6 +11,7 @@ mod closure;
 pub mod engine;
 mod event;
 mod executor;
+pub mod extension;
 mod push;
 pub mod store;
 mod stream;

@@ -1,10 +1,11 @@
 //! How an executor tells what becomes of its task.
 
 use a2a_core::v1::{
-    Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+    Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
 };
 
-use crate::engine::Handle;
+use crate::{engine::Handle, extension::Active};
 
 /// Changes the task that an executor works on.
 ///
@@ -15,6 +16,8 @@ pub struct TaskUpdater {
     handle: Handle,
     /// The run that this belongs to; a later one does not listen to it.
     run: u64,
+    /// The extensions that the message asked for, if it did for any.
+    extensions: Option<Active>,
 }
 
 /// Why a change was not accepted.
@@ -76,8 +79,8 @@ impl From<Option<Message>> for StatusMessage {
 }
 
 impl TaskUpdater {
-    pub(crate) fn new(handle: Handle, run: u64) -> Self {
-        Self { handle, run }
+    pub(crate) fn new(handle: Handle, run: u64, extensions: Option<Active>) -> Self {
+        Self { handle, run, extensions }
     }
 
     /// The id of the task.
@@ -109,7 +112,13 @@ impl TaskUpdater {
         state: TaskState,
         message: impl Into<StatusMessage>,
     ) -> Result<(), UpdateError> {
-        self.handle.set_status(self.run, state, message.into().0).await
+        let message = message.into().0;
+        let Some(extensions) = &self.extensions else {
+            return self.handle.set_status(self.run, state, message).await;
+        };
+        let mut update = update(state, message);
+        extensions.status(&mut update);
+        self.handle.push_status(self.run, update).await
     }
 
     /// Ends the task: COMPLETED.
@@ -237,8 +246,11 @@ impl TaskUpdater {
     /// Any [`UpdateError`].
     pub async fn artifact_update(
         &self,
-        update: TaskArtifactUpdateEvent,
+        mut update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
+        if let Some(extensions) = &self.extensions {
+            extensions.artifact(&mut update);
+        }
         self.handle.push_artifact(self.run, update).await
     }
 
@@ -248,7 +260,13 @@ impl TaskUpdater {
     /// # Errors
     ///
     /// Any [`UpdateError`].
-    pub async fn status_update(&self, update: TaskStatusUpdateEvent) -> Result<(), UpdateError> {
+    pub async fn status_update(
+        &self,
+        mut update: TaskStatusUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        if let Some(extensions) = &self.extensions {
+            extensions.status(&mut update);
+        }
         self.handle.push_status(self.run, update).await
     }
 
@@ -259,7 +277,11 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn reply(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
-        let message = message.into().0.unwrap_or_else(|| Message::new(Role::Agent, Vec::new()));
+        let message = message.into().0;
+        let mut message = message.unwrap_or_else(|| Message::new(Role::Agent, Vec::new()));
+        if let Some(extensions) = &self.extensions {
+            extensions.reply(&mut message);
+        }
         self.handle.reply(self.run, message).await
     }
 
@@ -275,7 +297,7 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn ask(&self, question: impl Into<StatusMessage>) -> Result<Message, UpdateError> {
-        self.handle.ask(self.run, TaskState::InputRequired, question.into().0).await
+        self.ask_in(TaskState::InputRequired, question.into().0).await
     }
 
     /// Asks the client for an authorization as [`require_auth`](Self::require_auth) does, and
@@ -308,6 +330,24 @@ impl TaskUpdater {
         &self,
         question: impl Into<StatusMessage>,
     ) -> Result<Message, UpdateError> {
-        self.handle.ask(self.run, TaskState::AuthRequired, question.into().0).await
+        self.ask_in(TaskState::AuthRequired, question.into().0).await
     }
+
+    async fn ask_in(
+        &self,
+        state: TaskState,
+        question: Option<Message>,
+    ) -> Result<Message, UpdateError> {
+        let mut question = update(state, question);
+        if let Some(extensions) = &self.extensions {
+            extensions.status(&mut question);
+        }
+        self.handle.ask(self.run, question).await
+    }
+}
+
+/// A status with the time of now, as an update that has no ids yet.
+fn update(state: TaskState, message: Option<Message>) -> TaskStatusUpdateEvent {
+    let status = Some(TaskStatus::now(state, message));
+    TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() }
 }

@@ -86,8 +86,9 @@ enum Outcome {
 
 async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome {
     let kill = handle.lock().kill.clone();
+    let extensions = handle.inner.extensions.active(&request.call, &request.message);
     let context = RequestContext::new(handle.clone(), request);
-    let updates = TaskUpdater::new(handle.clone(), number);
+    let updates = TaskUpdater::new(handle.clone(), number, extensions);
     let executor = Arc::clone(&handle.inner.executor);
     // The executor may panic already where it makes its future.
     let execution = async move { executor.execute(context, updates).await };

@@ -37,13 +37,15 @@ impl Inner {
     /// Accepts a message: makes a task, continues one, or joins the one that an earlier try made.
     pub(super) async fn accept(
         self: &Arc<Self>,
-        context: CallContext,
-        request: SendMessageRequest,
+        mut context: CallContext,
+        mut request: SendMessageRequest,
         streams: bool,
     ) -> Result<Accepted> {
         self.check_send(&context, &request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
+        // Of what was sent: what extensions make of it may be another each time.
         let fingerprint = fingerprint(&request);
+        self.extensions.receive(&mut context, &mut request).await?;
         let SendMessageRequest { message, configuration, metadata, .. } = request;
         let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
         let configuration = configuration.unwrap_or_default();

@@ -155,10 +155,10 @@ impl Handle {
     pub(crate) async fn ask(
         &self,
         run: u64,
-        waiting: TaskState,
-        question: Option<Message>,
+        mut question: TaskStatusUpdateEvent,
     ) -> Result<Message, UpdateError> {
-        let question = self.status_event(waiting, question);
+        self.own_status(&mut question);
+        let question = Payload::StatusUpdate(question);
         let position = self.change(|state| {
             check(state, run)?;
             if state.canceling {

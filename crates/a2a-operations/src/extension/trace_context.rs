@@ -1,0 +1,170 @@
+//! The trace that messages belong to.
+
+use std::{fmt, sync::Arc};
+
+use a2a_core::{
+    Message, Result,
+    v1::{AgentExtension, SendMessageRequest, TaskArtifactUpdateEvent, TaskStatusUpdateEvent},
+    well_known::Struct,
+};
+use async_trait::async_trait;
+
+use super::{Extension, Turn, note};
+use crate::CallContext;
+
+/// Carries the W3C trace context (`traceparent`) in the metadata of messages, tasks and artifacts,
+/// where it stays when they are stored, queued or passed on: headers go one hop only.
+///
+/// A message that has a trace context gives it to its request, where that came without one, so
+/// that the executor and what it calls continue the trace. What the executor says carries the
+/// context of the message it answers, or the one that [`with_current`](Self::with_current) gives.
+///
+/// What a message says is taken if it is well formed (version `00`), and else passed over, as
+/// <https://www.w3.org/TR/trace-context/> asks. It names a trace and grants nothing.
+#[derive(Clone, Default)]
+pub struct TraceContext {
+    current: Option<Arc<Current>>,
+}
+
+type Current = dyn Fn(&Turn<'_>) -> Option<String> + Send + Sync;
+
+/// The parameter, and the end of the name in metadata.
+const TRACEPARENT: &str = "traceparent";
+
+impl TraceContext {
+    /// The URI of the extension.
+    pub const URI: &str = "urn:x-a2a:trace-context:1";
+
+    /// Where the trace context is in metadata.
+    pub const FIELD: &str = "urn:x-a2a:trace-context:1/traceparent";
+
+    /// Carries on what the request came with.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks, for each status, artifact and reply, for the trace context of the span that is at
+    /// work, in the form of a `traceparent` header.
+    #[must_use]
+    pub fn with_current(
+        mut self,
+        current: impl Fn(&Turn<'_>) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.current = Some(Arc::new(current));
+        self
+    }
+
+    /// Reads the trace context from metadata; `None` where there is none, or it is malformed.
+    pub fn read(metadata: Option<&Struct>) -> Option<&str> {
+        metadata?.get(Self::FIELD)?.as_str().filter(|text| is_traceparent(text))
+    }
+
+    /// Writes a trace context into metadata, for clients too. One that is malformed is left out.
+    pub fn write(metadata: &mut Option<Struct>, traceparent: &str) {
+        if is_traceparent(traceparent) {
+            metadata.get_or_insert_default().insert(Self::FIELD, traceparent);
+        }
+    }
+
+    /// The trace context that an event of a turn belongs to.
+    fn of(&self, turn: &Turn<'_>) -> Option<String> {
+        let current = self.current.as_ref().and_then(|current| current(turn));
+        let known = current.or_else(|| turn.call().parameters.get(TRACEPARENT).cloned());
+        known.filter(|text| is_traceparent(text))
+    }
+}
+
+#[async_trait]
+impl Extension for TraceContext {
+    fn declaration(&self) -> AgentExtension {
+        AgentExtension::new(Self::URI, "Carries the W3C trace context in metadata")
+    }
+
+    async fn receive(
+        &self,
+        call: &mut CallContext,
+        request: &mut SendMessageRequest,
+    ) -> Result<()> {
+        let metadata = request.message.as_ref().and_then(|message| message.metadata.as_ref());
+        let carried = Self::read(metadata).or_else(|| Self::read(request.metadata.as_ref()));
+        if let Some(carried) = carried {
+            let parameters = &mut call.parameters;
+            parameters.entry(TRACEPARENT.to_owned()).or_insert_with(|| carried.to_owned());
+        }
+        Ok(())
+    }
+
+    fn status(&self, turn: &Turn<'_>, update: &mut TaskStatusUpdateEvent) {
+        let Some(trace) = self.of(turn) else { return };
+        Self::write(&mut update.metadata, &trace);
+        let message = update.status.as_mut().and_then(|status| status.message.as_mut());
+        if let Some(message) = message {
+            Self::write(&mut message.metadata, &trace);
+            note(&mut message.extensions, Self::URI);
+        }
+    }
+
+    fn artifact(&self, turn: &Turn<'_>, update: &mut TaskArtifactUpdateEvent) {
+        let (Some(trace), Some(artifact)) = (self.of(turn), &mut update.artifact) else { return };
+        Self::write(&mut artifact.metadata, &trace);
+        note(&mut artifact.extensions, Self::URI);
+    }
+
+    fn reply(&self, turn: &Turn<'_>, message: &mut Message) {
+        let Some(trace) = self.of(turn) else { return };
+        Self::write(&mut message.metadata, &trace);
+        note(&mut message.extensions, Self::URI);
+    }
+}
+
+impl fmt::Debug for TraceContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TraceContext").field("asks", &self.current.is_some()).finish()
+    }
+}
+
+/// Returns whether a text is a `traceparent` of version 00 (Trace Context §3.2.2).
+fn is_traceparent(text: &str) -> bool {
+    let is_hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
+    let mut parts = text.split('-');
+    let (version, trace, span, flags) = (parts.next(), parts.next(), parts.next(), parts.next());
+    version == Some("00")
+        && trace.is_some_and(|trace| is_hex(trace, 32) && !is_zero(trace))
+        && span.is_some_and(|span| is_hex(span, 16) && !is_zero(span))
+        && flags.is_some_and(|flags| is_hex(flags, 2))
+        && parts.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //
+    #[test]
+    fn a_trace_context_that_is_malformed_is_neither_read_nor_written() {
+        let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let mut metadata = None;
+        TraceContext::write(&mut metadata, good);
+        assert_eq!(TraceContext::read(metadata.as_ref()), Some(good));
+        for bad in [
+            "",
+            "00",
+            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-1",
+            "00-0af7651916cd43dd8448eb211c80319\u{e9}-b7ad6b7169203331-01",
+        ] {
+            let mut metadata = None;
+            TraceContext::write(&mut metadata, bad);
+            assert_eq!(metadata, None, "{bad}");
+            let metadata = Struct::from([(TraceContext::FIELD, bad)]);
+            assert_eq!(TraceContext::read(Some(&metadata)), None, "{bad}");
+        }
+    }
+}

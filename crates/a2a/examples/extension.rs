@@ -1,0 +1,78 @@
+//! cargo run -p a2a --example extension
+//!
+//! An agent with an extension of its own beside two that come along, and a client that asks for
+//! it. What the agent says carries the department that the message names.
+
+#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+
+use a2a::{AgentCard, Client, Engine, Server, agent_fn};
+use a2a_core::{
+    Error, Message, Result,
+    v1::{AgentExtension, SendMessageRequest, TaskStatusUpdateEvent},
+    well_known::Struct,
+};
+use a2a_operations::{
+    CallContext,
+    extension::{Extension, Timestamps, TraceContext, Turn},
+};
+use async_trait::async_trait;
+
+const URI: &str = "https://example.com/extensions/department/v1";
+const KNOWN: [&str; 2] = ["sales", "support"];
+
+#[derive(Debug)]
+struct Department;
+
+impl Department {
+    fn of(message: &Message) -> Option<&str> {
+        message.metadata.as_ref()?.get(URI)?.as_str()
+    }
+}
+
+#[async_trait]
+impl Extension for Department {
+    fn declaration(&self) -> AgentExtension {
+        AgentExtension::new(URI, "Answers in the name of the department that a message names")
+    }
+
+    // What a message says came from anybody: it is looked at before anything is made of it.
+    async fn receive(&self, _: &mut CallContext, request: &mut SendMessageRequest) -> Result<()> {
+        match request.message.as_ref().and_then(Self::of) {
+            Some(department) if !KNOWN.contains(&department) => {
+                Err(Error::invalid_params("message.metadata", "there is no such department"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn status(&self, turn: &Turn<'_>, update: &mut TaskStatusUpdateEvent) {
+        let message = update.status.as_mut().and_then(|status| status.message.as_mut());
+        if let (Some(message), Some(department)) = (message, Self::of(turn.message())) {
+            message.metadata.get_or_insert_default().insert(URI, department);
+            message.extensions.push(URI.to_owned());
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let card = AgentCard::new("Office", "Says what it hears");
+    let engine = Engine::builder(card, agent_fn(async |text: String| format!("Noted: {text}")))
+        .extension(Department)
+        .extension(Timestamps)
+        .extension(TraceContext::new())
+        .build();
+    let listener = a2a_http::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let server = tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+
+    let client = Client::builder().extensions([URI, Timestamps::URI]).connect(&url).await?;
+    let mut message = Message::user("a complaint");
+    message.metadata = Some(Struct::from([(URI, "support")]));
+    let request = SendMessageRequest { message: Some(message), ..SendMessageRequest::default() };
+    let reply = client.agent().send_message(client.call(request)).await?;
+    println!("Activated: {}", reply.activated);
+    println!("{}", serde_json::to_string_pretty(&reply.response)?);
+    server.abort();
+    Ok(())
+}
