@@ -4,6 +4,7 @@
 //! client calls an agent written with it. The drivers are in `tests/interop/`; each prints one
 //! line of JSON per operation, and this task makes a matrix of the lines.
 
+mod cards;
 mod install;
 mod matrix;
 mod process;
@@ -153,7 +154,8 @@ pub(crate) fn run(args: Args) -> Result {
     let mut older = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
     let mut proxied = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
     let mut wire = Matrix::new(rows::WIRE, &bench.sources, &args.only)?;
-    if [&sdks, &older, &wire].into_iter().all(Matrix::is_empty) {
+    let mut cards = Matrix::new(rows::CARDS, &bench.sources, &args.only)?;
+    if [&sdks, &older, &wire, &cards].into_iter().all(Matrix::is_empty) {
         return Err("there are no such operations".into());
     }
     for sdk in Sdk::ALL {
@@ -166,6 +168,9 @@ pub(crate) fn run(args: Args) -> Result {
                 if !matrix.is_empty() {
                     bench.sdk_calls_us(&programs, &args.only, matrix)?;
                     bench.we_call_sdk(&programs, &args.only, matrix)?;
+                }
+                if matches!(sdk, Sdk::Python | Sdk::Js) && !cards.is_empty() {
+                    bench.cards(&programs, &mut cards)?;
                 }
                 if sdk == Sdk::Python && !wire.is_empty() {
                     bench.http_calls_us(&programs, &args.only, &mut wire)?;
@@ -180,11 +185,14 @@ pub(crate) fn run(args: Args) -> Result {
                 if sdk == Sdk::Python {
                     wire.skip("http", reason.clone());
                 }
+                if matches!(sdk, Sdk::Python | Sdk::Js) {
+                    cards.skip(sdk.name(), reason.clone());
+                }
                 matrix.skip(sdk.name(), reason);
             }
         }
     }
-    for matrix in [&sdks, &older, &proxied, &wire] {
+    for matrix in [&sdks, &older, &proxied, &wire, &cards] {
         if !matrix.is_unused() {
             println!("{matrix}");
         }
@@ -192,11 +200,12 @@ pub(crate) fn run(args: Args) -> Result {
     let report = bench.target.join("report.json");
     let data = serde_json::json!({
         "sdks": sdks.to_json(), "older": older.to_json(), "proxied": proxied.to_json(),
-        "wire": wire.to_json(),
+        "wire": wire.to_json(), "cards": cards.to_json(),
     });
     fs::write(&report, format!("{data:#}\n"))?;
     println!("wrote {}, the logs are beside it", workspace::relative(&report));
-    match [&sdks, &older, &proxied, &wire].into_iter().map(Matrix::failures).sum::<usize>() {
+    match [&sdks, &older, &proxied, &wire, &cards].into_iter().map(Matrix::failures).sum::<usize>()
+    {
         0 => Ok(()),
         failures => Err(format!("{failures} operations don't work").into()),
     }

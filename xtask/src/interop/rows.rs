@@ -1,6 +1,6 @@
 //! The rows of the matrices. A driver that leaves one out has failed at it.
 
-use super::{BINDINGS, matrix::Row};
+use super::{BINDINGS, cards::ALGORITHMS, matrix::Row};
 
 const RPC: &[&str] = &["JSONRPC"];
 const REST: &[&str] = &["HTTP+JSON"];
@@ -105,4 +105,24 @@ pub(super) const WIRE: &[Row] = &[
     ("trailing-slash", RPC),
     ("tenant-paths", REST),
     ("card-document", REST),
+];
+
+/// What signers of cards could do differently. Those that leave something out are about the form
+/// in which it is not signed, which has to be asked for here.
+pub(super) const CARDS: &[Row] = &[
+    ("card-full", &ALGORITHMS),
+    ("card-unset", &ALGORITHMS),
+    ("card-false", &ALGORITHMS),
+    ("card-text", &ALGORITHMS),
+    ("card-numbers", &ALGORITHMS),
+    ("card-header", &ALGORITHMS),
+    ("card-rotation", &ALGORITHMS),
+    ("card-hybrid", &ALGORITHMS),
+    ("card-unknown", &ALGORITHMS),
+    ("card-empty-required", &ALGORITHMS),
+    ("card-empty-required-left-out", &ALGORITHMS),
+    ("card-empty-optional", &ALGORITHMS),
+    ("card-empty-optional-left-out", &ALGORITHMS),
+    ("card-empty-objects", &ALGORITHMS),
+    ("card-empty-objects-left-out", &ALGORITHMS),
 ];

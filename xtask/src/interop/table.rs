@@ -95,6 +95,8 @@ fn title(group: &Group) -> String {
     match role {
         "client" => format!("{peer} calls us"),
         "upstream" => format!("we call {peer} by proxy"),
+        "verifier" => format!("{peer} verifies our cards"),
+        "signer" => format!("we verify {peer}'s"),
         "proxy" => format!("{peer} calls it by proxy"),
         _ => format!("we call {peer}"),
     }
@@ -119,11 +121,12 @@ fn width(group: &Group) -> usize {
 
 /// What stands above a column.
 fn head(column: &Column) -> &'static str {
-    let [rpc, rest, _] = BINDINGS;
+    let [rpc, rest, grpc] = BINDINGS;
     match column.binding {
         binding if binding == rpc => "jsonrpc",
         binding if binding == rest => "rest",
-        _ => "grpc",
+        binding if binding == grpc => "grpc",
+        algorithm => algorithm,
     }
 }
 
