@@ -6,6 +6,7 @@ mod bench;
 mod chaos;
 mod ci;
 mod coverage;
+mod fuzz;
 mod interop;
 mod schema;
 mod test;
@@ -43,6 +44,8 @@ enum Verb {
     Chaos(chaos::Args),
     /// Measure the stores against limits and floors, and print the figures
     Bench(bench::Args),
+    /// Feed what reads from peers with what a fuzzer makes up, and print what broke
+    Fuzz(fuzz::Args),
     /// Call the official SDKs and be called by them, and print the matrix
     Interop(interop::Args),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Tidy => tidy::run(),
         Verb::Chaos(args) => chaos::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Interop(args) => interop::run(args),
     };
     match done {

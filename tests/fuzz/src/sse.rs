@@ -1,0 +1,34 @@
+//! Event streams, in whatever pieces they come.
+
+use a2a_http::sse::{Decoder, ServerSentEvent};
+
+/// The most that the decoder may hold, in bytes.
+const LIMIT: usize = 4 << 10;
+
+/// The first byte says how long the pieces are.
+pub(crate) fn decode(input: &[u8]) {
+    let [size, stream @ ..] = input else { return };
+    let whole = events(stream.chunks(stream.len().max(1)));
+    let pieces = events(stream.chunks(usize::from(*size).max(1)));
+    match (whole, pieces) {
+        (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces, "pieces change nothing"),
+        // A limit may strike sooner in one of the two, but only a limit.
+        (Err(()), _) | (_, Err(())) => assert!(stream.len() > LIMIT / 2, "too small to refuse"),
+    }
+}
+
+fn events<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Result<Vec<ServerSentEvent>, ()> {
+    let mut decoder = Decoder::with_limit(LIMIT);
+    let mut events = Vec::new();
+    for piece in pieces {
+        decoder.push(piece).map_err(|_refused| ())?;
+        while let Some(event) = decoder.pop() {
+            events.push(event);
+        }
+    }
+    decoder.finish();
+    while let Some(event) = decoder.pop() {
+        events.push(event);
+    }
+    Ok(events)
+}
