@@ -19,6 +19,7 @@ mod http;
 mod message;
 mod page_token;
 pub mod seeds;
+mod signature;
 mod sse;
 mod token;
 
@@ -34,6 +35,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("message", message::round_trip),
     ("page_token", page_token::list),
     ("rest", http::rest),
+    ("signature", signature::verify),
     ("sse", sse::decode),
     ("token", token::believe),
 ];

@@ -16,7 +16,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
     let mut seeds = match target {
         "jsonrpc" => requests("tests/wire/jsonrpc"),
         "rest" => requests("tests/wire/rest"),
-        "card" => cards(),
+        "card" | "signature" => cards(),
         "dialect" => exchanges(),
         "message" => messages(),
         "grpc" => calls(),

@@ -42,4 +42,4 @@ macro_rules! replays {
     };
 }
 
-replays! { card, dialect, grpc, jsonrpc, message, page_token, rest, sse, token, }
+replays! { card, dialect, grpc, jsonrpc, message, page_token, rest, signature, sse, token, }
