@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -120,6 +120,50 @@ async fn a_description_that_is_of_another_issuer_or_shows_keys_in_clear_is_not_b
     }
 }
 
+fn oauth_card(issuer: SocketAddr) -> AgentCard {
+    let flows = OAuthFlows {
+        flow: Some(Flow::ClientCredentials(ClientCredentialsOAuthFlow {
+            token_url: format!("http://{issuer}/token"),
+            ..ClientCredentialsOAuthFlow::default()
+        })),
+    };
+    let scheme = OAuth2SecurityScheme { flows: Some(flows), ..OAuth2SecurityScheme::default() };
+    card(
+        &[("oauth", Scheme::Oauth2SecurityScheme(scheme))],
+        &[requirement(&[("oauth", &["read"])])],
+    )
+}
+
+//
+#[tokio::test]
+async fn a_token_that_was_revoked_is_good_no_longer_than_its_answer_is_kept() {
+    let (listener, address) = bind().await;
+    let is_active = Arc::new(AtomicBool::new(true));
+    let shown = Arc::clone(&is_active);
+    let answer = move || async move {
+        let active = shown.load(Ordering::SeqCst);
+        json!({ "active": active, "client_id": "robot", "scope": "read" }).to_string()
+    };
+    run(listener, Router::new().route("/introspect", post(answer)));
+    let url = format!("http://{address}/introspect");
+    let introspection = Introspection::new("https://issuer", &url, "a", "b").unwrap();
+    let guard = Guard::new()
+        .with_verifier("oauth", introspection.with_lifetime(Duration::from_millis(100)));
+    let agent = start(oauth_card(address), guard).await;
+    let client = client(agent, WAYS[0], &[("authorization", "Bearer opaque")]).await;
+    assert_eq!(client.send_text("hi").await.unwrap(), "https://issuer#robot read");
+    is_active.store(false, Ordering::SeqCst);
+    let until = SystemTime::now() + Duration::from_secs(20);
+    let error = loop {
+        match client.send_text("hi").await {
+            Ok(_) => assert!(SystemTime::now() < until, "it was revoked"),
+            Err(error) => break error,
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+}
+
 /// What an authorization server knows of each token.
 fn known_tokens() -> HashMap<&'static str, Value> {
     let base = || json!({ "active": true, "sub": "ann", "scope": "read", "aud": "agent" });
@@ -142,7 +186,7 @@ fn known_tokens() -> HashMap<&'static str, Value> {
     ])
 }
 
-//
+//
 #[tokio::test]
 async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
     let (listener, address) = bind().await;
@@ -171,17 +215,7 @@ async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
         }
     };
     run(listener, Router::new().route("/introspect", post(answer)));
-    let flows = OAuthFlows {
-        flow: Some(Flow::ClientCredentials(ClientCredentialsOAuthFlow {
-            token_url: format!("http://{address}/token"),
-            ..ClientCredentialsOAuthFlow::default()
-        })),
-    };
-    let scheme = OAuth2SecurityScheme { flows: Some(flows), ..OAuth2SecurityScheme::default() };
-    let card = card(
-        &[("oauth", Scheme::Oauth2SecurityScheme(scheme))],
-        &[requirement(&[("oauth", &["read"])])],
-    );
+    let card = oauth_card(address);
     let url = format!("http://{address}/introspect");
     let introspection = Introspection::new("https://issuer", &url, "client a", "s:cret")
         .unwrap()
