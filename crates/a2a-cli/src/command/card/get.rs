@@ -61,9 +61,8 @@ impl Get {
     /// for.
     async fn verified(&self, document: Document) -> Result<(Document, String), Failure> {
         let (verification, text) = self.signature(&document.json).await?;
-        let signed = match verification {
-            Some(Verification::Verified(signed)) => signed,
-            _ => return Ok((document, text)),
+        let Some(Verification::Verified(signed)) = verification else {
+            return Ok((document, text));
         };
         let mut signed = Document::read(signed.covered().clone())
             .map_err(|error| Failure::new(Code::CardInvalid, error.to_string()))?;
