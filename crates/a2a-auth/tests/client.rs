@@ -284,7 +284,9 @@ async fn a_user_authorizes_on_another_device() {
             let prompt = prompts.recv().await.unwrap();
             assert_eq!(prompt.user_code, "ABCD");
             assert_eq!(prompt.verification_uri, server.at("/verify"));
-            server.asked(3).await;
+            while server.records().asked.len() < 3 {
+                tokio::task::yield_now().await;
+            }
             server.records().is_approved = true;
         };
         let (token, ()) = tokio::join!(authorization(&agent), user);

@@ -18,6 +18,7 @@ use crate::{
     prepared::{Prepared, SharedCard, Tenanted},
     resume::Resume,
     retry::Retry,
+    traced::Traced,
 };
 
 /// Makes a [`Client`].
@@ -280,7 +281,8 @@ impl ClientBuilder {
         let mut ways = Vec::with_capacity(selected.len());
         let mut credentials = Vec::new();
         for way in &selected {
-            let mut agent = self.transport(&way.selected, &http).map_err(DiscoveryError::Setup)?;
+            let agent = self.transport(&way.selected, &http).map_err(DiscoveryError::Setup)?;
+            let mut agent = Traced::wrap(agent, &way.selected);
             if let Some(with) = &way.with {
                 agent = Authenticated::wrap(agent, with.clone());
                 credentials.push(with.clone());

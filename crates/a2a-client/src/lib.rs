@@ -41,6 +41,7 @@ mod script;
 mod selection;
 mod signature;
 mod snapshot;
+mod traced;
 mod transport;
 mod wait;
 mod wrap;

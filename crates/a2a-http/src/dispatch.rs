@@ -11,9 +11,9 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, EventStream, Reply};
+use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served};
 use serde::{Serialize, de::DeserializeOwned};
-use tracing::{Instrument as _, Span, info_span};
+use tracing::Instrument as _;
 
 /// Where a binding reads a request from, once it is known which request it is.
 pub trait Source: Send {
@@ -38,8 +38,7 @@ pub enum Answer {
 /// Reads and checks a request, calls `operation` with it, and writes a unary answer as JSON
 /// behind what is already in `out`.
 ///
-/// The call runs in a span named for the operation, with the `binding` and the ids of task and
-/// context where they are known.
+/// The call runs in a span named for the operation, and is counted: see [`Served`].
 ///
 /// # Errors
 ///
@@ -49,22 +48,35 @@ pub async fn dispatch(
     agent: &dyn Agent,
     binding: &'static str,
     operation: Operation,
+    mut context: CallContext,
+    source: impl Source,
+    out: Vec<u8>,
+) -> Result<Reply<Answer>> {
+    let mut served = Served::begin(operation, binding, &mut context);
+    let performed = perform(agent, &served, operation, context, source, out);
+    let result = performed.instrument(served.span().clone()).await;
+    served.end(&result);
+    let Reply { response, activated } = result?;
+    let response = match response {
+        Answer::Events(events) => Answer::Events(served.keep_open(events)),
+        json @ Answer::Json(_) => json,
+    };
+    Ok(Reply { response, activated })
+}
+
+async fn perform(
+    agent: &dyn Agent,
+    served: &Served,
+    operation: Operation,
     context: CallContext,
     source: impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Answer>> {
-    // The name of a span has to be a literal, so the arms can't share one function.
     macro_rules! call {
         ($method:ident($request:ident: $type:ty), $task_id:expr, $context_id:expr) => {{
             let $request: $type = read(source)?;
-            let span = info_span!(
-                stringify!($method),
-                binding,
-                task.id = known($task_id),
-                context.id = known($context_id)
-            );
-            let call = Call::with_context(context, $request);
-            (agent.$method(call).instrument(span.clone()).await?, span)
+            served.concerns($task_id, $context_id);
+            agent.$method(Call::with_context(context, $request)).await?
         }};
         ($method:ident($request:ident: $type:ty), $task_id:expr) => {
             call!($method($request: $type), $task_id, "")
@@ -76,19 +88,18 @@ pub async fn dispatch(
 
     match operation {
         Operation::SendMessage => {
-            let (reply, span) = call!(
+            let reply = call!(
                 send_message(request: SendMessageRequest),
                 ids(&request).0,
                 ids(&request).1
             );
             if let Some(Payload::Task(task)) = &reply.response.payload {
-                span.record("task.id", &task.id);
-                span.record("context.id", &task.context_id);
+                served.concerns(&task.id, &task.context_id);
             }
             json(reply, out)
         }
         Operation::SendStreamingMessage => {
-            let (reply, _) = call!(
+            let reply = call!(
                 send_streaming_message(request: SendMessageRequest),
                 ids(&request).0,
                 ids(&request).1
@@ -96,37 +107,37 @@ pub async fn dispatch(
             Ok(reply.map(Answer::Events))
         }
         Operation::GetTask => {
-            let (reply, span) = call!(get_task(request: GetTaskRequest), &request.id);
-            task(reply, &span, out)
+            let reply = call!(get_task(request: GetTaskRequest), &request.id);
+            task(reply, served, out)
         }
         Operation::ListTasks => {
-            let (reply, _) = call!(list_tasks(request: ListTasksRequest), "", &request.context_id);
+            let reply = call!(list_tasks(request: ListTasksRequest), "", &request.context_id);
             json(reply, out)
         }
         Operation::CancelTask => {
-            let (reply, span) = call!(cancel_task(request: CancelTaskRequest), &request.id);
-            task(reply, &span, out)
+            let reply = call!(cancel_task(request: CancelTaskRequest), &request.id);
+            task(reply, served, out)
         }
         Operation::SubscribeToTask => {
-            let (reply, _) = call!(subscribe_to_task(request: SubscribeToTaskRequest), &request.id);
+            let reply = call!(subscribe_to_task(request: SubscribeToTaskRequest), &request.id);
             Ok(reply.map(Answer::Events))
         }
         Operation::CreateTaskPushNotificationConfig => {
-            let (reply, _) = call!(
+            let reply = call!(
                 create_task_push_notification_config(request: TaskPushNotificationConfig),
                 &request.task_id
             );
             json(reply, out)
         }
         Operation::GetTaskPushNotificationConfig => {
-            let (reply, _) = call!(
+            let reply = call!(
                 get_task_push_notification_config(request: GetTaskPushNotificationConfigRequest),
                 &request.task_id
             );
             json(reply, out)
         }
         Operation::ListTaskPushNotificationConfigs => {
-            let (reply, _) = call!(
+            let reply = call!(
                 list_task_push_notification_configs(
                     request: ListTaskPushNotificationConfigsRequest
                 ),
@@ -135,7 +146,7 @@ pub async fn dispatch(
             json(reply, out)
         }
         Operation::DeleteTaskPushNotificationConfig => {
-            let (reply, _) = call!(
+            let reply = call!(
                 delete_task_push_notification_config(
                     request: DeleteTaskPushNotificationConfigRequest
                 ),
@@ -145,7 +156,7 @@ pub async fn dispatch(
             json(reply.map(|()| Empty {}), out)
         }
         Operation::GetExtendedAgentCard => {
-            let (reply, _) = call!(get_extended_agent_card(GetExtendedAgentCardRequest));
+            let reply = call!(get_extended_agent_card(GetExtendedAgentCardRequest));
             json(reply, out)
         }
     }
@@ -167,16 +178,12 @@ fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Answer>>
     Ok(reply.map(|_| Answer::Json(out)))
 }
 
-fn task(reply: Reply<Arc<Task>>, span: &Span, out: Vec<u8>) -> Result<Reply<Answer>> {
-    span.record("context.id", &reply.response.context_id);
+fn task(reply: Reply<Arc<Task>>, served: &Served, out: Vec<u8>) -> Result<Reply<Answer>> {
+    served.concerns("", &reply.response.context_id);
     let Reply { response, activated } = reply;
     json(Reply { response: &*response, activated }, out)
 }
 
 fn ids(request: &SendMessageRequest) -> (&str, &str) {
     request.message.as_ref().map_or(("", ""), |message| (&message.task_id, &message.context_id))
-}
-
-fn known(id: &str) -> Option<&str> {
-    (!id.is_empty()).then_some(id)
 }

@@ -11,8 +11,8 @@ const ERROR_ID: &str = "errorId";
 /// (`errorId` in its metadata).
 ///
 /// Every server binding passes an error through here once, when it encodes it. Internal faults
-/// are logged as errors, other errors that have a source at debug level; an error without
-/// anything to hide comes back unchanged.
+/// are logged as errors, other errors that have a source at debug level, those about what is in
+/// the request without their text; an error without anything to hide comes back unchanged.
 #[must_use]
 pub fn report(error: Error) -> Error {
     let internal = error.kind() == ErrorKind::Internal;
@@ -30,6 +30,13 @@ pub fn report(error: Error) -> Error {
             "{error}{}",
             Causes(&error)
         );
+    } else if is_about_input(error.kind()) {
+        tracing::debug!(
+            error.id = id,
+            error.upstream = upstream,
+            error.kind = ?error.kind(),
+            "a request that can't be read, or breaks rules"
+        );
     } else {
         tracing::debug!(
             error.id = id,
@@ -40,6 +47,12 @@ pub fn report(error: Error) -> Error {
         );
     }
     error.with_metadata(ERROR_ID, id)
+}
+
+/// Returns whether what an error says may quote the request, which has parts of messages and
+/// tokens of webhooks in it. The peer is told; the log is not for that.
+fn is_about_input(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ParseError | ErrorKind::InvalidRequest | ErrorKind::InvalidParams)
 }
 
 /// Writes the causes of an error, each after a colon.

@@ -21,6 +21,7 @@ mod reader;
 mod record;
 mod registry;
 mod run;
+mod sample;
 mod send;
 mod update;
 mod writer;

@@ -12,11 +12,13 @@ pub mod engine;
 mod event;
 mod executor;
 pub mod extension;
+pub mod metrics;
 mod push;
 pub mod store;
 mod stream;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod trace;
 mod updater;
 
 pub use agent::Agent;

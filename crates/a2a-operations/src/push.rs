@@ -8,7 +8,7 @@ use a2a_core::{
 };
 use async_trait::async_trait;
 
-use crate::Event;
+use crate::{Event, trace::TraceContext};
 
 /// A webhook of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,11 +17,13 @@ pub struct Webhook {
     pub config: TaskPushNotificationConfig,
     /// The revision in which it was registered, and which its deliveries speak.
     pub revision: ProtocolVersion,
+    /// The request that registered it, whose trace its deliveries belong to.
+    pub trace: Option<TraceContext>,
 }
 
 impl From<TaskPushNotificationConfig> for Webhook {
     fn from(config: TaskPushNotificationConfig) -> Self {
-        Self { config, revision: ProtocolVersion::LATEST }
+        Self { config, revision: ProtocolVersion::LATEST, trace: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod error;
 mod lease;
+mod measured;
 mod memory;
 mod outbox;
 mod page;
@@ -10,8 +11,9 @@ mod task;
 
 pub use error::StoreError;
 pub use lease::{Acquired, Command, LeaseStore, Orphan};
+pub use measured::Measured;
 pub use memory::{MemoryLimits, MemoryStore};
-pub use outbox::{DeadLetter, Due, DuePush, PushKey, PushOutcome, PushStore};
+pub use outbox::{Backlog, DeadLetter, Due, DuePush, PushKey, PushOutcome, PushStore};
 pub use page::{PageKey, TaskPage, TaskQuery};
 pub use signal::{Signal, Signals};
 pub use task::{Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition};

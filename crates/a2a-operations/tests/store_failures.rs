@@ -26,8 +26,8 @@ use a2a_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, EngineConfig, Event, EventId, MemoryStore,
     Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
-        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
         TaskQuery, TaskStore, Transition,
     },
 };
@@ -230,6 +230,10 @@ impl PushStore for Flaky {
 
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
         self.up()?.pushed(key, outcome).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.up()?.backlog().await
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {

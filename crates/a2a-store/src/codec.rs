@@ -11,7 +11,7 @@ use a2a_core::{
         stream_response::Payload,
     },
 };
-use a2a_operations::{Event, EventId, Webhook};
+use a2a_operations::{Event, EventId, Webhook, trace::TraceContext};
 use prost::Message as _;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -65,13 +65,22 @@ pub(crate) fn apply(task: &mut Task, events: &[Event]) {
     }
 }
 
+/// Set in the first byte of a webhook that is in a trace, whose ids follow.
+const TRACED: u8 = 0x80;
+
 /// Encodes a webhook, sealed under its task and id.
 pub(crate) fn encode_webhook(webhook: &Webhook, keys: &SecretKeys) -> Result<Vec<u8>, CodecError> {
-    let Webhook { config, revision } = webhook;
+    let Webhook { config, revision, trace } = webhook;
     if !config.token.is_empty() || config.authentication.is_some() {
         keys.warn_if_plain();
     }
     let mut bytes = vec![revision_byte(*revision)];
+    if let Some(trace) = trace {
+        bytes[0] |= TRACED;
+        bytes.extend(trace.trace_id().to_be_bytes());
+        bytes.extend(trace.span_id().to_be_bytes());
+        bytes.push(trace.flags());
+    }
     bytes.extend(keys.seal(&place(&config.task_id, &config.id), &config.encode_to_vec())?);
     Ok(bytes)
 }
@@ -83,10 +92,19 @@ pub(crate) fn decode_webhook(
     bytes: &[u8],
     keys: &SecretKeys,
 ) -> Result<Webhook, CodecError> {
-    let (revision, sealed) = bytes.split_first().ok_or(CodecError::Form)?;
-    let revision = revision_of(*revision).ok_or(CodecError::Form)?;
+    let (first, mut sealed) = bytes.split_first().ok_or(CodecError::Form)?;
+    let revision = revision_of(first & !TRACED).ok_or(CodecError::Form)?;
+    let mut trace = None;
+    if first & TRACED != 0 {
+        let (trace_id, rest) = sealed.split_first_chunk().ok_or(CodecError::Form)?;
+        let (span_id, rest) = rest.split_first_chunk().ok_or(CodecError::Form)?;
+        let (flags, rest) = rest.split_first().ok_or(CodecError::Form)?;
+        let (trace_id, span_id) = (u128::from_be_bytes(*trace_id), u64::from_be_bytes(*span_id));
+        trace = TraceContext::new(trace_id, span_id, *flags);
+        sealed = rest;
+    }
     let config = keys.open(&place(task_id, config_id), sealed)?;
-    Ok(Webhook { config: TaskPushNotificationConfig::decode(&*config)?, revision })
+    Ok(Webhook { config: TaskPushNotificationConfig::decode(&*config)?, revision, trace })
 }
 
 fn place(task_id: &str, config_id: &str) -> Vec<u8> {
@@ -236,18 +254,20 @@ mod tests {
         let keys = SecretKeys::new([crate::SecretKey::from_bytes([1; 32])]);
         for byte in 1..=5 {
             let revision = revision_of(byte).unwrap();
-            let webhook = Webhook { revision, ..webhook("t", "a") };
-            let bytes = encode_webhook(&webhook, &keys).unwrap();
-            assert_eq!(decode_webhook("t", "a", &bytes, &keys).unwrap(), webhook);
-            assert!(decode_webhook("t", "b", &bytes, &keys).is_err());
-            assert!(decode_webhook("u", "a", &bytes, &keys).is_err());
+            for trace in [None, TraceContext::new(1 << 100, 2 << 50, 1)] {
+                let webhook = Webhook { revision, trace, ..webhook("t", "a") };
+                let bytes = encode_webhook(&webhook, &keys).unwrap();
+                assert_eq!(decode_webhook("t", "a", &bytes, &keys).unwrap(), webhook);
+                assert!(decode_webhook("t", "b", &bytes, &keys).is_err());
+                assert!(decode_webhook("u", "a", &bytes, &keys).is_err());
+            }
         }
         assert_eq!((revision_of(0), revision_of(6)), (None, None));
     }
 
     #[test]
     fn bytes_of_no_known_form_are_refused() {
-        for bytes in [&b""[..], b"\x07", b"\x00\xff", b"\x01{"] {
+        for bytes in [&b""[..], b"\x07", b"\x00\xff", b"\x01{", b"\x85abc"] {
             assert!(decode_task(bytes).is_err(), "{bytes:?}");
             assert!(decode_webhook("t", "a", bytes, &SecretKeys::default()).is_err());
         }

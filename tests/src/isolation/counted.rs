@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use a2a_operations::{
     EventId, Scope, Store, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
-        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
         TaskQuery, TaskStore, Transition,
     },
 };
@@ -97,6 +97,7 @@ counted! {
     due(limit: usize) -> Due;
     pushed(key: &PushKey, outcome: PushOutcome) -> bool;
     dead_letters(limit: usize) -> Vec<DeadLetter>;
+    backlog() -> Backlog;
     }
 }
 

@@ -6,6 +6,7 @@
 use std::net::IpAddr;
 
 use a2a_core::Operation;
+use a2a_operations::metrics;
 use tracing::{field, info};
 
 /// The target of every event.
@@ -35,6 +36,7 @@ macro_rules! event {
 
 /// A caller was not let in.
 pub(super) fn failed(circumstances: Circumstances<'_>, reason: &str) {
+    metrics::refused("unauthenticated");
     event!("authentication_failed", circumstances, reason);
 }
 
@@ -45,10 +47,12 @@ pub(super) fn succeeded(circumstances: Circumstances<'_>) {
 
 /// A caller may not do what it asked for.
 pub(super) fn denied(circumstances: Circumstances<'_>, reason: &str) {
+    metrics::refused("forbidden");
     event!("denied", circumstances, reason);
 }
 
 /// An address has to wait until its tries are looked at again.
 pub(super) fn throttled(circumstances: Circumstances<'_>) {
+    metrics::refused("throttled");
     event!("throttled", circumstances, "too many tries failed");
 }

@@ -10,9 +10,10 @@ use a2a_core::{
     },
 };
 use a2a_http::{VersionPolicy, parameters};
-use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply, Scope};
+use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::Served};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, request::Parts};
+use tracing::Instrument as _;
 
 use super::{
     FrontOptions,
@@ -34,6 +35,25 @@ const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 ///
 /// Those of the agent, and of a request that breaks rules.
 pub(crate) async fn perform(
+    agent: &dyn Agent,
+    binding: &'static str,
+    options: &FrontOptions,
+    mut context: CallContext,
+    request: AnyRequest,
+) -> Result<Reply<AnyAnswer>> {
+    let mut served = Served::begin(request.operation(), binding, &mut context);
+    let performed = perform_here(agent, options, context, request);
+    let result = performed.instrument(served.span().clone()).await;
+    served.end(&result);
+    let Reply { response, activated } = result?;
+    let response = match response {
+        AnyAnswer::Events(events) => AnyAnswer::Events(served.keep_open(events)),
+        one @ AnyAnswer::One(_) => one,
+    };
+    Ok(Reply { response, activated })
+}
+
+async fn perform_here(
     agent: &dyn Agent,
     options: &FrontOptions,
     context: CallContext,

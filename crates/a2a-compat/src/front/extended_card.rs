@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, Operation, ProtocolVersion, Result, v1::GetExtendedAgentCardRequest,
+    Error, ErrorKind, Operation, ProtocolVersion, Result, card, v1::GetExtendedAgentCardRequest,
 };
 use a2a_http::{fault, media, report};
 use a2a_operations::Agent;
@@ -60,7 +60,7 @@ async fn read(
 ) -> Result<(HeaderMap, Value)> {
     let request = AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
     let context = context(parts, REVISION)?;
-    let reply = perform(agent, options, context, request).await?;
+    let reply = perform(agent, card::JSONRPC, options, context, request).await?;
     let AnyAnswer::One(response) = reply.response else {
         return Err(Error::internal("the extended card is a stream"));
     };

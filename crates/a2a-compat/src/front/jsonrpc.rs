@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use a2a_core::{Detail, Error, ErrorKind, Operation, ProtocolVersion, Result};
+use a2a_core::{Detail, Error, ErrorKind, Operation, ProtocolVersion, Result, card};
 use a2a_http::{Drain, VersionPolicy, body, fault, media, parameters, report, sse};
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
@@ -187,7 +187,7 @@ impl Front {
         let context = context(parts, dialect.revision())?;
         let request = dialect.read_request(method, params)?;
         let operation = request.operation();
-        let reply = perform(&*self.agent, &self.options, context, request).await?;
+        let reply = perform(&*self.agent, card::JSONRPC, &self.options, context, request).await?;
         Ok((operation, reply))
     }
 }

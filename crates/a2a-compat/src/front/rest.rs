@@ -6,7 +6,7 @@ mod route;
 
 use std::sync::Arc;
 
-use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, json};
+use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, card, json};
 use a2a_http::{Drain, body, media, parameters, sse};
 use a2a_operations::{Agent, Scope};
 use axum::{Router, body::Body, extract::State, routing::any};
@@ -132,7 +132,7 @@ impl Front {
         if as_text && shape == RestShape::Proto {
             request.read_text();
         }
-        let reply = perform(&*self.agent, &self.options, context, request).await?;
+        let reply = perform(&*self.agent, card::HTTP_JSON, &self.options, context, request).await?;
         let mut response = match reply.response {
             AnyAnswer::One(response) => answer::result(shape, operation, response, as_text)?,
             AnyAnswer::Events(events) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, ProtocolVersion, Result,
+    Error, ErrorKind, ProtocolVersion, Result, card,
     v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
 };
 use a2a_grpc::wire;
@@ -12,7 +12,6 @@ use a2a_operations::{Agent, CallContext, Reply};
 use http::request::Parts;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
-use tracing::{Instrument as _, info_span};
 
 use super::{
     code,
@@ -73,12 +72,8 @@ impl AgentService {
         request: Result<AnyRequest>,
     ) -> Result<Reply<AnyAnswer>> {
         let request = request?;
-        let revision = beside.context.version;
-        let operation = request.operation().name();
-        let span = info_span!("call", operation, binding = "grpc", revision = %revision);
         let context = beside.context.clone();
-        let performed =
-            common::perform(&*self.agent, &self.options, context, request).instrument(span);
+        let performed = common::perform(&*self.agent, card::GRPC, &self.options, context, request);
         wire::within(beside.deadline, performed).await
     }
 

@@ -3,7 +3,7 @@
 use std::{future::Future, sync::Arc};
 
 use a2a_core::{
-    Result,
+    Operation, Result, card,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -13,10 +13,10 @@ use a2a_core::{
     },
 };
 use a2a_http::{Drain, VersionPolicy, parameters};
-use a2a_operations::{Agent, Call, CallContext, EventStream, Reply};
+use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served};
 use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
-use tracing::{Instrument as _, Span, info_span};
+use tracing::Instrument as _;
 
 use super::{deadline, events::Events};
 use crate::{
@@ -48,8 +48,9 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    async fn unary<Q, A, M, F>(
+    async fn unary<Q: Concerns, A, M, F>(
         &self,
+        name: Operation,
         request: Request<Q>,
         operation: impl FnOnce(Arc<dyn Agent>, Call<Q>) -> F,
     ) -> Answer<M>
@@ -59,9 +60,13 @@ impl AgentService {
         F: Future<Output = Result<Reply<A>>>,
     {
         let answer = async {
-            let (context, deadline) = self.context(&request)?;
+            let (mut context, deadline) = self.context(&request)?;
+            let mut served = begin(name, &mut context, request.get_ref());
             let call = Call::with_context(context, request.into_inner());
-            let reply = within(deadline, operation(Arc::clone(&self.agent), call)).await?;
+            let performed = within(deadline, operation(Arc::clone(&self.agent), call));
+            let result = performed.instrument(served.span().clone()).await;
+            served.end(&result);
+            let reply = result?;
             Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
         };
         let (message, activated) = answer.await.map_err(status::encode)?;
@@ -70,8 +75,9 @@ impl AgentService {
         Ok(response)
     }
 
-    async fn streaming<Q, F>(
+    async fn streaming<Q: Concerns, F>(
         &self,
+        name: Operation,
         request: Request<Q>,
         operation: impl FnOnce(Arc<dyn Agent>, Call<Q>) -> F,
     ) -> Result<Response<Events>, Status>
@@ -79,12 +85,17 @@ impl AgentService {
         F: Future<Output = Result<Reply<EventStream>>>,
     {
         let answer = async {
-            let (context, deadline) = self.context(&request)?;
+            let (mut context, deadline) = self.context(&request)?;
             let drain = Drain::of(request.extensions());
             let resumed_after = context.last_event_id;
+            let mut served = begin(name, &mut context, request.get_ref());
             let call = Call::with_context(context, request.into_inner());
-            let reply = within(deadline, operation(Arc::clone(&self.agent), call)).await?;
-            let events = Events::open(reply.response, resumed_after, deadline, drain).await?;
+            let performed = within(deadline, operation(Arc::clone(&self.agent), call));
+            let result = performed.instrument(served.span().clone()).await;
+            served.end(&result);
+            let reply = result?;
+            let events = served.keep_open(reply.response);
+            let events = Events::open(events, resumed_after, deadline, drain).await?;
             Ok((events.limited_to(self.max_answer_bytes), reply.activated))
         };
         let (events, activated) = answer.await.map_err(status::encode)?;
@@ -97,6 +108,13 @@ impl AgentService {
         }
         Ok(response)
     }
+}
+
+fn begin(operation: Operation, context: &mut CallContext, request: &impl Concerns) -> Served {
+    let served = Served::begin(operation, card::GRPC, context);
+    let (task_id, context_id) = request.concerns();
+    served.concerns(task_id, context_id);
+    served
 }
 
 /// Waits no longer than the caller does. The operation is dropped then, which detaches the
@@ -114,17 +132,47 @@ pub(crate) async fn within<T>(
     }
 }
 
-/// An id as the field of a span: left out if it is not known.
-fn known(id: &str) -> Option<&str> {
-    (!id.is_empty()).then_some(id)
+/// The ids of the task and of the context that a request names; empty where it names none.
+trait Concerns {
+    fn concerns(&self) -> (&str, &str);
 }
 
-fn send_span(span: Span, request: &SendMessageRequest) -> Span {
-    if let Some(message) = &request.message {
-        span.record("task.id", known(&message.task_id));
-        span.record("context.id", known(&message.context_id));
+impl Concerns for SendMessageRequest {
+    fn concerns(&self) -> (&str, &str) {
+        self.message.as_ref().map_or(("", ""), |message| (&message.task_id, &message.context_id))
     }
-    span
+}
+
+impl Concerns for ListTasksRequest {
+    fn concerns(&self) -> (&str, &str) {
+        ("", &self.context_id)
+    }
+}
+
+impl Concerns for GetExtendedAgentCardRequest {
+    fn concerns(&self) -> (&str, &str) {
+        ("", "")
+    }
+}
+
+macro_rules! concerns {
+    ($($request:ident $member:ident;)*) => {
+        $(impl Concerns for $request {
+            fn concerns(&self) -> (&str, &str) {
+                (&self.$member, "")
+            }
+        })*
+    };
+}
+
+concerns! {
+    GetTaskRequest id;
+    CancelTaskRequest id;
+    SubscribeToTaskRequest id;
+    TaskPushNotificationConfig task_id;
+    GetTaskPushNotificationConfigRequest task_id;
+    ListTaskPushNotificationConfigsRequest task_id;
+    DeleteTaskPushNotificationConfigRequest task_id;
 }
 
 #[tonic::async_trait]
@@ -136,83 +184,62 @@ impl A2AService for AgentService {
         &self,
         request: Request<SendMessageRequest>,
     ) -> Answer<SendMessageResponse> {
-        let span = info_span!(
-            "send_message",
-            binding = "grpc",
-            task.id = tracing::field::Empty,
-            context.id = tracing::field::Empty
-        );
-        let span = send_span(span, request.get_ref());
-        self.unary(request, |agent, call| async move { agent.send_message(call).await })
-            .instrument(span)
-            .await
+        self.unary(Operation::SendMessage, request, |agent, call| async move {
+            agent.send_message(call).await
+        })
+        .await
     }
 
     async fn send_streaming_message(
         &self,
         request: Request<SendMessageRequest>,
     ) -> Result<Response<Events>, Status> {
-        let span = info_span!(
-            "send_streaming_message",
-            binding = "grpc",
-            task.id = tracing::field::Empty,
-            context.id = tracing::field::Empty
-        );
-        let span = send_span(span, request.get_ref());
-        self.streaming(
-            request,
-            |agent, call| async move { agent.send_streaming_message(call).await },
-        )
-        .instrument(span)
+        self.streaming(Operation::SendStreamingMessage, request, |agent, call| async move {
+            agent.send_streaming_message(call).await
+        })
         .await
     }
 
     async fn get_task(&self, request: Request<GetTaskRequest>) -> Answer<Task> {
-        let span = info_span!("get_task", binding = "grpc", task.id = request.get_ref().id);
-        self.unary(request, |agent, call| async move { agent.get_task(call).await })
-            .instrument(span)
-            .await
+        self.unary(
+            Operation::GetTask,
+            request,
+            |agent, call| async move { agent.get_task(call).await },
+        )
+        .await
     }
 
     async fn list_tasks(&self, request: Request<ListTasksRequest>) -> Answer<ListTasksResponse> {
-        let context_id = known(&request.get_ref().context_id);
-        let span = info_span!("list_tasks", binding = "grpc", context.id = context_id);
-        self.unary(request, |agent, call| async move { agent.list_tasks(call).await })
-            .instrument(span)
-            .await
+        self.unary(Operation::ListTasks, request, |agent, call| async move {
+            agent.list_tasks(call).await
+        })
+        .await
     }
 
     async fn cancel_task(&self, request: Request<CancelTaskRequest>) -> Answer<Task> {
-        let span = info_span!("cancel_task", binding = "grpc", task.id = request.get_ref().id);
-        self.unary(request, |agent, call| async move { agent.cancel_task(call).await })
-            .instrument(span)
-            .await
+        self.unary(Operation::CancelTask, request, |agent, call| async move {
+            agent.cancel_task(call).await
+        })
+        .await
     }
 
     async fn subscribe_to_task(
         &self,
         request: Request<SubscribeToTaskRequest>,
     ) -> Result<Response<Events>, Status> {
-        let span =
-            info_span!("subscribe_to_task", binding = "grpc", task.id = request.get_ref().id);
-        self.streaming(request, |agent, call| async move { agent.subscribe_to_task(call).await })
-            .instrument(span)
-            .await
+        self.streaming(Operation::SubscribeToTask, request, |agent, call| async move {
+            agent.subscribe_to_task(call).await
+        })
+        .await
     }
 
     async fn create_task_push_notification_config(
         &self,
         request: Request<TaskPushNotificationConfig>,
     ) -> Answer<TaskPushNotificationConfig> {
-        let span = info_span!(
-            "create_task_push_notification_config",
-            binding = "grpc",
-            task.id = request.get_ref().task_id
-        );
-        self.unary(request, |agent, call| async move {
+        self.unary(Operation::CreateTaskPushNotificationConfig, request, |agent, call| async move {
             agent.create_task_push_notification_config(call).await
         })
-        .instrument(span)
         .await
     }
 
@@ -220,15 +247,9 @@ impl A2AService for AgentService {
         &self,
         request: Request<GetTaskPushNotificationConfigRequest>,
     ) -> Answer<TaskPushNotificationConfig> {
-        let span = info_span!(
-            "get_task_push_notification_config",
-            binding = "grpc",
-            task.id = request.get_ref().task_id
-        );
-        self.unary(request, |agent, call| async move {
+        self.unary(Operation::GetTaskPushNotificationConfig, request, |agent, call| async move {
             agent.get_task_push_notification_config(call).await
         })
-        .instrument(span)
         .await
     }
 
@@ -236,15 +257,9 @@ impl A2AService for AgentService {
         &self,
         request: Request<ListTaskPushNotificationConfigsRequest>,
     ) -> Answer<ListTaskPushNotificationConfigsResponse> {
-        let span = info_span!(
-            "list_task_push_notification_configs",
-            binding = "grpc",
-            task.id = request.get_ref().task_id
-        );
-        self.unary(request, |agent, call| async move {
+        self.unary(Operation::ListTaskPushNotificationConfigs, request, |agent, call| async move {
             agent.list_task_push_notification_configs(call).await
         })
-        .instrument(span)
         .await
     }
 
@@ -252,15 +267,9 @@ impl A2AService for AgentService {
         &self,
         request: Request<DeleteTaskPushNotificationConfigRequest>,
     ) -> Answer<()> {
-        let span = info_span!(
-            "delete_task_push_notification_config",
-            binding = "grpc",
-            task.id = request.get_ref().task_id
-        );
-        self.unary(request, |agent, call| async move {
+        self.unary(Operation::DeleteTaskPushNotificationConfig, request, |agent, call| async move {
             agent.delete_task_push_notification_config(call).await
         })
-        .instrument(span)
         .await
     }
 
@@ -268,9 +277,9 @@ impl A2AService for AgentService {
         &self,
         request: Request<GetExtendedAgentCardRequest>,
     ) -> Answer<AgentCard> {
-        let span = info_span!("get_extended_agent_card", binding = "grpc");
-        self.unary(request, |agent, call| async move { agent.get_extended_agent_card(call).await })
-            .instrument(span)
-            .await
+        self.unary(Operation::GetExtendedAgentCard, request, |agent, call| async move {
+            agent.get_extended_agent_card(call).await
+        })
+        .await
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 
+use a2a_operations::metrics::OpenConnection;
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::{
@@ -138,6 +139,7 @@ impl Server {
             };
             let watcher = graceful.watcher();
             let builder = Arc::clone(&builder);
+            let permit = (permit, OpenConnection::count());
             let span = debug_span!("connection", %peer);
             // Two tasks of different size: a connection in clear doesn't pay for TLS.
             if let Some(handshakes) = handshakes.clone() {

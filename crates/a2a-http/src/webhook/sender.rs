@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a_core::{Error, ProtocolVersion, Result, v1::TaskPushNotificationConfig};
-use a2a_operations::{Delivery, PushError, PushSender, PushSigner, Webhook};
+use a2a_operations::{Delivery, PushError, PushSender, PushSigner, Webhook, trace};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{
@@ -27,6 +27,10 @@ const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notificati
 
 /// The signature of a delivery whose `Authorization` is taken by the credentials of the webhook.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
+
+/// The trace that a delivery belongs to.
+const TRACEPARENT: HeaderName = HeaderName::from_static(trace::TRACEPARENT);
+const TRACESTATE: HeaderName = HeaderName::from_static(trace::TRACESTATE);
 
 /// What is read of an answer, in bytes, so that the connection can be used again.
 const MAX_ANSWER: usize = 16 << 10;
@@ -150,6 +154,13 @@ impl PushSender for Webhooks {
         headers.insert(CONTENT_TYPE, payload.content_type);
         if let Some(version) = payload.version {
             headers.insert(parameters::VERSION, version);
+        }
+        if let Some(trace) = trace::current().or_else(|| webhook.trace.clone()) {
+            let value = HeaderValue::try_from(trace.to_string());
+            headers.extend(value.ok().map(|value| (TRACEPARENT, value)));
+            let state = Some(trace.state()).filter(|state| !state.is_empty());
+            let value = state.and_then(|state| HeaderValue::try_from(state).ok());
+            headers.extend(value.map(|value| (TRACESTATE, value)));
         }
         if let Some(signer) = &self.signer {
             // Without a signature it would be refused, and given up for good.

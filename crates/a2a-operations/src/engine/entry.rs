@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Inner,
     command::Commands,
-    log::{Log, Waiters},
+    log::{Cursors, Log, Waiters},
 };
 use crate::{
     CallContext, Event, EventId, Scope, Webhook,
@@ -129,6 +129,7 @@ pub(super) struct State {
     /// Drops the executor.
     pub(super) kill: CancellationToken,
     pub(super) waiters: Waiters,
+    pub(super) cursors: Cursors,
 }
 
 /// Who may write to a task.
@@ -248,6 +249,7 @@ impl State {
             cancel: CancellationToken::new(),
             kill: CancellationToken::new(),
             waiters: Waiters::default(),
+            cursors: Cursors::default(),
         }
     }
 

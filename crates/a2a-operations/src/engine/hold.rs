@@ -17,7 +17,7 @@ use super::{
     record::Record,
 };
 use crate::{
-    Recovery,
+    Recovery, metrics,
     store::{Acquired, Orphan, StoredTask},
 };
 
@@ -172,7 +172,13 @@ impl Handle {
                 }
             }
         };
-        match self.settle(stored, next).await {
+        let next = self.settle(stored, next).await;
+        metrics::took_over(match next {
+            Next::Leave => "left",
+            Next::Run(_) => "rerun",
+            Next::Write => "failed",
+        });
+        match next {
             Next::Leave => {
                 inner.serve_commands(self);
                 self.let_go_if_idle();

@@ -13,7 +13,7 @@ use super::{
     entry::{Handle, Holder},
     follow::follow,
 };
-use crate::store::Sweep;
+use crate::{metrics, store::Sweep};
 
 /// How many tasks are taken over at once; the rest follows at once, here or on another node.
 const TAKE_OVER: usize = 64;
@@ -70,6 +70,7 @@ async fn keep(engine: Weak<Inner>) {
         let Some(inner) = engine.upgrade() else { return };
         inner.renew().await;
         inner.abandon_the_rest().await;
+        inner.sample();
         if !draining.is_cancelled() {
             inner.take_over().await;
         }
@@ -131,6 +132,7 @@ impl Inner {
             });
             if is_lost {
                 tracing::warn!(task.id = %task_id, "another node has taken the task over");
+                metrics::lost_lease();
                 handle.refresh();
             }
         }

@@ -102,6 +102,30 @@ impl Waiters {
     }
 }
 
+/// How far readers have come, for those who watch how far they are behind.
+#[derive(Debug, Default)]
+pub(super) struct Cursors(Slab<u64>);
+
+impl Cursors {
+    /// Notes the next position of a reader, under a slot that it gives back when it goes.
+    pub(super) fn note(&mut self, slot: &mut Option<usize>, next: u64) {
+        match slot.and_then(|slot| self.0.get_mut(slot)) {
+            Some(known) => *known = next,
+            None => *slot = Some(self.0.insert(next)),
+        }
+    }
+
+    /// Gives a slot back.
+    pub(super) fn forget(&mut self, slot: usize) {
+        self.0.try_remove(slot);
+    }
+
+    /// The next position of the slowest reader.
+    pub(super) fn slowest(&self) -> Option<u64> {
+        self.0.iter().map(|(_, next)| *next).min()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use a2a_core::v1::{Message, StreamResponse, stream_response::Payload};

@@ -26,6 +26,7 @@ use super::{
 use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
     store::{PageKey, Replay, TaskQuery},
+    trace::TraceContext,
 };
 
 #[async_trait]
@@ -143,7 +144,8 @@ impl Agent for Engine {
                 format!("the task has {max} webhooks already"),
             ));
         }
-        let webhook = Webhook { config: config.clone(), revision: call.context.version };
+        let trace = TraceContext::of(&call.context.parameters);
+        let webhook = Webhook { config: config.clone(), revision: call.context.version, trace };
         let stored = self.inner.store.put_config(&scope, webhook).await;
         stored.map_err(Error::from)?;
         // One that was replaced may have events that wait.

@@ -25,8 +25,9 @@ use tracing::Instrument as _;
 
 use super::EngineConfig;
 use crate::{
-    Delivery, PushSender,
+    Delivery, PushSender, metrics,
     store::{DuePush, PushKey, PushOutcome, PushStore},
+    trace,
 };
 
 /// How long nothing is looked for, if nothing is known to become due. What a node leaves behind
@@ -99,6 +100,7 @@ impl Worker {
         let mut pushes = JoinSet::new();
         let mut look = Instant::now();
         let mut failures = 0;
+        let mut counted: Option<Instant> = None;
         loop {
             let has_room = pushes.len() < limit;
             tokio::select! {
@@ -116,6 +118,13 @@ impl Worker {
             if room == 0 || Instant::now() < look {
                 continue;
             }
+            if counted.is_none_or(|time| time.elapsed() >= SWEEP) {
+                counted = Some(Instant::now());
+                // Whether the store answers shows below.
+                if let Ok(backlog) = self.store.backlog().await {
+                    metrics::outbox(backlog);
+                }
+            }
             // Not raced against anything: what it claims must not be lost.
             match self.store.due(room).await {
                 Ok(due) => {
@@ -125,12 +134,7 @@ impl Worker {
                     let next = due.next.unwrap_or(SWEEP).clamp(MIN_PAUSE, SWEEP);
                     look = Instant::now() + if is_all { next } else { Duration::ZERO };
                     for push in due.pushes {
-                        let span = tracing::info_span!(
-                            "push",
-                            task.id = %push.key.task_id,
-                            push.config.id = %push.key.config_id,
-                        );
-                        pushes.spawn(Arc::clone(&self).push(push).instrument(span));
+                        pushes.spawn(Arc::clone(&self).push(push));
                     }
                 }
                 Err(error) => {
@@ -154,10 +158,9 @@ impl Worker {
             let Some(id) = event.id() else { continue };
             attempts = attempts.saturating_add(1);
             let delivery = Delivery { event, task: Arc::clone(&task) };
-            let outcome = match self.try_once(&webhook, &delivery).await {
-                Ok(()) => PushOutcome::Delivered(id),
-                Err(failure) => self.judge(id, attempts, failure),
-            };
+            let trace = webhook.trace.as_ref();
+            let span = trace::delivery(&key.task_id, &key.config_id, id.get(), attempts, trace);
+            let outcome = self.measured(&webhook, &delivery, id, attempts).instrument(span).await;
             let later = match &outcome {
                 PushOutcome::Retry { after, .. } => Some(*after),
                 PushOutcome::Delivered(_) | PushOutcome::Dead { .. } | PushOutcome::Unclaimed => {

@@ -14,7 +14,7 @@ use a2a_core::{
 use futures_core::Stream;
 
 use super::entry::{Handle, State};
-use crate::{Event, EventId, EventStream, Settled};
+use crate::{Event, EventId, EventStream, Settled, metrics};
 
 /// How many events a reader takes out of the log at a time.
 const BATCH: usize = 64;
@@ -38,13 +38,16 @@ pub(super) struct Reader {
     next: u64,
     buffer: VecDeque<Event>,
     slot: Option<usize>,
+    cursor: Option<usize>,
     done: bool,
 }
 
 impl Reader {
     /// Reads from position `next` on.
     pub(super) fn new(handle: Handle, until: Until, next: u64) -> Self {
-        Self { handle, until, next, buffer: VecDeque::new(), slot: None, done: false }
+        metrics::reader_opened();
+        let buffer = VecDeque::new();
+        Self { handle, until, next, buffer, slot: None, cursor: None, done: false }
     }
 
     /// Reads the task as it is now, and then what follows.
@@ -134,6 +137,7 @@ impl Stream for Reader {
             }
             let entry = this.handle.entry();
             let mut state = entry.lock();
+            state.cursors.note(&mut this.cursor, this.next);
             match this.refill(&state) {
                 Ok(Refill::Some) => {}
                 Ok(Refill::Over) => {
@@ -155,8 +159,11 @@ impl Stream for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot {
-            self.handle.lock().waiters.forget(slot);
+        metrics::reader_closed();
+        if self.slot.is_some() || self.cursor.is_some() {
+            let mut state = self.handle.lock();
+            self.slot.into_iter().for_each(|slot| state.waiters.forget(slot));
+            self.cursor.into_iter().for_each(|slot| state.cursors.forget(slot));
         }
     }
 }

@@ -3,18 +3,19 @@
 use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
 };
 
 use a2a_core::{Message, Task, TaskState, fresh_id};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use super::{
     entry::{Change, Handle, State, TurnRequest},
     record::Record,
 };
-use crate::{AgentError, RequestContext, TaskUpdater};
+use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {
     /// Begins the turn of a message: the task works again, and the message enters its history.
@@ -40,14 +41,9 @@ impl Handle {
 
     /// Runs the executor for a message that was accepted, and for those that queue behind it.
     pub(super) fn spawn_run(&self, turn: TurnRequest) {
-        let span = tracing::info_span!(
-            "execute",
-            task.id = %self.task_id,
-            context.id = %self.context_id
-        );
         let number = self.lock().run;
         self.inner.running.fetch_add(1, Ordering::Relaxed);
-        self.inner.tasks.spawn(run(self.clone(), number, turn).instrument(span));
+        self.inner.tasks.spawn(run(self.clone(), number, turn));
     }
 
     /// Ends a task that was cut off and is not run again: FAILED.
@@ -61,13 +57,18 @@ impl Handle {
 async fn run(handle: Handle, number: u64, first: TurnRequest) {
     let mut turn = Some(first);
     while let Some(request) = turn {
-        let outcome = execute(&handle, number, request).await;
+        let begun = Instant::now();
+        let (task, context) = (&handle.task_id, &handle.context_id);
+        let span = trace::execution(task, context, &request.call, request.rerun);
+        let outcome = execute(&handle, number, request).instrument(span.clone()).await;
+        outcome.count(&span, begun.elapsed());
+        // What the log says of a failure belongs to the execution.
         turn =
-            handle.change(
-                |state| {
+            span.in_scope(|| {
+                handle.change(|state| {
                     if state.run == number { finish(&handle, state, outcome) } else { None }
-                },
-            );
+                })
+            });
         handle.write();
     }
     handle.inner.running.fetch_sub(1, Ordering::Relaxed);
@@ -82,6 +83,22 @@ enum Outcome {
     Failed(AgentError),
     Panicked(String),
     Dropped,
+}
+
+impl Outcome {
+    fn count(&self, span: &Span, time: Duration) {
+        let (outcome, is_fault) = match self {
+            Self::Returned => ("returned", false),
+            Self::Failed(_) => ("failed", true),
+            Self::Panicked(_) => ("panicked", true),
+            Self::Dropped => (metrics::DROPPED, false),
+        };
+        span.record("a2a.outcome", outcome);
+        if is_fault {
+            span.record("otel.status_code", "ERROR");
+        }
+        metrics::executed(outcome, time);
+    }
 }
 
 async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome {

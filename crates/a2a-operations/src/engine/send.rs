@@ -7,7 +7,7 @@ use std::{
 };
 
 use a2a_core::{
-    Error, ErrorKind, Message, ProtocolVersion, Result, TaskState, fresh_id,
+    Error, ErrorKind, Message, Result, TaskState, fresh_id,
     v1::{
         SendMessageConfiguration, SendMessageRequest, Task, TaskPushNotificationConfig, TaskStatus,
     },
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     CallContext, Scope, Webhook,
     store::{Claim, StoreError},
+    trace::TraceContext,
 };
 
 /// How long another node may need to store a task that has to appear.
@@ -162,7 +163,7 @@ impl Inner {
         let webhook = configuration
             .task_push_notification_config
             .clone()
-            .map(|config| webhook(&task_id, config, turn.call.version));
+            .map(|config| webhook(&task_id, config, &turn.call));
         let task = Task {
             id: task_id,
             context_id,
@@ -212,7 +213,7 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity()?;
         if let Some(config) = &configuration.task_push_notification_config {
-            let webhook = webhook(&task_id, config.clone(), turn.call.version);
+            let webhook = webhook(&task_id, config.clone(), &turn.call);
             self.store.put_config(scope, webhook).await.map_err(Error::from)?;
         }
         let return_immediately = configuration.return_immediately;
@@ -369,16 +370,13 @@ impl Inner {
 }
 
 /// A webhook as it is stored.
-fn webhook(
-    task_id: &str,
-    mut config: TaskPushNotificationConfig,
-    revision: ProtocolVersion,
-) -> Webhook {
+fn webhook(task_id: &str, mut config: TaskPushNotificationConfig, call: &CallContext) -> Webhook {
     task_id.clone_into(&mut config.task_id);
     if config.id.is_empty() {
         config.id = fresh_id();
     }
-    Webhook { config, revision }
+    let trace = TraceContext::of(&call.parameters);
+    Webhook { config, revision: call.version, trace }
 }
 
 pub(super) fn ended(task_id: &str) -> Error {

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_core::v1::{Task, stream_response::Payload};
+use a2a_core::{
+    TaskState,
+    v1::{Task, stream_response::Payload},
+};
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
@@ -83,7 +86,9 @@ async fn write(handle: Handle) {
         match result {
             Ok(committed) => {
                 let lets_go = group.hold == Hold::Release;
+                let states = group.states();
                 handle.change(|state| show(state, group));
+                states.into_iter().for_each(|state| handle.tell_of(state));
                 answer_late(&handle);
                 if committed.has_pushes {
                     handle.inner.wake_outbox();
@@ -94,6 +99,7 @@ async fn write(handle: Handle) {
             }
             Err(StoreError::Conflict { .. }) => {
                 tracing::warn!(task.id = %handle.task_id, "another node has taken the task over");
+                crate::metrics::lost_lease();
                 handle.change(|state| state.lose(Holder::Elsewhere));
                 handle.refresh();
                 return;
@@ -158,6 +164,17 @@ struct Group {
     key: Option<String>,
     hold: Hold,
     answers: Vec<(Arc<str>, Bytes)>,
+}
+
+impl Group {
+    /// The states that the task goes through with it.
+    fn states(&self) -> Vec<TaskState> {
+        let state = |change: &Change| match change {
+            Change::Event(event) => event.state(),
+            Change::History(_) => None,
+        };
+        self.changes.iter().filter_map(state).collect()
+    }
 }
 
 fn next_group(handle: &Handle) -> Option<Group> {

@@ -37,8 +37,8 @@ use self::{data::Data, member::Mailbox};
 use crate::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
-        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
         TaskQuery, TaskStore, Transition,
     },
 };
@@ -272,6 +272,10 @@ impl PushStore for MemoryStore {
 
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
         Ok(self.data.pushed(key, outcome))
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        Ok(self.data.dispatch.backlog(tokio::time::Instant::now()))
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {

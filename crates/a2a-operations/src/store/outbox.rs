@@ -43,6 +43,24 @@ pub struct Due {
     pub next: Option<Duration>,
 }
 
+/// How much waits to be delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Backlog {
+    /// How many webhooks have events to get.
+    pub webhooks: u64,
+    /// For how long the longest waiting of them has been due. What is tried again later, or is
+    /// being delivered, is not due.
+    pub overdue: Duration,
+}
+
+impl Backlog {
+    /// Creates a backlog.
+    pub fn new(webhooks: u64, overdue: Duration) -> Self {
+        Self { webhooks, overdue }
+    }
+}
+
 /// What came of a try to deliver the first event of a claimed webhook.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -120,6 +138,9 @@ pub trait PushStore: fmt::Debug + Send + Sync + 'static {
     /// Notes what came of a try. Returns whether the claim still holds: if not, somebody else
     /// delivers the rest, or the webhook is gone.
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError>;
+
+    /// How much waits, of all scopes: for operators.
+    async fn backlog(&self) -> Result<Backlog, StoreError>;
 
     /// The newest events that were given up, of all scopes: for operators.
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError>;

@@ -12,8 +12,8 @@ use std::{
 use a2a_operations::{
     EventId, MemoryStore, Scope, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
-        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
         TaskQuery, TaskStore, Transition,
     },
 };
@@ -300,6 +300,10 @@ impl PushStore for Linked {
 
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
         self.link.call(self.store.pushed(key, outcome)).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.link.call(self.store.backlog()).await
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {

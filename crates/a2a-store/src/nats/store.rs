@@ -9,9 +9,9 @@ use std::sync::Arc;
 use a2a_operations::{
     Event, EventId, Scope, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, Hold, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signal, Signals, StoreError, StoredTask, Sweep,
-        TaskPage, TaskQuery, TaskStore, Transition,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, Hold, LeaseStore, NewTask,
+        Orphan, PushKey, PushOutcome, PushStore, Replay, Signal, Signals, StoreError, StoredTask,
+        Sweep, TaskPage, TaskQuery, TaskStore, Transition,
     },
 };
 use async_trait::async_trait;
@@ -228,6 +228,10 @@ impl PushStore for Clustered {
 
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
         self.store.pushed(key, outcome).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.store.backlog().await
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use a2a_core::{v1::Task, well_known::Timestamp};
 use a2a_operations::{
     Event, Scope,
-    store::{DeadLetter, Due, DuePush, PushKey, PushOutcome, StoreError},
+    store::{Backlog, DeadLetter, Due, DuePush, PushKey, PushOutcome, StoreError},
 };
 use tokio_postgres::Row;
 
@@ -86,6 +86,10 @@ const LETTERS: &str = "SELECT tenant, owner, task_id, config_id, url, event, att
     (extract(epoch FROM died) * 1000)::int8 AS millis \
     FROM dead_letters ORDER BY number DESC LIMIT $1";
 
+const BACKLOG: &str = "SELECT count(*) AS webhooks, \
+    (extract(epoch FROM now() - min(due)) * 1000000)::int8 AS overdue \
+    FROM webhooks WHERE due IS NOT NULL";
+
 /// A webhook that was claimed.
 struct Claimed {
     key: PushKey,
@@ -109,6 +113,14 @@ impl PostgresStore {
         let next = self.pool.read(NEXT, &[]).await?;
         let next: Option<i64> = next.first().map_or(Ok(None), |row| get(row, "next"))?;
         Ok(Due { pushes, next: next.map(|micros| Duration::from_micros(natural(micros))) })
+    }
+
+    pub(super) async fn push_backlog(&self) -> Result<Backlog, StoreError> {
+        let rows = self.pool.read(BACKLOG, &[]).await?;
+        let Some(row) = rows.first() else { return Ok(Backlog::default()) };
+        let overdue: Option<i64> = get(row, "overdue")?;
+        let overdue = Duration::from_micros(natural(overdue.unwrap_or_default()));
+        Ok(Backlog::new(natural(get(row, "webhooks")?), overdue))
     }
 
     fn claimed(&self, row: &Row) -> Result<Claimed, StoreError> {

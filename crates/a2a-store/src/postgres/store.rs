@@ -3,8 +3,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use a2a_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
-        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
         TaskQuery, TaskStore, Transition,
     },
 };
@@ -259,6 +259,10 @@ impl PushStore for PostgresStore {
 
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
         self.note_push(key, outcome).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.push_backlog().await
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {

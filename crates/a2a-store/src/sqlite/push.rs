@@ -5,7 +5,7 @@ use std::time::Duration;
 use a2a_core::well_known::Timestamp;
 use a2a_operations::{
     Scope, Webhook,
-    store::{DeadLetter, DuePush, PushKey, PushOutcome},
+    store::{Backlog, DeadLetter, DuePush, PushKey, PushOutcome},
 };
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -73,6 +73,17 @@ pub(super) fn next(db: &Connection) -> Result<Option<Duration>> {
     let due: Option<i64> = query.query_row([], |row| row.get(0))?;
     let millis = due.map(|due| due.saturating_sub(Timestamp::now().as_millis()));
     Ok(millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
+}
+
+/// How much waits.
+pub(super) fn backlog(db: &Connection) -> Result<Backlog> {
+    let mut query =
+        db.prepare_cached("SELECT count(*), min(due) FROM webhooks WHERE due IS NOT NULL")?;
+    let (webhooks, first): (i64, Option<i64>) =
+        query.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let millis = first.map_or(0, |due| Timestamp::now().as_millis().saturating_sub(due));
+    let overdue = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    Ok(Backlog::new(u64::try_from(webhooks).unwrap_or(0), overdue))
 }
 
 /// A webhook that was claimed.

@@ -11,8 +11,8 @@ use std::{
 use a2a_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan, PushKey,
-        PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
         TaskQuery, TaskStore, Transition,
     },
 };
@@ -341,6 +341,10 @@ impl PushStore for SqliteStore {
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool> {
         let (key, keys, hold) = (key.clone(), self.keys.clone(), self.push_claim);
         self.writer.write(move |db| push::pushed(db, &key, &outcome, hold, &keys)).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog> {
+        self.readers.read(push::backlog).await
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>> {

@@ -19,7 +19,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::*;
 use crate::{
     Caller, Event, EventId, MemoryStore, PushError, Scope, Webhook,
-    store::{DeadLetter, Due, Hold, NewTask, StoreError, TaskStore as _, Transition},
+    store::{Backlog, DeadLetter, Due, Hold, NewTask, StoreError, TaskStore as _, Transition},
 };
 
 /// What the receivers answer; they take what is not scripted.
@@ -239,6 +239,10 @@ impl PushStore for Troubled {
     async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
         trouble(&self.pushed)?;
         self.store.pushed(key, outcome).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.store.backlog().await
     }
 
     async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {

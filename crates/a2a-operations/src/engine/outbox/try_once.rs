@@ -1,9 +1,15 @@
-use std::{error::Error as _, fmt::Write as _, panic::AssertUnwindSafe, time::Duration};
+use std::{
+    error::Error as _,
+    fmt::Write as _,
+    panic::AssertUnwindSafe,
+    time::{Duration, Instant},
+};
 
 use futures_util::FutureExt as _;
+use tracing::Span;
 
 use super::Worker;
-use crate::{Delivery, EventId, PushError, Webhook, store::PushOutcome};
+use crate::{Delivery, EventId, PushError, Webhook, metrics, store::PushOutcome};
 
 /// The longest wait that a receiver may ask for.
 const MAX_ASKED: Duration = Duration::from_secs(3600);
@@ -12,11 +18,32 @@ const MAX_ASKED: Duration = Duration::from_secs(3600);
 const MAX_TEXT: usize = 1_000;
 
 impl Worker {
-    pub(super) async fn try_once(
+    /// Makes one try, in the current span, and counts what came of it.
+    pub(super) async fn measured(
         &self,
         webhook: &Webhook,
         delivery: &Delivery,
-    ) -> Result<(), PushError> {
+        event: EventId,
+        attempt: u32,
+    ) -> PushOutcome {
+        let begun = Instant::now();
+        let (outcome, counts_as) = match self.try_once(webhook, delivery).await {
+            Ok(()) => (PushOutcome::Delivered(event), "delivered"),
+            Err(failure) => match self.judge(event, attempt, failure) {
+                dead @ PushOutcome::Dead { .. } => (dead, "dead"),
+                retry => (retry, "retried"),
+            },
+        };
+        let span = Span::current();
+        span.record("a2a.outcome", counts_as);
+        if counts_as != "delivered" {
+            span.record("otel.status_code", "ERROR");
+        }
+        metrics::delivered(counts_as, begun.elapsed());
+        outcome
+    }
+
+    async fn try_once(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
         let delivered = AssertUnwindSafe(self.sender.deliver(webhook, delivery)).catch_unwind();
         let again = |source: &str| Err(PushError::Retry { after: None, source: source.into() });
         match tokio::time::timeout(self.config.push_timeout, delivered).await {
@@ -28,7 +55,7 @@ impl Worker {
     }
 
     /// Says what becomes of an event that did not arrive; `attempt` counts from 1.
-    pub(super) fn judge(&self, event: EventId, attempt: u32, failure: PushError) -> PushOutcome {
+    fn judge(&self, event: EventId, attempt: u32, failure: PushError) -> PushOutcome {
         let error = text(&failure);
         match failure {
             PushError::Retry { after, .. } if attempt < self.config.push_attempts => {

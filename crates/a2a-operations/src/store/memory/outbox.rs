@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Event, Webhook,
-    store::{DeadLetter, PushOutcome},
+    store::{Backlog, DeadLetter, PushOutcome},
 };
 
 /// The most events that are handed out with a claim.
@@ -83,6 +83,12 @@ impl Dispatch {
     /// Returns when there is something to look at again.
     pub(super) fn next(&self, now: Instant) -> Option<Duration> {
         self.turns.first().map(|first| first.saturating_duration_since(now))
+    }
+
+    /// Returns how much waits.
+    pub(super) fn backlog(&self, now: Instant) -> Backlog {
+        let overdue = self.turns.first().map_or(Duration::ZERO, |first| now - first);
+        Backlog::new(u64::try_from(self.turns.len()).unwrap_or(u64::MAX), overdue)
     }
 
     /// Returns the newest dead letters, newest first.

@@ -44,6 +44,11 @@ impl<T: Clone> Schedule<T> {
         turns.things.range(..=(now, u64::MAX)).take(limit).map(|(_, thing)| thing.clone()).collect()
     }
 
+    /// How many things there are.
+    pub(super) fn len(&self) -> usize {
+        lock(&self.0).things.len()
+    }
+
     /// Returns the time of the thing that is first.
     pub(super) fn first(&self) -> Option<Instant> {
         lock(&self.0).things.first_key_value().map(|((time, _), _)| *time)

@@ -7,7 +7,7 @@ use super::scenery::{
 };
 use crate::{
     EventId, Store,
-    store::{Due, PushKey, PushOutcome, StoreError, Transition},
+    store::{Backlog, Due, PushKey, PushOutcome, StoreError, Transition},
 };
 use a2a_core::TaskState;
 
@@ -22,6 +22,7 @@ pub async fn a_webhook_gets_the_pushed_events_behind_it(store: Arc<dyn Store>) {
     store.put_config(&scope, webhook.clone()).await.expect("the store works");
     let nothing = store.due(10).await.expect("the store works");
     assert!(nothing.pushes.is_empty() && nothing.next.is_none(), "{nothing:?}");
+    assert_eq!(store.backlog().await.expect("the store works"), Backlog::default());
     let silent = transition("t", 2, 1, vec![chunk(3, "t", "x")]);
     assert!(!store.commit(&scope, silent).await.expect("it is current").has_pushes);
     assert!(due(&*store, 10).await.is_empty());
@@ -105,6 +106,8 @@ pub async fn many_workers_share_the_webhooks(store: Arc<dyn Store>) {
         new.pushes = vec![at(1)];
         store.insert(&scope("ann"), new).await.expect("the task is new");
     }
+    let backlog = store.backlog().await.expect("the store works");
+    assert_eq!(backlog.webhooks, 2 * TASKS as u64);
     let workers = (0..6).map(|_| {
         let store = Arc::clone(&store);
         tokio::spawn(async move {

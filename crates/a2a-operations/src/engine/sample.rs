@@ -1,0 +1,75 @@
+//! What operators see of an engine: its state now and then, and whether its store answers.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use a2a_core::{Error, Result, TaskState};
+
+use super::{
+    Engine, Inner,
+    entry::{Handle, Holder},
+};
+use crate::{
+    Caller, Scope,
+    metrics::{self, Sample},
+};
+
+/// The id of no task: ids of ours are UUIDs.
+const NOBODY: &str = "a2a-probe";
+
+impl Inner {
+    /// Shows what this node works on and watches. No more work than renewing leases is.
+    pub(super) fn sample(&self) {
+        let mut sample = Sample {
+            running: self.running.load(Ordering::Relaxed),
+            asking: self.asking.load(Ordering::Relaxed),
+            ..Sample::default()
+        };
+        for entry in self.entries.all() {
+            let state = entry.lock();
+            if state.appeared {
+                sample.count(state.task.state());
+            }
+            sample.held += usize::from(state.holder == Holder::Here);
+            sample.queued += state.queue.len();
+            let next = state.cursors.slowest().unwrap_or(u64::MAX);
+            sample.lag = sample.lag.max((state.log.last() + 1).saturating_sub(next));
+        }
+        sample.show();
+    }
+}
+
+impl Handle {
+    /// Counts a state that the task is in from now on, and has the audit log know.
+    pub(super) fn tell_of(&self, state: TaskState) {
+        metrics::changed_state(state);
+        tracing::debug!(
+            target: "a2a::audit",
+            event = "task_state",
+            task = %self.task_id,
+            context = %self.context_id,
+            tenant = %self.scope.tenant,
+            subject = %self.scope.owner,
+            state = state.as_str_name(),
+        );
+    }
+}
+
+impl Engine {
+    /// Asks the store for a task that is not there, and so learns whether it answers.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) where the store fails, or does not answer
+    /// `within` that time.
+    pub async fn probe(&self, within: Duration) -> Result<()> {
+        let scope = Scope::new("", &Caller::ANONYMOUS);
+        let looked = self.inner.store.get(&scope, NOBODY);
+        match tokio::time::timeout(within, looked).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(error.into()),
+            Err(elapsed) => {
+                Err(Error::unavailable("the store does not answer in time").with_source(elapsed))
+            }
+        }
+    }
+}

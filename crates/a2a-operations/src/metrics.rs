@@ -1,0 +1,232 @@
+//! What is counted, through the `metrics` facade: nothing where the application has no recorder.
+//!
+//! Labels have few values each, all of them known when this is compiled: never ids, tenants or
+//! subjects. `docs/observability.md` has them all.
+
+use std::time::Duration;
+
+use crate::store::Backlog;
+use a2a_core::{Operation, TaskState};
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
+
+/// The outcome of what succeeded.
+pub(crate) const OK: &str = "ok";
+/// The outcome of what its caller did not wait for.
+pub(crate) const DROPPED: &str = "dropped";
+
+pub(crate) fn served(
+    operation: Operation,
+    binding: &'static str,
+    revision: &'static str,
+    outcome: &'static str,
+    time: Duration,
+) {
+    let operation = operation.name();
+    counter!(
+        "a2a_operations_total",
+        "operation" => operation,
+        "binding" => binding,
+        "revision" => revision,
+        "outcome" => outcome,
+    )
+    .increment(1);
+    histogram!(
+        "a2a_operation_duration_seconds",
+        "operation" => operation,
+        "binding" => binding,
+        "revision" => revision,
+    )
+    .record(time);
+}
+
+pub(crate) fn called(
+    operation: Operation,
+    binding: &'static str,
+    outcome: &'static str,
+    time: Duration,
+) {
+    let operation = operation.name();
+    counter!(
+        "a2a_client_calls_total",
+        "operation" => operation,
+        "binding" => binding,
+        "outcome" => outcome,
+    )
+    .increment(1);
+    histogram!(
+        "a2a_client_call_duration_seconds",
+        "operation" => operation,
+        "binding" => binding,
+    )
+    .record(time);
+}
+
+/// Counts a request or a connection that was refused before it reached an operation. `reason` is
+/// one of few fixed words, such as `unauthenticated` or `rate`.
+pub fn refused(reason: &'static str) {
+    counter!("a2a_refused_total", "reason" => reason).increment(1);
+}
+
+/// Counts a connection that was accepted, until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct OpenConnection(());
+
+impl OpenConnection {
+    /// Counts a connection.
+    pub fn count() -> Self {
+        counter!("a2a_connections_total").increment(1);
+        gauge!("a2a_connections").increment(1);
+        Self(())
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        gauge!("a2a_connections").decrement(1);
+    }
+}
+
+pub(crate) fn reader_opened() {
+    gauge!("a2a_stream_readers").increment(1);
+}
+
+pub(crate) fn reader_closed() {
+    gauge!("a2a_stream_readers").decrement(1);
+}
+
+/// What a node works on and watches at a moment.
+#[derive(Debug, Default)]
+pub(crate) struct Sample {
+    /// How many tasks there are in each state.
+    pub(crate) states: [usize; STATES.len()],
+    /// How many tasks this node holds.
+    pub(crate) held: usize,
+    /// How many messages wait for their turn.
+    pub(crate) queued: usize,
+    /// How far the slowest reader is behind, in events.
+    pub(crate) lag: u64,
+    /// How many executors are at work, and how many wait for a message.
+    pub(crate) running: usize,
+    pub(crate) asking: usize,
+}
+
+/// The states of tasks, as label values.
+const STATES: [(TaskState, &str); 9] = [
+    (TaskState::Unspecified, "unspecified"),
+    (TaskState::Submitted, "submitted"),
+    (TaskState::Working, "working"),
+    (TaskState::Completed, "completed"),
+    (TaskState::Failed, "failed"),
+    (TaskState::Canceled, "canceled"),
+    (TaskState::InputRequired, "input_required"),
+    (TaskState::Rejected, "rejected"),
+    (TaskState::AuthRequired, "auth_required"),
+];
+
+fn place(state: TaskState) -> usize {
+    STATES.iter().position(|(known, _)| *known == state).unwrap_or(0)
+}
+
+impl Sample {
+    pub(crate) fn count(&mut self, state: TaskState) {
+        self.states[place(state)] += 1;
+    }
+
+    pub(crate) fn show(&self) {
+        for ((_, state), count) in STATES.iter().zip(self.states) {
+            gauge!("a2a_tasks", "state" => *state).set(number(count));
+        }
+        gauge!("a2a_tasks_held").set(number(self.held));
+        gauge!("a2a_messages_queued").set(number(self.queued));
+        gauge!("a2a_executors", "state" => "running").set(number(self.running));
+        gauge!("a2a_executors", "state" => "asking").set(number(self.asking));
+        gauge!("a2a_log_lag_events").set(number(usize::try_from(self.lag).unwrap_or(usize::MAX)));
+    }
+}
+
+pub(crate) fn changed_state(state: TaskState) {
+    counter!("a2a_task_transitions_total", "state" => STATES[place(state)].1).increment(1);
+}
+
+pub(crate) fn executed(outcome: &'static str, time: Duration) {
+    counter!("a2a_executions_total", "outcome" => outcome).increment(1);
+    histogram!("a2a_execution_duration_seconds").record(time);
+}
+
+/// Counts a task that was taken over; `next` is what becomes of it.
+pub(crate) fn took_over(next: &'static str) {
+    counter!("a2a_lease_takeovers_total", "next" => next).increment(1);
+}
+
+pub(crate) fn lost_lease() {
+    counter!("a2a_leases_lost_total").increment(1);
+}
+
+pub(crate) fn delivered(outcome: &'static str, time: Duration) {
+    counter!("a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
+    histogram!("a2a_webhook_delivery_duration_seconds").record(time);
+}
+
+pub(crate) fn outbox(backlog: Backlog) {
+    let webhooks = usize::try_from(backlog.webhooks).unwrap_or(usize::MAX);
+    gauge!("a2a_outbox_webhooks").set(number(webhooks));
+    gauge!("a2a_outbox_overdue_seconds").set(backlog.overdue);
+}
+
+pub(crate) fn stored(call: &'static str, outcome: &'static str, time: Duration) {
+    if outcome != OK {
+        counter!("a2a_store_errors_total", "call" => call, "kind" => outcome).increment(1);
+    }
+    histogram!("a2a_store_call_duration_seconds", "call" => call).record(time);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+fn number(count: usize) -> f64 {
+    count as f64
+}
+
+/// Tells the recorder what each metric is. To be called once, after it was installed.
+pub fn describe() {
+    let counters = [
+        ("a2a_operations_total", "Operations that were served"),
+        ("a2a_client_calls_total", "Tries to call operations of other agents"),
+        ("a2a_connections_total", "Connections that were accepted"),
+        ("a2a_refused_total", "Requests and connections refused before an operation"),
+        ("a2a_task_transitions_total", "Changes of the state of tasks, by the new state"),
+        ("a2a_executions_total", "Runs of the executor, by how they ended"),
+        ("a2a_lease_takeovers_total", "Tasks taken over from other nodes"),
+        ("a2a_leases_lost_total", "Tasks that other nodes took over"),
+        ("a2a_webhook_deliveries_total", "Tries to deliver events to webhooks"),
+        ("a2a_store_errors_total", "Calls of the store that failed"),
+    ];
+    for (name, text) in counters {
+        describe_counter!(name, text);
+    }
+    let histograms = [
+        ("a2a_operation_duration_seconds", "Time until an operation was answered"),
+        ("a2a_client_call_duration_seconds", "Time until a call was answered"),
+        ("a2a_execution_duration_seconds", "Time that the executor took for a message"),
+        ("a2a_webhook_delivery_duration_seconds", "Time that a try to deliver took"),
+        ("a2a_store_call_duration_seconds", "Time that a call of the store took"),
+    ];
+    for (name, text) in histograms {
+        describe_histogram!(name, Unit::Seconds, text);
+    }
+    let gauges = [
+        ("a2a_connections", Unit::Count, "Connections that are open"),
+        ("a2a_stream_readers", Unit::Count, "Streams that read the events of tasks"),
+        ("a2a_tasks", Unit::Count, "Tasks that are worked on or watched, by state"),
+        ("a2a_tasks_held", Unit::Count, "Tasks that this node holds"),
+        ("a2a_messages_queued", Unit::Count, "Messages that wait for their turn"),
+        ("a2a_executors", Unit::Count, "Executors at work or waiting for a message"),
+        ("a2a_log_lag_events", Unit::Count, "How far the slowest reader is behind"),
+        ("a2a_outbox_webhooks", Unit::Count, "Webhooks that have events to get"),
+        ("a2a_outbox_overdue_seconds", Unit::Seconds, "For how long one of them has been due"),
+    ];
+    for (name, unit, text) in gauges {
+        describe_gauge!(name, unit, text);
+    }
+}

@@ -1,0 +1,204 @@
+//! A store whose calls are timed and counted.
+
+use std::{future::Future, sync::Arc, time::Instant};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{
+    Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
+    PushKey, PushOutcome, PushStore, Replay, Signals, Store, StoreError, StoredTask, Sweep,
+    TaskPage, TaskQuery, TaskStore, Transition,
+};
+use crate::{EventId, Scope, Webhook, metrics};
+
+/// A store whose calls are timed and counted (`a2a_store_call_duration_seconds`,
+/// `a2a_store_errors_total`). It does nothing else, and is not worth it around a
+/// [`MemoryStore`](super::MemoryStore), which answers faster than it measures.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    store: Arc<dyn Store>,
+}
+
+impl Measured {
+    /// Measures a store.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+}
+
+async fn measure<T>(
+    call: &'static str,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let begun = Instant::now();
+    let result = work.await;
+    let outcome = match &result {
+        Ok(_) => metrics::OK,
+        Err(StoreError::Conflict { .. }) => "conflict",
+        Err(StoreError::Claimed { .. }) => "claimed",
+        Err(StoreError::Full) => "full",
+        Err(StoreError::Failed(_)) => "failed",
+    };
+    metrics::stored(call, outcome, begun.elapsed());
+    result
+}
+
+#[async_trait]
+impl TaskStore for Measured {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+        measure("insert", self.store.insert(scope, new)).await
+    }
+
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+        measure("commit", self.store.commit(scope, transition)).await
+    }
+
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+        measure("get", self.store.get(scope, task_id)).await
+    }
+
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+        measure("load", self.store.load(scope, task_id, after)).await
+    }
+
+    async fn replay(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<Replay>, StoreError> {
+        measure("replay", self.store.replay(scope, task_id, after)).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        measure("list", self.store.list(scope, query)).await
+    }
+
+    async fn claim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        measure("claim", self.store.claim(scope, key, fingerprint, task_id)).await
+    }
+
+    async fn reclaim(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        let reclaimed = self.store.reclaim(scope, key, fingerprint, gone, task_id);
+        measure("reclaim", reclaimed).await
+    }
+
+    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        measure("unclaim", self.store.unclaim(scope, key, task_id)).await
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+        measure("sweep", self.store.sweep(sweep)).await
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Measured {
+    fn node(&self) -> &str {
+        self.store.node()
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.store.signals()
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+        measure("acquire", self.store.acquire(scope, task_id)).await
+    }
+
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
+        measure("renew", self.store.renew(held)).await
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        measure("release", self.store.release(task_id, epoch)).await
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        measure("abandon", self.store.abandon(task_id, epoch)).await
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        measure("take_over", self.store.take_over(limit)).await
+    }
+
+    async fn post(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        measure("post", self.store.post(scope, task_id, command)).await
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        measure("commands", self.store.commands(task_id)).await
+    }
+
+    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        measure("answer", self.store.answer(command_id, answer)).await
+    }
+
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        measure("read_answer", self.store.read_answer(command_id)).await
+    }
+
+    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        measure("forget_answer", self.store.forget_answer(command_id)).await
+    }
+}
+
+#[async_trait]
+impl PushStore for Measured {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        measure("put_config", self.store.put_config(scope, webhook)).await
+    }
+
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        measure("configs", self.store.configs(scope, task_id)).await
+    }
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        measure("delete_config", self.store.delete_config(scope, task_id, id)).await
+    }
+
+    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
+        measure("due", self.store.due(limit)).await
+    }
+
+    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
+        measure("pushed", self.store.pushed(key, outcome)).await
+    }
+
+    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
+        measure("dead_letters", self.store.dead_letters(limit)).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        measure("backlog", self.store.backlog()).await
+    }
+}
