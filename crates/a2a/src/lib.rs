@@ -30,6 +30,7 @@ mod extended;
 #[cfg(feature = "server")]
 mod interface;
 #[cfg(feature = "server")]
+mod ready;
 mod routes;
 #[cfg(feature = "server")]
 mod server;

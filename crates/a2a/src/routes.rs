@@ -2,14 +2,13 @@
 
 use a2a_compat::{FrontOptions, Origins, Revisions};
 use a2a_core::{ProtocolVersion, Result};
-use a2a_http::{Drain, Options, card::CardDocument};
+use a2a_http::{Options, card::CardDocument};
 use axum::{
     Router,
     extract::Request,
     response::{IntoResponse as _, Response},
-    routing::get,
 };
-use http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, Method, Uri, header};
 use tower::ServiceExt as _;
 use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
@@ -29,7 +28,7 @@ pub(crate) fn all(server: &Server) -> Result<Router> {
     if let Some(layers) = &server.card_layers {
         card = layers(card);
     }
-    Ok(router.merge(card).merge(health()).merge(server.routes.clone()))
+    Ok(router.merge(card).merge(server.readiness.clone().router()).merge(server.routes.clone()))
 }
 
 /// gRPC alone, for a port of its own.
@@ -131,18 +130,6 @@ fn serves_current(server: &Server) -> bool {
 
 fn layered(server: &Server, bindings: Router) -> Router {
     server.layers.iter().fold(bindings, |router, layers| layers(router))
-}
-
-/// `/healthz` for "the process lives", `/readyz` for "send it requests".
-fn health() -> Router {
-    let ready = async |request: Request| {
-        if Drain::of(request.extensions()).has_started() {
-            (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
-        } else {
-            (StatusCode::OK, "ready\n")
-        }
-    };
-    Router::new().route("/healthz", get(async || "ok\n")).route("/readyz", get(ready))
 }
 
 /// Lets pages of any origin call the agent; what they may do is up to their credentials, which

@@ -1,6 +1,6 @@
 //! An agent on every binding.
 
-use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc};
+use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_compat::Revisions;
 use a2a_core::{AgentCard, Error, Validate as _};
@@ -9,7 +9,10 @@ use a2a_operations::{Agent, CardSigner, Engine};
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::{extended::Extended, interface, routes};
+use crate::{extended::Extended, interface, ready::Readiness, routes};
+
+/// How long the store of an engine may take to answer before the server counts as not ready.
+const STORE_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +82,7 @@ pub struct Server {
     pub(crate) routes: Router,
     pub(crate) tls: Option<Tls>,
     signer: Option<Arc<dyn CardSigner>>,
+    pub(crate) readiness: Readiness,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
     is_guarded_elsewhere: bool,
@@ -113,6 +117,7 @@ impl Server {
             routes: Router::new(),
             tls: None,
             signer: None,
+            readiness: Readiness::default(),
             grpc_listener: None,
             drain: Drain::new(),
             is_guarded_elsewhere: false,
@@ -122,10 +127,33 @@ impl Server {
         }
     }
 
-    /// Creates a server of an engine, with the engine's card.
+    /// Creates a server of an engine, with the engine's card. It is ready when the engine's
+    /// store answers.
     pub fn of(engine: Engine) -> Self {
         let card = engine.card().clone();
-        Self::new(engine, card)
+        Self::new(engine.clone(), card).with_readiness_of(engine)
+    }
+
+    /// Has `/readyz` ask the store of this engine too, for a server of something around it.
+    pub fn with_readiness_of(self, engine: Engine) -> Self {
+        self.with_readiness("store", move || {
+            let engine = engine.clone();
+            async move { engine.probe(STORE_TIMEOUT).await }
+        })
+    }
+
+    /// Adds something that has to work for `/readyz` to say so. It is asked once a second at
+    /// most, and has failed if it takes longer than that. `part` is shown to whoever asks.
+    pub fn with_readiness<F>(
+        mut self,
+        part: &'static str,
+        check: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = a2a_core::Result<()>> + Send + 'static,
+    {
+        self.readiness.add(part, check);
+        self
     }
 
     /// Leaves out JSON-RPC.
