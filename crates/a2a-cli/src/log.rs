@@ -1,9 +1,18 @@
-//! The log, on stderr.
+//! What the process tells of itself: a log on stderr, and what operators ask for besides.
 
-use std::{io, time::Instant};
+use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
-use axum::{extract::Request, middleware::Next, response::Response};
-use tracing_subscriber::EnvFilter;
+use a2a_operations::trace;
+use a2a_telemetry::{Audit, Config, Format, Guard, Otlp};
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request},
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderName, StatusCode, header};
+
+use crate::failure::Failure;
 
 /// How much is logged, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,26 +27,64 @@ pub(crate) enum Detail {
     Debug,
 }
 
-/// Starts to log to stderr, panics included. `RUST_LOG` overrides the detail.
-pub(crate) fn to_stderr(detail: Detail) {
+/// What a server tells besides its log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observe {
+    /// Where spans are sent to; without it, the standard variables say so.
+    pub(crate) otlp_endpoint: Option<String>,
+    /// Whether metrics are kept.
+    pub(crate) metrics: bool,
+    /// Where security events are written to; `-` is stderr.
+    pub(crate) audit: Option<PathBuf>,
+}
+
+/// Starts to log to stderr, panics included, and to tell what else is asked for. `RUST_LOG`
+/// overrides the detail.
+///
+/// # Errors
+///
+/// A usage failure for something that can't be used.
+pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> {
     let fallback = match detail {
         Detail::Warnings => "warn",
         Detail::Traffic | Detail::TrafficAsJson => "info",
         Detail::Debug => "info,a2a=debug,a2a_client=debug,a2a_http=debug,a2a_operations=debug",
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| fallback.into());
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(false);
-    // Only a second call can fail, and the first one's log is as good.
-    let _already_set = match detail {
-        Detail::TrafficAsJson => log.json().flatten_event(true).try_init(),
-        Detail::Warnings | Detail::Traffic | Detail::Debug => log.try_init(),
+    let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
+    let format = match detail {
+        Detail::TrafficAsJson => Format::Json,
+        Detail::Warnings | Detail::Traffic | Detail::Debug => Format::Text,
     };
+    let audit = match observe.audit {
+        None => Audit::Log,
+        Some(path) if path.as_os_str() == "-" => Audit::Stderr,
+        Some(path) => Audit::File(path),
+    };
+    let config = Config::default()
+        .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
+        .with_format(format)
+        .with_otlp(observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment))
+        .with_metrics(observe.metrics)
+        .with_audit(audit);
+    let guard =
+        a2a_telemetry::init(config).map_err(|error| Failure::usage(crate::serve::chain(&error)))?;
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         let text = panic.payload_as_str().unwrap_or("no text");
         tracing::error!(place, "a panic: {text}");
     }));
+    Ok(guard)
+}
+
+/// The variable in which a command finds the trace that it is run in.
+pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
+
+/// The span of a command that calls an agent, in the trace that [`TRACEPARENT`] names.
+pub(crate) fn command_span() -> tracing::Span {
+    let span = tracing::info_span!("command", otel.kind = "internal", otel.name = "a2a");
+    let parent = std::env::var(TRACEPARENT).ok().and_then(|text| text.parse().ok());
+    trace::adopt(&span, parent.as_ref());
+    span
 }
 
 /// Logs one line per request: never its body, its query or its credentials.
@@ -50,4 +97,24 @@ pub(crate) async fn traffic(request: Request, next: Next) -> Response {
     let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     tracing::info!(%method, path, status, micros, "request");
     response
+}
+
+/// Serves something to this machine alone. What a proxy on this machine passes on is not from
+/// it, as far as proxies say so.
+pub(crate) fn for_this_machine(router: Router) -> Router {
+    router.route_layer(middleware::from_fn(this_machine))
+}
+
+async fn this_machine(request: Request, next: Next) -> Response {
+    const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let is_local = peer.is_some_and(|ConnectInfo(peer)| peer.ip().to_canonical().is_loopback());
+    let is_forwarded = [header::FORWARDED, FORWARDED_FOR, header::VIA]
+        .iter()
+        .any(|name| request.headers().contains_key(name));
+    if is_local && !is_forwarded {
+        next.run(request).await
+    } else {
+        StatusCode::NOT_FOUND.into_response()
+    }
 }

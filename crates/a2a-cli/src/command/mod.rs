@@ -17,7 +17,9 @@ mod usage;
 
 use std::{ffi::OsString, future::Future, process::ExitCode};
 
+use a2a_telemetry::Otlp;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use tracing::Instrument as _;
 
 pub(crate) use encryption::{ClientAuth, Encryption};
 pub(crate) use keeping::Keeping;
@@ -154,9 +156,15 @@ fn client(
     settings: &Settings,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
-    if settings.debug {
-        crate::log::to_stderr(crate::log::Detail::Debug);
-    }
+    use crate::log::{self, Detail, Observe};
+
+    // What waits is sent when it is dropped, after the command.
+    let _guard = match (settings.debug, Otlp::from_environment()) {
+        (true, _) => Some(log::start(Detail::Debug, Observe::default())?),
+        (false, Some(_)) => Some(log::start(Detail::Warnings, Observe::default())?),
+        (false, None) => None,
+    };
+    let command = command.instrument(log::command_span());
     block_on(command, tokio::runtime::Builder::new_current_thread())
 }
 

@@ -148,6 +148,18 @@ pub(crate) struct Serve {
     /// Write the log as JSON, one line per request
     #[arg(long, help_heading = LOG)]
     pub(crate) log_json: bool,
+    /// OTLP collector to send traces to, over HTTP; the variables OTEL_* are read too
+    #[arg(long, value_name = "URL", help_heading = LOG)]
+    pub(crate) otlp_endpoint: Option<String>,
+    /// Keep no metrics: without this, /metrics serves them to this machine
+    #[arg(long, help_heading = LOG)]
+    pub(crate) no_metrics: bool,
+    /// Address of its own for /metrics, which then serves whoever reaches it
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "no_metrics", help_heading = LOG)]
+    pub(crate) metrics_listen: Option<String>,
+    /// File that security events are added to, as JSON lines; - is stderr
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG)]
+    pub(crate) audit_log: Option<PathBuf>,
 }
 
 /// What the conformance profile does with a message that no rule matches.

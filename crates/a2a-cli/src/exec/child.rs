@@ -3,7 +3,7 @@
 use std::{io, path::Path, process::Stdio, time::Duration};
 
 use a2a_core::{Part, v1::part::Content};
-use a2a_operations::RequestContext;
+use a2a_operations::{RequestContext, trace};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -11,6 +11,7 @@ use tokio::{
 };
 
 use super::ExecAgent;
+use crate::log;
 
 /// How long a command may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(4);
@@ -55,6 +56,9 @@ impl Process {
             .env("A2A_CONTEXT_ID", context.context_id())
             .env("A2A_MESSAGE_ID", &context.message().message_id)
             .env("A2A_INPUT_DIR", inputs.path())
+            // What the command is asked for goes on in the trace of who asked, and in no other.
+            .env_remove(log::TRACEPARENT)
+            .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

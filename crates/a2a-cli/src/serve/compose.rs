@@ -7,7 +7,7 @@ use a2a_auth::webhook::Signer;
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
 use a2a_http::Webhooks;
-use a2a_operations::{Agent, Engine, EngineConfig, Store, engine::EngineBuilder};
+use a2a_operations::{Agent, Engine, EngineConfig, Store, engine::EngineBuilder, store::Measured};
 use axum::{Router, middleware};
 
 use super::{
@@ -94,9 +94,13 @@ pub(super) fn compose(
 
     // With the interfaces in the card, each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
+        let ready = |server: Server| match &engine {
+            Some(engine) => server.with_readiness_of(engine.clone()),
+            None => server,
+        };
         let bearer = options.bearer.clone();
         let (cuts, forwards) = (front.cuts, serve.proxy.forward_auth);
-        let server = with_places(with_bindings(of(&card), bindings), serve)
+        let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
             .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()));
         let server = match &options.access {
@@ -208,7 +212,7 @@ fn engine(
         builder
     };
     let builder = match store {
-        Some(store) => builder.shared_store(store),
+        Some(store) => builder.store(Measured::new(store)),
         None => builder,
     };
     let config =

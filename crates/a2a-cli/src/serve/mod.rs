@@ -46,11 +46,15 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let options = Options::new(&serve, told, settings)?;
     let plan = keep::Plan::new(&serve)?;
-    log::to_stderr(options.log);
+    let guard = log::start(options.log, options.observe.clone())?;
     let upstream = Upstream::connect(&serve, &options, settings, output).await?;
     let (listener, address) = bind(&options.host, options.port).await?;
     let grpc = match options.grpc_port {
         Some(port) => Some(bind(&options.host, port).await?),
+        None => None,
+    };
+    let metrics = match &options.metrics_listen {
+        Some(place) => Some(bind_at(place, "choose another --metrics-listen").await?),
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
@@ -64,6 +68,8 @@ pub(crate) async fn run(
     if options.webhook_key.is_some() {
         kept.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }
+    kept.lines
+        .extend(metrics.as_ref().map(|(_, place)| ("Metrics", format!("http://{place}/metrics"))));
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
     for said in access::in_clear(&composed.card) {
         let said = format!("callers send secrets in clear to {said}");
@@ -89,12 +95,25 @@ pub(crate) async fn run(
             server(router).serve(listener, signal::received()).await;
         }
     };
-    tokio::join!(server(composed.router).serve(listener, signal::received()), grpc_server);
+    let mut router = composed.router;
+    let mut metrics_router = guard.metrics_router();
+    if metrics.is_none() {
+        router = router.merge(metrics_router.take().map(log::for_this_machine).unwrap_or_default());
+    }
+    let metrics_server = async {
+        if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {
+            // In clear, as those who scrape expect: the address is for a network that may know.
+            let server = Server::new(router).with_limits(options.limits.clone());
+            server.with_drain(drain.clone()).serve(listener, signal::received()).await;
+        }
+    };
+    tokio::join!(server(router).serve(listener, signal::received()), grpc_server, metrics_server,);
     // Readers have gone by now. Executors that nobody watches get a moment too.
     if let Some(engine) = composed.engine {
         engine.shutdown(LAST_MOMENT).await;
     }
     kept.close().await;
+    guard.shutdown().await;
     Ok(())
 }
 
@@ -135,17 +154,18 @@ async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failur
     } else {
         format!("{host}:{port}")
     };
-    let failure = |error: &dyn Error| {
-        Failure::new(Code::Internal, chain(error))
-            .with_hint("choose another --port; 0 takes any that is free")
-    };
-    let listener = a2a_http::bind(&address).await.map_err(|error| failure(&error))?;
+    bind_at(&address, "choose another --port; 0 takes any that is free").await
+}
+
+async fn bind_at(address: &str, hint: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failure = |error: &dyn Error| Failure::new(Code::Internal, chain(error)).with_hint(hint);
+    let listener = a2a_http::bind(address).await.map_err(|error| failure(&error))?;
     let address = listener.local_addr().map_err(|error| failure(&error))?;
     Ok((listener, address))
 }
 
 /// An error and what caused it, on one line.
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -16,7 +16,7 @@ use crate::{
     command::Serve,
     demo::Profile,
     failure::Failure,
-    log::Detail,
+    log::{Detail, Observe},
     settings::{Settings, serve::Told},
 };
 
@@ -49,6 +49,8 @@ pub(super) struct Options {
     pub(super) streaming_timeout: Duration,
     pub(super) log: Detail,
     pub(super) logs_traffic: bool,
+    pub(super) observe: Observe,
+    pub(super) metrics_listen: Option<String>,
 }
 
 impl Options {
@@ -101,6 +103,12 @@ impl Options {
                 (false, true, false) => Detail::Traffic,
             },
             logs_traffic,
+            observe: Observe {
+                otlp_endpoint: serve.otlp_endpoint.clone(),
+                metrics: !serve.no_metrics,
+                audit: serve.audit_log.clone(),
+            },
+            metrics_listen: serve.metrics_listen.clone(),
         })
     }
 }

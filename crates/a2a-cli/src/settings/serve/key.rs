@@ -147,6 +147,10 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("limits", "grace", "grace", Form::Duration),
     Key::new("telemetry", "log_traffic", "quiet", Form::Inverse),
     Key::new("telemetry", "log_json", "log_json", Form::Switch),
+    Key::new("telemetry", "otlp_endpoint", "otlp_endpoint", Form::Address),
+    Key::new("telemetry", "metrics", "no_metrics", Form::Inverse),
+    Key::new("telemetry", "metrics_listen", "metrics_listen", Form::Text),
+    Key::new("telemetry", "audit_file", "audit_log", Form::Path),
 ];
 
 /// Flags of which at most one can hold: what stands higher puts out what stands lower.
