@@ -15,6 +15,7 @@ pub mod agent;
 pub mod behaviour;
 pub mod call;
 pub mod chaos;
+pub mod collector;
 pub mod isolation;
 pub mod kept;
 mod repertoire;
