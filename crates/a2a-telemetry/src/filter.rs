@@ -46,8 +46,8 @@ pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
     };
     // `off` and `warn` stay as quiet as they are.
     let is_quiet = |level: &str| matches!(level, "off" | "error" | "warn");
-    let global = filter.split(',').map(|directive| directive.trim().to_ascii_lowercase());
-    let global = global.filter(|directive| !directive.contains(['=', '['])).next_back();
+    let mut directives = filter.split(',').map(|directive| directive.trim().to_ascii_lowercase());
+    let global = directives.rfind(|directive| !directive.contains(['=', '[']));
     let level = match global.as_deref() {
         Some(level) if is_quiet(level) => level.to_owned(),
         _ => "info".to_owned(),

@@ -23,7 +23,7 @@ const MAX_BATCH: usize = 512;
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// How long the collector may take for a batch.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest value of an attribute, in bytes, and the most of them and of events in a span.
+/// The most attributes, and the most events, of a span.
 const MAX_ATTRIBUTES: u32 = 64;
 
 /// What a program is called that does not say.

@@ -2,6 +2,7 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "scenery that can't be set up fails the test"
 )]
