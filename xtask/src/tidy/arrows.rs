@@ -10,13 +10,13 @@ use crate::{Result, workspace};
 const LAYERS: [&[&str]; 9] = [
     &["a2a-core", "a2a-test-servers"],
     &["a2a-operations"],
-    &["a2a-auth", "a2a-http", "a2a-store", "a2a-telemetry"],
-    &["a2a-grpc", "a2a-jsonrpc", "a2a-rest"],
+    &["a2a-http", "a2a-store", "a2a-telemetry"],
+    &["a2a-auth", "a2a-grpc", "a2a-jsonrpc", "a2a-rest"],
     &["a2a-compat"],
     &["a2a-client"],
     &["a2a-gateway"],
     &["a2a"],
-    &["a2a-cli", "a2a-tests", "xtask"],
+    &["a2a-cli", "a2a-fuzz", "a2a-tests", "xtask"],
 ];
 
 /// What must not be among all that a crate depends on, directly or not.
