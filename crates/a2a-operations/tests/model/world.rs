@@ -140,7 +140,7 @@ impl World {
 
     pub(super) async fn take(&mut self, step: Step) {
         let what = format!("{step:?}");
-        let is_last = self.living().len() <= 1 && self.spare.is_empty();
+        let is_last = self.living().len() + self.spare.len() <= 1;
         if is_last && matches!(step, Step::Crash(_) | Step::Leave(_)) {
             return;
         }
