@@ -148,6 +148,16 @@ async fn a_client_of_0_1_names_its_tasks_itself() {
     assert_eq!(unknown["error"]["code"], -32001);
 }
 
+#[tokio::test]
+async fn an_id_that_is_too_long_to_be_remembered_is_refused() {
+    let server = Server::start(Options::default()).await;
+    for (length, code) in [(1_024, None), (1_025, Some(-32602)), (1 << 20, Some(-32602))] {
+        let params = json!({"id": "x".repeat(length), "message": first("hello")});
+        let answer = server.rpc("tasks/send", params).await;
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{length} bytes");
+    }
+}
+
 //
 #[tokio::test]
 async fn streams_of_older_revisions_say_which_event_is_final() {

@@ -3,7 +3,7 @@
 use a2a_core::{Error, ErrorKind, Result};
 use http::{
     HeaderMap, HeaderValue,
-    header::{ACCEPT, CONTENT_TYPE},
+    header::{ACCEPT, CONTENT_TYPE, ORIGIN},
 };
 
 /// `application/json`.
@@ -14,14 +14,19 @@ pub const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json
 pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 /// Refuses a request body that says it is not JSON. `application/json` and
-/// `application/a2a+json` pass, with parameters too, and so does a body without a type.
+/// `application/a2a+json` pass, with parameters too, and so does a body without a type, unless a
+/// page in a browser sends it: what a page sends without saying that it is JSON, it may send to
+/// servers that never allowed it to.
 ///
 /// # Errors
 ///
 /// [`UnsupportedMediaType`](ErrorKind::UnsupportedMediaType).
 pub fn require_json(headers: &HeaderMap) -> Result<()> {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
-    let text = value.to_str().unwrap_or("?");
+    let text = match headers.get(CONTENT_TYPE) {
+        Some(value) => value.to_str().unwrap_or("?"),
+        None if headers.contains_key(ORIGIN) => "",
+        None => return Ok(()),
+    };
     if is_a2a_type(essence(text)) && charset(text).is_none_or(is_utf8) {
         return Ok(());
     }
@@ -114,6 +119,14 @@ mod tests {
             let result = require_json(&with(CONTENT_TYPE, value));
             assert_eq!(result.is_ok(), ok, "{value:?}");
         }
+    }
+
+    #[test]
+    fn a_page_has_to_say_what_it_sends() {
+        let mut headers = with(ORIGIN, "https://a.example");
+        assert!(require_json(&headers).is_err());
+        headers.insert(CONTENT_TYPE, JSON);
+        assert!(require_json(&headers).is_ok());
     }
 
     #[test]

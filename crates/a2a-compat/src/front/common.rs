@@ -28,6 +28,9 @@ use crate::{
 /// The name of `A2A-Extensions` before 1.0.
 const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 
+/// Longest id that a client of 0.1 may choose, in bytes: [`Origins`] keeps many of them.
+const MAX_CHOSEN_ID: usize = 1 << 10;
+
 /// Performs a request of an older revision, which has its answer in the names that its client
 /// knows: what comes between reading the request and writing the answer.
 ///
@@ -62,7 +65,7 @@ async fn perform_here(
     let origins = &options.origins;
     let revision = context.version;
     let scope = Scope::new("", &context.caller);
-    let (request, legacy) = up(origins, &scope, revision, request);
+    let (request, legacy) = up(origins, &scope, revision, request)?;
     validate(&request)?;
     let subscribed = match &request {
         AnyRequest::SubscribeToTask(request) => Some(request.id.clone()),
@@ -148,16 +151,24 @@ fn validate(request: &AnyRequest) -> Result<()> {
 }
 
 /// Turns the id that a client of 0.1 chose into ours, and returns it.
+///
+/// # Errors
+///
+/// [`InvalidParams`](ErrorKind::InvalidParams) for one that is too long to be remembered.
 fn up(
     origins: &Origins,
     scope: &Scope,
     revision: ProtocolVersion,
     request: AnyRequest,
-) -> (AnyRequest, Option<String>) {
+) -> Result<(AnyRequest, Option<String>)> {
     if revision != ProtocolVersion::V0_1 {
-        return (request, None);
+        return Ok((request, None));
     }
     let legacy = chosen_id(&request).to_owned();
+    if legacy.len() > MAX_CHOSEN_ID {
+        let why = format!("must have at most {MAX_CHOSEN_ID} bytes");
+        return Err(Error::invalid_params("id", why));
+    }
     let sends = matches!(request, AnyRequest::SendMessage(_) | AnyRequest::SendStreamingMessage(_));
     let request = match origins.find(scope, &legacy) {
         Some(origin) => with_task_id(request, &origin.task_id),
@@ -165,7 +176,7 @@ fn up(
         None if sends => with_task_id(request, ""),
         None => request,
     };
-    (request, Some(legacy))
+    Ok((request, Some(legacy)))
 }
 
 /// Finds the webhook that is meant where a request names none.
