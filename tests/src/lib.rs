@@ -12,6 +12,7 @@
 #![allow(missing_docs, reason = "the names of behaviours are their documentation")]
 
 pub mod agent;
+pub mod attack;
 pub mod behaviour;
 pub mod call;
 pub mod chaos;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
 
+mod attack;
 mod bench;
 mod chaos;
 mod ci;
@@ -42,6 +43,8 @@ enum Verb {
     Tidy,
     /// Keep tasks in flight at an agent of many nodes, kill nodes, and print what was lost
     Chaos(chaos::Args),
+    /// Attack a server, and print what it did
+    Attack(attack::Args),
     /// Measure the stores against limits and floors, and print the figures
     Bench(bench::Args),
     /// Feed what reads from peers with what a fuzzer makes up, and print what broke
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Tidy => tidy::run(),
         Verb::Chaos(args) => chaos::run(&args),
+        Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Interop(args) => interop::run(args),

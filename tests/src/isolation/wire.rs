@@ -3,8 +3,9 @@
 use std::{net::SocketAddr, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
 use hyper_util::{
     client::legacy::{self, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
@@ -90,25 +91,7 @@ impl Client {
         let client = if ask.http2 { &self.http2 } else { &self.http1 };
         let answer = async {
             let response = client.request(request).await.expect("an answer");
-            let (parts, mut body) = response.into_parts();
-            let mut bytes = BytesMut::new();
-            let mut trailers = HeaderMap::new();
-            while let Some(frame) = body.frame().await {
-                let frame = frame.expect("a whole answer");
-                match frame.into_data() {
-                    Ok(data) => bytes.extend_from_slice(&data),
-                    Err(frame) => trailers = frame.into_trailers().unwrap_or_default(),
-                }
-                if until == Until::FirstFrame && !bytes.is_empty() {
-                    break;
-                }
-            }
-            Answer {
-                status: parts.status.as_u16(),
-                headers: listed(&parts.headers),
-                body: bytes.to_vec(),
-                trailers: listed(&trailers),
-            }
+            Answer::read(response, until).await.expect("a whole answer")
         };
         let answer = tokio::time::timeout(LIMIT, answer).await;
         answer.unwrap_or_else(|_| panic!("no end of the answer to {told}"))
@@ -116,6 +99,32 @@ impl Client {
 }
 
 impl Answer {
+    /// Reads an answer.
+    ///
+    /// # Errors
+    ///
+    /// Where the connection ends before it.
+    pub async fn read(response: Response<Incoming>, until: Until) -> hyper::Result<Self> {
+        let (parts, mut body) = response.into_parts();
+        let mut bytes = BytesMut::new();
+        let mut trailers = HeaderMap::new();
+        while let Some(frame) = body.frame().await {
+            match frame?.into_data() {
+                Ok(data) => bytes.extend_from_slice(&data),
+                Err(frame) => trailers = frame.into_trailers().unwrap_or_default(),
+            }
+            if until == Until::FirstFrame && !bytes.is_empty() {
+                break;
+            }
+        }
+        Ok(Self {
+            status: parts.status.as_u16(),
+            headers: listed(&parts.headers),
+            body: bytes.to_vec(),
+            trailers: listed(&trailers),
+        })
+    }
+
     /// The answer with another text in place of an id, wherever that stands.
     #[must_use]
     pub fn with(mut self, id: &str, instead: &str) -> Self {

@@ -1,0 +1,367 @@
+//! Messages that are too big, too deep, too many, or not what they say.
+
+use std::{fmt::Write as _, time::Duration};
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
+
+use super::{
+    Attack, Scene, Verdict, attacks,
+    pipe::Pipe,
+    scene::{JSON, at_once, bearer, waiting},
+};
+
+pub(super) fn all() -> Vec<Attack> {
+    attacks! {
+        "deep JSON", "arrays and objects 100,000 deep, in the envelope and in data" => deep;
+        "huge numbers", "1e400, a number of 100,000 digits, negative sizes" => numbers;
+        "gzip bomb", "a compressed body, and bodies that say they are" => bomb;
+        "batch", "100,000 requests in one" => batch;
+        "double members", "two ids, two methods, two tokens, 100,000 of one name" => doubles;
+        "invalid UTF-8", "in a text, in a name, cut off, surrogates" => utf8;
+        "NUL in texts", "ids and texts with NUL and other control characters" => nul;
+        "many parts", "a message of 100,000 parts" => parts;
+        "huge file", "a part of 20 MiB in base64, and one that is none" => file;
+        "wrong types", "each member of a request as each other type" => types;
+        "long ids", "ids of 1 MiB, kept by a server that remembers names" => long_ids;
+        "many tasks", "1,000 tasks of one caller that go on" => tasks;
+        "many streams", "300 streams of one caller" => streams;
+        "slow reader", "10 long streams that nobody reads" => slow_reader;
+        "queue of one task", "100 messages to a task that is at work" => queue;
+        "long history", "a conversation of 50 messages, 100 KiB each" => history;
+        "lists without end", "pages of 2,147,483,647 tasks, with everything in them" => lists;
+    }
+}
+
+/// Posts bodies, each of which has to be refused.
+async fn refused(scene: &Scene, bodies: impl IntoIterator<Item = Vec<u8>>) -> Verdict {
+    let mut told = Vec::new();
+    for (number, body) in bodies.into_iter().enumerate() {
+        let reply = scene.post(&body).await?;
+        let did = reply.refused().map_err(|why| format!("no. {}: {why}", number + 1))?;
+        if !told.contains(&did) {
+            told.push(did);
+        }
+    }
+    Ok(told.join(", "))
+}
+
+/// Posts bodies that may be right: what matters is that they are answered, and not by a fault.
+async fn answered(scene: &Scene, bodies: impl IntoIterator<Item = Vec<u8>>) -> Verdict {
+    let mut told = Vec::new();
+    for (number, body) in bodies.into_iter().enumerate() {
+        let reply = scene.post(&body).await?;
+        let is_fault = reply.status().is_some_and(|status| status >= 500)
+            || reply.text().contains("\"code\":-32603");
+        if is_fault || reply.status().is_none() {
+            return Err(format!("no. {}: {}", number + 1, reply.told()));
+        }
+        let did = reply.told();
+        if !told.contains(&did) && told.len() < 3 {
+            told.push(did);
+        }
+    }
+    Ok(told.join(", "))
+}
+
+fn call(method: &str, params: &str) -> Vec<u8> {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{params}}}")
+        .into_bytes()
+}
+
+fn send(message: &str) -> Vec<u8> {
+    call(
+        "SendMessage",
+        &format!("{{\"message\":{{\"messageId\":\"m\",\"role\":\"ROLE_USER\",{message}}}}}"),
+    )
+}
+
+async fn deep(scene: &Scene) -> Verdict {
+    let arrays = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let objects = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    refused(
+        scene,
+        [
+            arrays.clone().into_bytes(),
+            "[".repeat(1_000_000).into_bytes(),
+            call("GetTask", &arrays),
+            call("GetTask", &objects),
+            send(&format!("\"parts\":[{{\"data\":{arrays}}}]")),
+            send(&format!("\"parts\":[{{\"text\":\"x\"}}],\"metadata\":{objects}")),
+        ],
+    )
+    .await
+}
+
+async fn numbers(scene: &Scene) -> Verdict {
+    let digits = "9".repeat(100_000);
+    answered(
+        scene,
+        [
+            send("\"parts\":[{\"data\":1e400}]"),
+            send(&format!("\"parts\":[{{\"data\":{digits}}}]")),
+            send(&format!("\"parts\":[{{\"data\":-0.{digits}e-999999}}]")),
+            call("ListTasks", "{\"pageSize\":-1}"),
+            call("ListTasks", "{\"pageSize\":99999999999999999999}"),
+            call("GetTask", "{\"id\":\"x\",\"historyLength\":-2147483648}"),
+            call("ListTasks", "{\"statusTimestampAfter\":\"9999999-01-01T00:00:00Z\"}"),
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{digits},\"method\":\"ListTasks\"}}")
+                .into_bytes(),
+        ],
+    )
+    .await
+}
+
+async fn bomb(scene: &Scene) -> Verdict {
+    let mut told = Vec::new();
+    for coding in ["gzip", "br", "deflate", "zstd", "gzip, gzip", "identity, gzip"] {
+        let headers = format!("{}{JSON}content-encoding: {coding}\r\n", bearer(&scene.ann));
+        let body = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xed, 0xc1, 1, 1];
+        let reply = scene.request("POST /", &headers, &body).await?;
+        let did = reply.refused()?;
+        if !told.contains(&did) {
+            told.push(did);
+        }
+    }
+    Ok(told.join(", "))
+}
+
+async fn batch(scene: &Scene) -> Verdict {
+    let one = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ListTasks\"}";
+    let many = vec![one; 100_000].join(",");
+    refused(scene, [format!("[{many}]").into_bytes(), b"[]".to_vec(), b"[[]]".to_vec()]).await
+}
+
+async fn doubles(scene: &Scene) -> Verdict {
+    let mut many = String::from("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ListTasks\"");
+    for _ in 0..100_000 {
+        let _written = write!(many, ",\"params\":{{}}");
+    }
+    many.push('}');
+    answered(
+        scene,
+        [
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ListTasks\"}".to_vec(),
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ListTasks\",\"method\":\"GetTask\"}"
+                .to_vec(),
+            call("ListTasks", "{\"tenant\":\"a\",\"tenant\":\"b\"}"),
+            many.into_bytes(),
+        ],
+    )
+    .await
+}
+
+async fn utf8(scene: &Scene) -> Verdict {
+    let with = |bytes: &[u8]| {
+        let mut body =
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"GetTask\",\"params\":{\"id\":\"".to_vec();
+        body.extend_from_slice(bytes);
+        body.extend_from_slice(b"\"}}");
+        body
+    };
+    refused(
+        scene,
+        [
+            with(&[0xff, 0xfe]),
+            with(&[0xc0, 0xaf]),
+            with(&[0xed, 0xa0, 0x80]),
+            with(&[0xf0, 0x9f]),
+            with(b"\\ud800"),
+            with(b"\\udc00\\ud800"),
+        ],
+    )
+    .await
+}
+
+async fn nul(scene: &Scene) -> Verdict {
+    answered(
+        scene,
+        [
+            call("GetTask", "{\"id\":\"a\\u0000b\"}"),
+            call("ListTasks", "{\"contextId\":\"a\\u0000b\"}"),
+            call("ListTasks", "{\"tenant\":\"a\\u0000b\"}"),
+            send("\"parts\":[{\"text\":\"a\\u0000b\"}]"),
+            send("\"contextId\":\"\\u0000\",\"parts\":[{\"text\":\"x\"}]"),
+            send("\"parts\":[{\"text\":\"x\"}],\"metadata\":{\"\\u0000\":\"\\u0000\"}"),
+        ],
+    )
+    .await
+}
+
+async fn parts(scene: &Scene) -> Verdict {
+    let many = vec!["{\"text\":\"x\"}"; 100_000].join(",");
+    refused(scene, [send(&format!("\"parts\":[{many}]"))]).await
+}
+
+async fn file(scene: &Scene) -> Verdict {
+    let bytes = "QUJD".repeat(5 << 20);
+    answered(
+        scene,
+        [
+            send(&format!("\"parts\":[{{\"raw\":\"{bytes}\"}}]")),
+            send("\"parts\":[{\"raw\":\"no base64!\"}]"),
+            send("\"parts\":[{\"url\":\"file:///etc/passwd\"}]"),
+        ],
+    )
+    .await
+}
+
+async fn types(scene: &Scene) -> Verdict {
+    let values =
+        ["null", "true", "0", "-1.5", "\"x\"", "[]", "{}", "[{}]", "{\"\":null}", "\"\\u0000\""];
+    let mut bodies = Vec::new();
+    for value in values {
+        for method in
+            ["SendMessage", "GetTask", "ListTasks", "CancelTask", "message/send", "tasks/send"]
+        {
+            bodies.push(call(method, value));
+            for member in ["id", "message", "tenant", "configuration", "metadata", "pageSize"] {
+                bodies.push(call(method, &format!("{{\"{member}\":{value}}}")));
+            }
+        }
+        for member in ["messageId", "role", "parts", "taskId", "metadata", "extensions"] {
+            bodies.push(call("SendMessage", &format!("{{\"message\":{{\"{member}\":{value}}}}}")));
+        }
+        bodies.push(value.as_bytes().to_vec());
+        bodies.push(
+            format!("{{\"jsonrpc\":{value},\"id\":{value},\"method\":{value}}}").into_bytes(),
+        );
+    }
+    let count = bodies.len();
+    Ok(format!("{count} requests: {}", answered(scene, bodies).await?))
+}
+
+async fn long_ids(scene: &Scene) -> Verdict {
+    let memory = || scene.process.as_ref().and_then(super::Process::memory).unwrap_or(0);
+    let before = memory();
+    for number in 0..200_usize {
+        let id = format!("{number}{}", "x".repeat(1 << 20));
+        let params = json!({
+            "id": id,
+            "message": {"role": "user", "parts": [{"type": "text", "text": "echo x"}]},
+        });
+        let body = call("tasks/send", &params.to_string());
+        let headers = format!("{}content-type: application/json\r\n", bearer(&scene.ann));
+        let reply = scene.request("POST /", &headers, &body).await?;
+        if reply.status().is_none() {
+            return Err(reply.told());
+        }
+        if number == 0 && reply.text().contains("\"error\"") {
+            return Ok(reply.told());
+        }
+    }
+    let grown = memory().saturating_sub(before) >> 20;
+    if grown > 150 {
+        Err(format!("keeps {grown} MiB of names"))
+    } else {
+        Ok(format!("grew by {grown} MiB"))
+    }
+}
+
+async fn tasks(scene: &Scene) -> Verdict {
+    let mut begun = Vec::new();
+    let mut refused = 0;
+    for _ in 0..1_000 {
+        let (_, answer) = scene.call(&scene.ann, "SendMessage", at_once("slow 8")).await?;
+        match answer["result"]["task"]["id"].as_str() {
+            Some(id) => begun.push(id.to_owned()),
+            None => refused += 1,
+        }
+    }
+    let time = scene.is_served().await;
+    for id in &begun {
+        let _ended = scene.call(&scene.ann, "CancelTask", json!({"id": id})).await;
+    }
+    match time {
+        Ok(time) => {
+            Ok(format!("began {}, refused {refused}, and served others in {time:.0?}", begun.len()))
+        }
+        // A bound for one caller holds for its normal requests too.
+        Err(_) if refused > 0 => Ok(format!("began {}, refused {refused}", begun.len())),
+        Err(why) => Err(format!("beside {} tasks {why}", begun.len())),
+    }
+}
+
+/// Opens a stream and does not read it.
+async fn stream(scene: &Scene, text: &str) -> Result<Pipe, String> {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": waiting(text)});
+    let body = body.to_string();
+    let mut pipe = scene.pipe().await.map_err(|error| format!("can't connect: {error}"))?;
+    let request = format!(
+        "POST / HTTP/1.1\r\nhost: localhost\r\n{}{JSON}content-length: {}\r\n\r\n{body}",
+        bearer(&scene.ann),
+        body.len()
+    );
+    pipe.write_all(request.as_bytes()).await.map_err(|error| error.to_string())?;
+    Ok(pipe)
+}
+
+async fn streams(scene: &Scene) -> Verdict {
+    let mut pipes = Vec::new();
+    for _ in 0..300 {
+        pipes.push(stream(scene, "stream 20 200ms").await?);
+    }
+    let time = scene.is_served().await.map_err(|why| format!("beside them {why}"));
+    Ok(format!("has {} of them, and served others in {:.0?}", pipes.len(), time?))
+}
+
+async fn slow_reader(scene: &Scene) -> Verdict {
+    let mut pipes = Vec::new();
+    for _ in 0..10 {
+        pipes.push(stream(scene, "stream 10000 0ms").await?);
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let time = scene.is_served().await.map_err(|why| format!("beside them {why}"))?;
+    Ok(format!("held {} streams, and served others in {time:.0?}", pipes.len()))
+}
+
+async fn queue(scene: &Scene) -> Verdict {
+    let id = scene.task("slow 2").await?;
+    let (mut taken, mut refused) = (0, 0);
+    for _ in 0..100 {
+        let mut params = at_once("more");
+        params["message"]["taskId"] = json!(id);
+        let (_, answer) = scene.call(&scene.ann, "SendMessage", params).await?;
+        if answer.get("result").is_some() { taken += 1 } else { refused += 1 }
+    }
+    let _ended = scene.call(&scene.ann, "CancelTask", json!({"id": id})).await;
+    if refused == 0 {
+        Err(format!("queued all {taken}"))
+    } else {
+        Ok(format!("took {taken}, refused {refused}"))
+    }
+}
+
+async fn history(scene: &Scene) -> Verdict {
+    let text = format!("echo {}", "x".repeat(100 << 10));
+    let first = scene.works("SendMessage", waiting(&text)).await?;
+    let context = first["task"]["contextId"].clone();
+    for _ in 0..50 {
+        let mut params = waiting(&text);
+        params["message"]["contextId"] = context.clone();
+        scene.works("SendMessage", params).await?;
+    }
+    let page = scene.works("ListTasks", json!({"contextId": context, "pageSize": 100})).await?;
+    Ok(format!("keeps all {}", page["totalSize"]))
+}
+
+async fn lists(scene: &Scene) -> Verdict {
+    let size = i32::MAX;
+    answered(
+        scene,
+        [
+            call(
+                "ListTasks",
+                &format!(
+                    "{{\"pageSize\":{size},\"includeArtifacts\":true,\"historyLength\":{size}}}"
+                ),
+            ),
+            call(
+                "ListTasks",
+                "{\"pageSize\":100,\"includeArtifacts\":true,\"historyLength\":2147483647}",
+            ),
+            call("ListTasks", "{\"pageSize\":0}"),
+        ],
+    )
+    .await
+}

@@ -1,0 +1,124 @@
+//! Connections to the server, in clear or over TLS, and bytes on them.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, timeout, timeout_at},
+};
+use tokio_rustls::TlsConnector;
+
+/// What bytes go over.
+pub(super) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+
+pub(super) type Pipe = Box<dyn Io>;
+
+/// How long a connection, or a handshake, may take.
+const CONNECT: Duration = Duration::from_secs(20);
+
+/// Connects, over TLS where there is any.
+pub(super) async fn connect(
+    address: SocketAddr,
+    tls: Option<&Arc<ClientConfig>>,
+    protocol: &[u8],
+) -> io::Result<Pipe> {
+    let tcp = timeout(CONNECT, TcpStream::connect(address)).await??;
+    tcp.set_nodelay(true)?;
+    let Some(tls) = tls else { return Ok(Box::new(tcp)) };
+    let mut config = ClientConfig::clone(tls);
+    config.alpn_protocols = vec![protocol.to_vec()];
+    let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
+    let connector = TlsConnector::from(Arc::new(config));
+    Ok(Box::new(timeout(CONNECT, connector.connect(name, tcp)).await??))
+}
+
+/// What came back for raw bytes.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    pub(super) bytes: Vec<u8>,
+    pub(super) closed: bool,
+}
+
+/// Writes bytes and reads what comes, until the connection ends or nothing came for so long.
+pub(super) async fn exchange(pipe: &mut Pipe, bytes: &[u8], wait: Duration) -> Reply {
+    // A server may answer, and close, before it has read everything.
+    let written = timeout(wait, async {
+        pipe.write_all(bytes).await?;
+        pipe.flush().await
+    });
+    let _may_be_cut = written.await;
+    read(pipe, wait).await
+}
+
+/// Reads what comes, until the connection ends or the time is over.
+pub(super) async fn read(pipe: &mut Pipe, wait: Duration) -> Reply {
+    let mut reply = Reply::default();
+    let mut buffer = vec![0; 16 << 10];
+    let end = Instant::now() + wait;
+    while reply.bytes.len() < 1 << 22 {
+        match timeout_at(end, pipe.read(&mut buffer)).await {
+            Ok(Ok(0) | Err(_)) => {
+                reply.closed = true;
+                break;
+            }
+            Ok(Ok(count)) => reply.bytes.extend_from_slice(&buffer[..count]),
+            Err(_) => break,
+        }
+    }
+    reply
+}
+
+impl Reply {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// The status of the first answer.
+    pub(super) fn status(&self) -> Option<u16> {
+        let text = self.bytes.strip_prefix(b"HTTP/1.")?;
+        std::str::from_utf8(text.get(2..5)?).ok()?.parse().ok()
+    }
+
+    /// How many answers there are.
+    pub(super) fn answers(&self) -> usize {
+        self.text().matches("HTTP/1.1 ").count()
+    }
+
+    /// What was done, in a few words.
+    pub(super) fn told(&self) -> String {
+        match self.status() {
+            Some(status) => {
+                let text = self.text();
+                let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+                let message = member(body, "message").unwrap_or_default();
+                format!("HTTP {status} {message}").trim().to_owned()
+            }
+            None if self.closed => "closed the connection".to_owned(),
+            None if self.bytes.is_empty() => "waits".to_owned(),
+            None => format!("{} bytes that are no HTTP/1.1", self.bytes.len()),
+        }
+    }
+
+    /// It was refused: by a status, by an error of JSON-RPC, or by hanging up.
+    pub(super) fn refused(&self) -> Result<String, String> {
+        let is_error = self.text().contains("\"error\"");
+        match self.status() {
+            Some(400..=499 | 501 | 503 | 505) => Ok(self.told()),
+            Some(200..=299) if is_error => Ok(self.told()),
+            None if self.closed => Ok(self.told()),
+            _ => Err(format!("was not refused: {}", self.told())),
+        }
+    }
+}
+
+/// The first member of a name in some JSON, where it is a text, cut to a line.
+pub(super) fn member(json: &str, name: &str) -> Option<String> {
+    let start = format!("\"{name}\":\"");
+    let at = json.find(&start)? + start.len();
+    let text: String = json[at..].chars().take_while(|char| *char != '"').take(70).collect();
+    Some(text)
+}

@@ -1,0 +1,189 @@
+//! `a2a serve`, started to be attacked.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer as Signer, KeyPair};
+use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer};
+use tempfile::TempDir;
+
+use super::{Canary, Issuer, Process, Scene, authentication::FREE_FAILURES, webhook::ALLOWED};
+use crate::chaos::free_port;
+
+const START: Duration = Duration::from_secs(60);
+/// The one token that a server takes which reads no settings of authentication.
+const SUITE_TOKEN: &str = "itk-valid-token";
+
+/// A server that runs until this is dropped.
+#[derive(Debug)]
+pub struct Started {
+    pub scene: Scene,
+    /// How callers get in.
+    pub manner: &'static str,
+    child: Child,
+    _folder: TempDir,
+}
+
+impl Started {
+    /// Starts a server over TLS, which takes the tokens of an issuer.
+    ///
+    /// # Errors
+    ///
+    /// What the server says where it does not start.
+    pub async fn start(binary: &Path) -> Result<Self, String> {
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        let issuer = Issuer::default();
+        let keys = issuer.jwks().to_string();
+        let keys = Canary::start(
+            "127.0.0.1",
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{keys}",
+                keys.len()
+            ),
+        )
+        .await;
+        let port = free_port();
+        let authority = certificates(folder.path())?;
+        let settings = folder.path().join("settings.toml");
+        fs::write(&settings, settings_of(folder.path(), port, &keys)).map_err(|e| e.to_string())?;
+        let log = folder.path().join("server.log");
+        let is_secure = checks(binary, &settings);
+        let mut command = Command::new(binary);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("A2ACLI_") {
+                command.env_remove(&name);
+            }
+        }
+        command.arg("serve").current_dir(folder.path());
+        if is_secure {
+            command.arg("--settings").arg(&settings);
+        } else {
+            command.env("ITK_ACTS_AUTH", "1");
+            command.args(["--port", &port.to_string(), "--allow-webhook", ALLOWED]);
+        }
+        let child = spawn(command, &log)?;
+        let process = Some(Process { id: child.id(), log });
+        let scene = Scene {
+            address: ([127, 0, 0, 1], port).into(),
+            tls: is_secure.then_some(authority),
+            ann: if is_secure { issuer.token("ann") } else { SUITE_TOKEN.to_owned() },
+            bob: is_secure.then(|| issuer.token("bob")),
+            keys: is_secure.then_some(keys),
+            issuer,
+            canary: Canary::start("127.0.0.1", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                .await,
+            process,
+        };
+        let manner = match is_secure {
+            true => "over TLS, with the tokens of an issuer",
+            false => "in clear, with one token: it reads no settings of TLS and tokens",
+        };
+        Ok(Self { scene, manner, child, _folder: folder })
+    }
+
+    /// The most that the server's log has to say, for when something went wrong.
+    pub fn last_lines(&self) -> String {
+        let logged = self.scene.logged();
+        let lines: Vec<_> = logged.lines().rev().take(20).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+/// Makes an authority and a certificate of the server, and returns who trusts it.
+fn certificates(folder: &Path) -> Result<Arc<ClientConfig>, String> {
+    let made = |error: rcgen::Error| error.to_string();
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().map_err(made)?;
+    let root = authority.self_signed(&key).map_err(made)?;
+    let signer = Signer::new(authority, key);
+    let own = KeyPair::generate().map_err(made)?;
+    let server = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()])
+        .and_then(|params| params.signed_by(&own, &signer))
+        .map_err(made)?;
+    let write = |name: &str, text: String| {
+        fs::write(folder.join(name), text).map_err(|error| error.to_string())
+    };
+    write("server.pem", server.pem())?;
+    write("server-key.pem", own.serialize_pem())?;
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from(root.der().to_vec())).map_err(|error| error.to_string())?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+fn settings_of(folder: &Path, port: u16, keys: &Canary) -> String {
+    let (issuer, audience) = (Issuer::NAME, Issuer::AUDIENCE);
+    let (folder, keys) = (folder.display(), keys.url());
+    format!(
+        r#"
+[listen]
+port = {port}
+
+[tls]
+cert_file = "{folder}/server.pem"
+key_file = "{folder}/server-key.pem"
+
+[webhooks]
+allow = ["{ALLOWED}"]
+
+[auth]
+free_failures = {FREE_FAILURES}
+
+[[auth.jwt]]
+issuer = "{issuer}"
+audiences = ["{audience}"]
+jwks_url = "{keys}"
+"#
+    )
+}
+
+/// Whether a server takes these settings.
+fn checks(binary: &Path, settings: &Path) -> bool {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--print-settings", "--settings"]).arg(settings);
+    let checked = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    checked.is_ok_and(|status| status.success())
+}
+
+/// Starts a server, and waits until it listens.
+fn spawn(mut command: Command, log: &Path) -> Result<Child, String> {
+    let file = File::create(log).map_err(|error| error.to_string())?;
+    let streams = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file);
+    let mut child = streams.spawn().map_err(|error| format!("can't start the server: {error}"))?;
+    let output = child.stdout.take().ok_or("the server has no output")?;
+    let (sender, listens) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if line.starts_with("Listening: ") {
+                let _heard = sender.send(());
+            }
+        }
+    });
+    if listens.recv_timeout(START).is_err() {
+        let _killed = child.kill();
+        let _ended = child.wait();
+        let log = fs::read_to_string(log).unwrap_or_default();
+        return Err(format!("the server did not start: {log}"));
+    }
+    Ok(child)
+}

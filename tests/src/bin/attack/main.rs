@@ -1,0 +1,57 @@
+//! Attacks `a2a serve` and says what it did: `cargo xtask attack` builds it and runs it.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool of the tests talks")]
+
+use std::{path::PathBuf, process::ExitCode};
+
+use a2a_tests::attack::{Group, Started, run};
+use serde::Deserialize;
+
+/// What `cargo xtask attack` asks for, as one document of JSON.
+#[derive(Debug, Deserialize)]
+struct Plan {
+    /// The program `a2a`.
+    binary: PathBuf,
+    /// Groups to try; all of them if there are none.
+    groups: Vec<String>,
+    /// Part of the name of attacks to try.
+    only: Option<String>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let plan = std::env::args().nth(1).unwrap_or_default();
+    let plan: Plan = match serde_json::from_str(&plan) {
+        Ok(plan) => plan,
+        Err(error) => {
+            eprintln!("error: run `cargo xtask attack`: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut groups = Group::all();
+    groups
+        .retain(|group| plan.groups.is_empty() || plan.groups.iter().any(|one| one == group.name));
+    for group in &mut groups {
+        let wanted =
+            |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
+        group.attacks.retain(|attack| wanted(attack.name));
+    }
+    let started = match Started::start(&plan.binary).await {
+        Ok(started) => started,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("a2a serve at {}, {}", started.scene.address, started.manner);
+    let outcome = run(&started.scene, &groups, |line| println!("{line}")).await;
+    if !outcome.failed.is_empty() {
+        println!("\nthe last lines of its log:\n{}\n", started.last_lines());
+        outcome.failed.iter().for_each(|failed| println!("failed: {failed}"));
+    }
+    println!("{} attacks, {} failed", outcome.attacks, outcome.failed.len());
+    if outcome.failed.is_empty() && outcome.attacks > 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,63 @@
+//! Attacks a server, and says what it did.
+//!
+//! What is tried is in `tests/src/attack`.
+
+use std::path::PathBuf;
+
+use crate::{Result, workspace};
+
+/// What `cargo xtask attack` takes.
+///
+/// Starts `a2a serve` over TLS, with callers that have to authenticate, and attacks it. An attack
+/// has failed if it did harm: if it got in, or if the server crashed, hung, told what it should
+/// not, or did not stop taking. After each one a normal request, with a token and on a new
+/// connection, has to be served within 100 ms: the median of 5, up to 5 times a second apart, so
+/// that a pause of the machine is no harm. At the end of each group the resident memory has to be
+/// back, within 60 s of normal requests, at no more than a fifth above what it was before the
+/// group, and 8 MiB, as the first use of anything takes some; caches of the store are filled
+/// before all groups. The last line is `N attacks, M failed`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Groups to try: authentication, scope, http, http/2, messages, webhooks, tls, injection
+    groups: Vec<String>,
+    /// Only attacks that have this in their name
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Build with optimizations
+    #[arg(long)]
+    release: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let mut build = workspace::cargo();
+    build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
+    build.args(["--bin", "a2a", "--bin", "attack"]);
+    if args.release {
+        build.arg("--release");
+    }
+    if !build.status()?.success() {
+        return Err("it does not build".into());
+    }
+    let binaries = binaries(args.release)?;
+    let plan = serde_json::json!({
+        "binary": binaries.join("a2a"),
+        "groups": args.groups,
+        "only": args.only,
+    });
+    let status = std::process::Command::new(binaries.join("attack"))
+        .arg(plan.to_string())
+        .current_dir(workspace::root())
+        .status()?;
+    if status.success() { Ok(()) } else { Err("an attack did harm, see above".into()) }
+}
+
+/// Where the same cargo that built this program puts the others.
+fn binaries(release: bool) -> Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let folder = here.parent().ok_or("this program is nowhere")?;
+    if !release {
+        return Ok(folder.to_path_buf());
+    }
+    let target = folder.parent().ok_or("this program is nowhere")?;
+    Ok(target.join("release"))
+}
