@@ -27,9 +27,13 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let mut groups = Group::all();
-    groups
-        .retain(|group| plan.groups.is_empty() || plan.groups.iter().any(|one| one == group.name));
+    let all = Group::all();
+    // As often as they are named: what is kept once is no leak, what is kept each time is.
+    let named = plan.groups.iter().filter_map(|name| all.iter().find(|group| group.name == name));
+    let mut groups: Vec<_> = named.cloned().collect();
+    if plan.groups.is_empty() {
+        groups = all;
+    }
     for group in &mut groups {
         let wanted =
             |name: &str| plan.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
