@@ -80,6 +80,10 @@ pub(super) struct State {
     /// Whether somebody reads the task again after another node wrote it, and whether that has
     /// to be done once more.
     pub(super) refreshing: Refreshing,
+    /// How many reads of what another node wrote were begun.
+    pub(super) reads_begun: u64,
+    /// The newest of these reads whose result was taken over.
+    pub(super) newest_read: u64,
     /// The events that are seen.
     pub(super) log: Log,
     /// The state of the task with the pending changes in it.
@@ -226,6 +230,8 @@ impl State {
             superseded: None,
             commands: Commands::default(),
             refreshing: Refreshing::No,
+            reads_begun: 0,
+            newest_read: 0,
             log,
             last_assigned: last,
             pending: Vec::new(),

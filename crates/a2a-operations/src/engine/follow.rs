@@ -158,9 +158,10 @@ impl Handle {
 
     /// Reads what another node has written to the task.
     pub(super) async fn catch_up(&self) -> Result<()> {
-        let (last, here) = {
-            let state = self.lock();
-            (state.log.last(), state.holder == Holder::Here)
+        let (last, here, read) = {
+            let mut state = self.lock();
+            state.reads_begun += 1;
+            (state.log.last(), state.holder == Holder::Here, state.reads_begun)
         };
         let Some(after) = EventId::new(last) else {
             // One that nobody has seen here is read only where it was lost.
@@ -176,9 +177,13 @@ impl Handle {
                     }
                     state.lose(Holder::Elsewhere);
                 }
-                if stored.version < state.version || stored.epoch < state.epoch {
+                let (stands, stood) =
+                    ((stored.epoch, stored.version), (state.epoch, state.version));
+                // Who lets go of a task changes neither: there, the read that began later counts.
+                if stands < stood || (stands == stood && read < state.newest_read) {
                     return;
                 }
+                state.newest_read = state.newest_read.max(read);
                 match replay {
                     Replay::Events(events) => {
                         for event in events {

@@ -155,6 +155,25 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             run(2, seed, scene.clone());
         }
     }
+    // Read twice at a time while it was let go of, and the older answer came last.
+    let again = |node| Step::Again { node, sent: 0 };
+    let scene = [
+        Step::Crash(4),
+        Step::Pause(1),
+        Step::List { node: 1, size: 1, state: None },
+        Step::Send {
+            node: 5,
+            script: "start chunk return".into(),
+            mode: Mode::Stream,
+            keyed: true,
+        },
+        again(2),
+        again(1),
+        again(0),
+    ];
+    for seed in (0..48).chain([3_953_162_986_049_197_814]) {
+        run(3, seed, scene.to_vec());
+    }
     // Reached for by the node that just takes it over, before it knows what was worked on.
     let scene = [
         send("pause pause ask", Mode::Wait, true),
