@@ -14,6 +14,8 @@ mod executor;
 pub mod extension;
 pub mod metrics;
 mod push;
+mod quota;
+pub mod rate;
 pub mod store;
 mod stream;
 #[cfg(any(test, feature = "testing"))]
@@ -29,6 +31,7 @@ pub use engine::{Engine, EngineConfig};
 pub use event::{Event, EventId, Settled};
 pub use executor::{AgentError, AgentExecutor, CancelContext, Recovery, RequestContext};
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
+pub use quota::{Quota, QuotaConfig};
 pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
 pub use updater::{StatusMessage, TaskUpdater, UpdateError};

@@ -1,0 +1,253 @@
+//! How often something may happen.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::Hash,
+    mem,
+    num::{NonZeroU32, ParseIntError},
+    str::FromStr,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use governor::{
+    Quota, RateLimiter,
+    clock::{Clock as _, MonotonicClock},
+    middleware::NoOpMiddleware,
+    state::{InMemoryState, NotKeyed},
+};
+
+/// How often something may happen: so often in a time, spread over it, and that much at once
+/// after a pause.
+///
+/// As text it is the number and the time, for example `600/m`; the times are `s`, `m` and `h`. A
+/// burst of another size stands behind a plus: `600/m+50`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rate {
+    count: NonZeroU32,
+    period: Duration,
+    burst: NonZeroU32,
+}
+
+/// Why a text is not a rate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidRate {
+    /// There is no time, or it is not one of those that are known.
+    #[error("{0:?} is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h")]
+    Form(String),
+    /// A number is none, or too large.
+    #[error("{text:?} is not a number of the rate")]
+    Number {
+        /// What stands there.
+        text: String,
+        /// What is wrong with it.
+        #[source]
+        source: ParseIntError,
+    },
+}
+
+impl Rate {
+    /// Allows `count` in each `period`, which is at least one nanosecond for each, and as many
+    /// at once.
+    pub fn new(count: NonZeroU32, period: Duration) -> Self {
+        Self { count, period, burst: count }
+    }
+
+    /// Sets how many may happen at once.
+    #[must_use]
+    pub fn with_burst(mut self, burst: NonZeroU32) -> Self {
+        self.burst = burst;
+        self
+    }
+
+    fn quota(self) -> Quota {
+        let each = (self.period / self.count.get()).max(Duration::from_nanos(1));
+        // Only a period of nothing is none.
+        let quota = Quota::with_period(each).unwrap_or(Quota::per_second(self.count));
+        quota.allow_burst(self.burst)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = InvalidRate;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |part: &str| {
+            part.trim()
+                .parse::<NonZeroU32>()
+                .map_err(|source| InvalidRate::Number { text: part.trim().to_owned(), source })
+        };
+        let malformed = || InvalidRate::Form(text.to_owned());
+        let (count, rest) = text.split_once('/').ok_or_else(malformed)?;
+        let (period, burst) = match rest.split_once('+') {
+            Some((period, burst)) => (period, Some(burst)),
+            None => (rest, None),
+        };
+        let seconds = match period.trim() {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            _ => return Err(malformed()),
+        };
+        let rate = Self::new(number(count)?, Duration::from_secs(seconds));
+        Ok(match burst {
+            Some(burst) => rate.with_burst(number(burst)?),
+            None => rate,
+        })
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/", self.count)?;
+        match self.period.as_secs() {
+            1 if self.period.subsec_nanos() == 0 => f.write_str("s")?,
+            60 if self.period.subsec_nanos() == 0 => f.write_str("m")?,
+            3_600 if self.period.subsec_nanos() == 0 => f.write_str("h")?,
+            _ => write!(f, "{:?}", self.period)?,
+        }
+        if self.burst == self.count { Ok(()) } else { write!(f, "+{}", self.burst) }
+    }
+}
+
+/// One rate for each of many keys.
+///
+/// At most `max_keys` are remembered. Those that were not seen for the longest time are
+/// forgotten, at the latest when as many others have come as half of that, and start anew.
+pub struct Rates<K> {
+    rate: Rate,
+    half: usize,
+    clock: MonotonicClock,
+    seen: Mutex<Generations<K>>,
+}
+
+type Limiter =
+    RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<std::time::Instant>>;
+
+/// Who was seen lately, and who was before.
+struct Generations<K> {
+    young: HashMap<K, Limiter>,
+    old: HashMap<K, Limiter>,
+}
+
+impl<K: Eq + Hash> Rates<K> {
+    /// Holds each key to `rate`, and remembers at most `max_keys`, at least two.
+    pub fn new(rate: Rate, max_keys: usize) -> Self {
+        let seen = Generations { young: HashMap::new(), old: HashMap::new() };
+        let half = (max_keys / 2).max(1);
+        Self { rate, half, clock: MonotonicClock, seen: Mutex::new(seen) }
+    }
+
+    /// The rate that each key is held to.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Counts one for a key.
+    ///
+    /// # Errors
+    ///
+    /// The time after which it may happen again, where it has happened too often. Nothing is
+    /// counted then.
+    pub fn check(&self, key: K) -> Result<(), Duration> {
+        let Generations { young, old } =
+            &mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if young.len() >= self.half && !young.contains_key(&key) {
+            *old = mem::take(young);
+        }
+        let limiter = young.entry(key).or_insert_with_key(|key| {
+            old.remove(key).unwrap_or_else(|| {
+                RateLimiter::direct_with_clock(self.rate.quota(), self.clock.clone())
+            })
+        });
+        limiter.check().map_err(|early| early.wait_time_from(self.clock.now()))
+    }
+
+    /// How many keys are remembered.
+    pub fn len(&self) -> usize {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.young.len() + seen.old.len()
+    }
+
+    /// Returns whether no key is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<K> fmt::Debug for Rates<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rates").field("rate", &self.rate).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(text: &str) -> Rate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_rate_is_written_as_it_is_read() {
+        for text in ["1/s", "600/m", "36000/h", "10/s+1", "1/h+50"] {
+            assert_eq!(rate(text).to_string(), text);
+        }
+        assert_eq!(rate(" 5 / s + 5 ").to_string(), "5/s");
+        for (text, message) in [
+            ("", "\"\" is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h"),
+            (
+                "10",
+                "\"10\" is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h",
+            ),
+            (
+                "10/d",
+                "\"10/d\" is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h",
+            ),
+            ("0/s", "\"0\" is not a number of the rate"),
+            ("x/s", "\"x\" is not a number of the rate"),
+            ("1/s+0", "\"0\" is not a number of the rate"),
+            ("5000000000/s", "\"5000000000\" is not a number of the rate"),
+        ] {
+            assert_eq!(text.parse::<Rate>().unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn each_key_has_its_burst_and_is_told_how_long_to_wait() {
+        let rates = Rates::new(rate("1/h+3"), 100);
+        for key in ["a", "b"] {
+            for _ in 0..3 {
+                rates.check(key).unwrap();
+            }
+            let wait = rates.check(key).unwrap_err();
+            let hour = Duration::from_secs(3_600);
+            assert!(wait <= hour && wait > hour / 2, "{wait:?}");
+        }
+        let fast = Rates::new(rate("1000/s+1"), 100);
+        let again = std::time::Instant::now() + Duration::from_secs(20);
+        fast.check("a").unwrap();
+        while fast.check("a").is_err() {
+            assert!(std::time::Instant::now() < again, "it never gets its next one");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn keys_are_bounded_and_who_comes_often_is_remembered() {
+        let rates = Rates::new(rate("1/h"), 100);
+        rates.check(0).unwrap();
+        for key in 1..10_000 {
+            rates.check(key).unwrap();
+            assert!(rates.len() <= 100, "{}", rates.len());
+            // Seen again within any 50 others, so never forgotten.
+            if key % 40 == 0 {
+                assert!(rates.check(0).is_err(), "after {key}");
+            }
+        }
+        assert!(rates.check(1).is_ok(), "who was long gone starts anew");
+    }
+}
