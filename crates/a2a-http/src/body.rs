@@ -1,5 +1,7 @@
 //! Reading a request body within bounds.
 
+use std::error::Error as StdError;
+
 use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -19,9 +21,15 @@ const MAX_DISCARDED_BYTES: usize = 64 << 20;
 ///
 /// [`PayloadTooLarge`](ErrorKind::PayloadTooLarge) beyond [`Limits::max_body_bytes`];
 /// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded) after silence of
-/// [`Limits::body_read_timeout`]; [`InvalidRequest`](ErrorKind::InvalidRequest) where the body
+/// [`Limits::body_read_timeout`], or where the whole takes longer than [`Limits::body_time`]; [`InvalidRequest`](ErrorKind::InvalidRequest) where the body
 /// breaks off.
-pub async fn read(mut body: Body, limits: &Limits) -> Result<Bytes> {
+pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
+    timeout(limits.body_time, read_in_time(body, limits))
+        .await
+        .unwrap_or_else(|_elapsed| Err(TooSlow::Whole.into()))
+}
+
+async fn read_in_time(mut body: Body, limits: &Limits) -> Result<Bytes> {
     let limit = limits.max_body_bytes;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limit {
@@ -54,13 +62,15 @@ pub async fn read(mut body: Body, limits: &Limits) -> Result<Bytes> {
 
 async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
     loop {
-        let frame = timeout(limits.body_read_timeout, body.frame()).await.map_err(|elapsed| {
-            Error::new(ErrorKind::DeadlineExceeded, "the request body stopped arriving")
-                .with_source(elapsed)
-        })?;
+        let frame = timeout(limits.body_read_timeout, body.frame())
+            .await
+            .map_err(|_elapsed| Error::from(TooSlow::Silent))?;
         match frame {
             None => return Ok(None),
             Some(Err(error)) => {
+                if let Some(slow) = TooSlow::of(&error) {
+                    return Err(slow.into());
+                }
                 return Err(Error::new(ErrorKind::InvalidRequest, "the request body broke off")
                     .with_source(error));
             }
@@ -79,11 +89,44 @@ pub async fn discard(mut body: Body, limits: &Limits) {
     if body.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
         return;
     }
-    let mut discarded = 0_usize;
-    while discarded <= MAX_DISCARDED_BYTES
-        && let Ok(Some(piece)) = next(&mut body, limits).await
-    {
-        discarded = discarded.saturating_add(piece.len());
+    let discarding = async {
+        let mut discarded = 0_usize;
+        while discarded <= MAX_DISCARDED_BYTES
+            && let Ok(Some(piece)) = next(&mut body, limits).await
+        {
+            discarded = discarded.saturating_add(piece.len());
+        }
+    };
+    // Nobody waits for it to be over.
+    drop(timeout(limits.body_time, discarding).await);
+}
+
+/// Why a body is not waited for any longer.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub(crate) enum TooSlow {
+    #[error("the request body stopped arriving")]
+    Silent,
+    #[error("the request body took too long to arrive")]
+    Whole,
+}
+
+impl TooSlow {
+    /// Finds it behind the failure of a body.
+    fn of(error: &(dyn StdError + 'static)) -> Option<Self> {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            if let Some(slow) = error.downcast_ref() {
+                return Some(*slow);
+            }
+            cause = error.source();
+        }
+        None
+    }
+}
+
+impl From<TooSlow> for Error {
+    fn from(slow: TooSlow) -> Self {
+        Self::new(ErrorKind::DeadlineExceeded, slow.to_string())
     }
 }
 
@@ -132,5 +175,20 @@ mod tests {
         let limits = limits(10).with_body_read_timeout(Duration::from_secs(5));
         let error = read(Body::from_stream(silent), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
+        assert_eq!(error.message(), "the request body stopped arriving");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_comes_a_byte_at_a_time_is_given_up() {
+        let drip = stream::repeat(Ok::<_, Infallible>("1")).then(async |byte| {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            byte
+        });
+        let limits = limits(1000).with_body_time(Duration::from_secs(20));
+        let begun = tokio::time::Instant::now();
+        let error = read(Body::from_stream(drip), &limits).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
+        assert_eq!(error.message(), "the request body took too long to arrive");
+        assert_eq!(begun.elapsed().as_secs(), 20);
     }
 }

@@ -16,6 +16,7 @@
 //! # }
 //! ```
 
+mod address;
 pub mod body;
 pub mod card;
 pub mod client;
@@ -26,12 +27,15 @@ pub mod media;
 mod options;
 pub mod parameters;
 mod peer;
+pub mod rate;
+pub mod refusal;
 mod report;
 mod serve;
 pub mod sse;
 pub mod tls;
 mod webhook;
 
+pub use address::{InvalidNetwork, TrustedProxy, client_address};
 pub use limits::Limits;
 pub use options::Options;
 pub use parameters::VersionPolicy;

@@ -11,6 +11,9 @@ pub struct Limits {
     /// Silence in the middle of a request body after which the request is given up.
     /// Default: 30 s.
     pub body_read_timeout: Duration,
+    /// Time in which the whole of a request body has to arrive, however it is spread.
+    /// Default: 2 min.
+    pub body_time: Duration,
     /// Largest head of a request, in bytes; at least 8 KiB. Default: 64 KiB.
     pub max_header_bytes: u32,
     /// Time in which the head of a request has to arrive. An HTTP/1.1 connection that is kept
@@ -18,12 +21,24 @@ pub struct Limits {
     pub header_read_timeout: Duration,
     /// Time in which a new connection has to make its first request. Default: 20 s.
     pub first_request_timeout: Duration,
+    /// Time in which a peer has to read something of what waits for it, 16 KiB at least;
+    /// its connection is closed after that, or its stream of HTTP/2 reset. Default: 60 s.
+    pub write_timeout: Duration,
+    /// Time without a request after which an HTTP/2 connection is asked to leave, and closed
+    /// after [`grace`](Self::grace). Default: 10 min.
+    pub idle_timeout: Duration,
     /// Silence on an event stream after which a keep-alive is written. Default: 15 s.
     pub keep_alive: Duration,
     /// Most connections at a time; more wait in the listener's queue. Default: 65,536.
     pub max_connections: usize,
+    /// Most connections of one address at a time, of IPv6 of one network of 64 bits; more are
+    /// closed. Default: 16,384.
+    pub max_connections_per_address: usize,
     /// Most requests at a time on one HTTP/2 connection. Default: 1,024.
     pub max_concurrent_streams: u32,
+    /// Most requests of an HTTP/2 connection that its peer took back before they were looked at,
+    /// or that broke the protocol; the connection is closed beyond it. Default: 100.
+    pub max_reset_streams: usize,
     /// Silence on an HTTP/2 connection after which it is pinged; an unanswered ping closes it
     /// after the same time. Default: 20 s.
     pub http2_ping: Duration,
@@ -39,12 +54,17 @@ impl Default for Limits {
         Self {
             max_body_bytes: 32 << 20,
             body_read_timeout: Duration::from_secs(30),
+            body_time: Duration::from_secs(120),
             max_header_bytes: 64 << 10,
             header_read_timeout: Duration::from_secs(60),
             first_request_timeout: Duration::from_secs(20),
+            write_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(600),
             keep_alive: Duration::from_secs(15),
             max_connections: 65_536,
+            max_connections_per_address: 16_384,
             max_concurrent_streams: 1_024,
+            max_reset_streams: 100,
             http2_ping: Duration::from_secs(20),
             stream_grace: Duration::ZERO,
             grace: Duration::from_secs(10),
@@ -64,6 +84,13 @@ impl Limits {
     #[must_use]
     pub fn with_body_read_timeout(mut self, timeout: Duration) -> Self {
         self.body_read_timeout = timeout;
+        self
+    }
+
+    /// Sets the time in which the whole of a request body has to arrive.
+    #[must_use]
+    pub fn with_body_time(mut self, time: Duration) -> Self {
+        self.body_time = time;
         self
     }
 
@@ -88,6 +115,20 @@ impl Limits {
         self
     }
 
+    /// Sets the time in which a peer has to read something of what waits for it.
+    #[must_use]
+    pub fn with_write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
+        self
+    }
+
+    /// Sets the time without a request after which an HTTP/2 connection is closed.
+    #[must_use]
+    pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
+        self
+    }
+
     /// Sets the silence on an event stream after which a keep-alive is written.
     #[must_use]
     pub fn with_keep_alive(mut self, silence: Duration) -> Self {
@@ -99,6 +140,20 @@ impl Limits {
     #[must_use]
     pub fn with_max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
+        self
+    }
+
+    /// Sets how many connections one address may have at a time.
+    #[must_use]
+    pub fn with_max_connections_per_address(mut self, connections: usize) -> Self {
+        self.max_connections_per_address = connections;
+        self
+    }
+
+    /// Sets how many requests a peer of HTTP/2 may take back before they were looked at.
+    #[must_use]
+    pub fn with_max_reset_streams(mut self, streams: usize) -> Self {
+        self.max_reset_streams = streams;
         self
     }
 

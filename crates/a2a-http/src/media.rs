@@ -3,7 +3,7 @@
 use a2a_core::{Error, ErrorKind, Result};
 use http::{
     HeaderMap, HeaderValue,
-    header::{ACCEPT, CONTENT_TYPE, ORIGIN},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, ORIGIN},
 };
 
 /// `application/json`.
@@ -13,15 +13,22 @@ pub const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json
 /// `text/event-stream`.
 pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Refuses a request body that says it is not JSON. `application/json` and
-/// `application/a2a+json` pass, with parameters too, and so does a body without a type, unless a
-/// page in a browser sends it: what a page sends without saying that it is JSON, it may send to
+/// Refuses a request body that says it is not JSON, or that it is compressed. `application/json`
+/// and `application/a2a+json` pass, with parameters too, and so does a body without a type, unless
+/// a page in a browser sends it: what a page sends without saying that it is JSON, it may send to
 /// servers that never allowed it to.
 ///
 /// # Errors
 ///
 /// [`UnsupportedMediaType`](ErrorKind::UnsupportedMediaType).
 pub fn require_json(headers: &HeaderMap) -> Result<()> {
+    if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_plain(value)) {
+        let shown: String = coding.to_str().unwrap_or("?").chars().take(80).collect();
+        return Err(Error::new(
+            ErrorKind::UnsupportedMediaType,
+            format!("a body that is compressed ({shown:?}) can't be read; send it as it is"),
+        ));
+    }
     let text = match headers.get(CONTENT_TYPE) {
         Some(value) => value.to_str().unwrap_or("?"),
         None if headers.contains_key(ORIGIN) => "",
@@ -38,6 +45,15 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
              send application/json or application/a2a+json, in UTF-8"
         ),
     ))
+}
+
+/// Content codings are refused: a few bytes could become any number.
+fn is_plain(coding: &HeaderValue) -> bool {
+    coding.to_str().is_ok_and(|coding| {
+        coding
+            .split(',')
+            .all(|name| matches!(name.trim().to_ascii_lowercase().as_str(), "" | "identity"))
+    })
 }
 
 /// Returns whether a body says that it is JSON: `application/json`, or any `+json` type.

@@ -1,43 +1,41 @@
 //! One connection: HTTP/1.1 or HTTP/2, whichever it speaks.
 
-use std::{
-    convert::Infallible,
-    future::Future,
-    net::SocketAddr,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
-use axum::{Router, body::Body, extract::ConnectInfo, routing::future::RouteFuture};
-use http::{HeaderMap, HeaderValue, Request, Response, header};
+use axum::{Router, extract::ConnectInfo};
+use http::{HeaderValue, Request, Response, Version};
 use hyper::body::Incoming;
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::Watcher},
+    rt::{TokioIo, TokioTimer},
+    server::conn::auto,
 };
-use pin_project_lite::pin_project;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    time::sleep,
+    time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 
-use super::Drain;
+use super::{
+    Drain,
+    activity::Activity,
+    answer::{AnswerBody, Answering},
+    executor::Streams,
+    request::TimedBody,
+};
 use crate::{Limits, PeerCertificates};
 
-pub(super) type Builder = auto::Builder<TokioExecutor>;
+pub(super) type Builder = auto::Builder<Streams>;
 
 /// Smallest buffer that hyper takes for the head of a request, in bytes.
 const MIN_HEAD_BYTES: u32 = 8 << 10;
 
+/// Most that a stream of HTTP/2 has waiting to be sent, in bytes.
+const MAX_SEND_BYTES: usize = 64 << 10;
+
 pub(super) fn builder(limits: &Limits) -> Builder {
     let head = limits.max_header_bytes.max(MIN_HEAD_BYTES);
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+    let mut builder = auto::Builder::new(Streams::new(limits.write_timeout));
     // Queued buffers are flushed every 16, which are about 5 events; flattened ones are not.
     builder
         .http1()
@@ -50,6 +48,9 @@ pub(super) fn builder(limits: &Limits) -> Builder {
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.max_concurrent_streams)
         .max_header_list_size(head)
+        .max_pending_accept_reset_streams(limits.max_reset_streams)
+        .max_local_error_reset_streams(limits.max_reset_streams)
+        .max_send_buf_size(MAX_SEND_BYTES)
         .keep_alive_interval(limits.http2_ping)
         .keep_alive_timeout(limits.http2_ping);
     builder
@@ -60,7 +61,7 @@ pub(super) struct Connection {
     pub(super) router: Router,
     pub(super) peer: SocketAddr,
     pub(super) drain: Drain,
-    pub(super) first_request_timeout: Duration,
+    pub(super) limits: Arc<Limits>,
     /// What TLS has proved of the peer.
     pub(super) certificates: Option<PeerCertificates>,
     /// `Strict-Transport-Security` of every answer.
@@ -68,27 +69,51 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Serves the connection to its end.
-    pub(super) async fn serve<I>(self, builder: &Builder, stream: I, watcher: Watcher)
+    /// Serves the connection to its end. When told to stop, it answers what was asked, and ends.
+    pub(super) async fn serve<I>(self, builder: &Builder, stream: I, stop: CancellationToken)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let peer = self.peer;
-        let deadline = sleep(self.first_request_timeout);
-        let has_asked = Arc::new(AtomicBool::new(false));
-        let service = ConnectionService { connection: self, has_asked: Arc::clone(&has_asked) };
-        let io = TokioIo::new(stream);
-        let connection = watcher.watch(builder.serve_connection(io, service).into_owned());
+        let limits = Arc::clone(&self.limits);
+        let activity = Activity::new();
+        let service = ConnectionService { connection: self, activity: Arc::clone(&activity) };
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        let deadline = sleep(limits.first_request_timeout);
         tokio::pin!(connection, deadline);
-        let ended = tokio::select! {
-            ended = &mut connection => ended,
-            () = deadline => {
-                // Until the first bytes have told the version, nothing else limits the wait.
-                if !has_asked.load(Ordering::Relaxed) {
-                    tracing::debug!(%peer, "closing a connection that made no request");
-                    return;
+        let mut is_watched = true;
+        let mut is_stopping = false;
+        let ended = loop {
+            tokio::select! {
+                ended = &mut connection => break ended,
+                () = stop.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    connection.as_mut().graceful_shutdown();
                 }
-                connection.await
+                () = &mut deadline, if is_watched => {
+                    if is_stopping {
+                        // Told to leave for having been idle, and still there.
+                        if !stop.is_cancelled() {
+                            return tracing::debug!(%peer, "closing an idle connection");
+                        }
+                        is_watched = false;
+                    } else if !activity.has_asked() {
+                        // Until the first bytes have told the version, nothing else limits the
+                        // wait.
+                        return tracing::debug!(%peer, "closing a connection without a request");
+                    } else if let Some(idle) = activity.idle_at(limits.idle_timeout) {
+                        let now = Instant::now();
+                        if idle <= now {
+                            is_stopping = true;
+                            connection.as_mut().graceful_shutdown();
+                            deadline.as_mut().reset(now + limits.grace);
+                        } else {
+                            deadline.as_mut().reset(idle);
+                        }
+                    } else {
+                        is_watched = false;
+                    }
+                }
             }
         };
         if let Err(error) = ended {
@@ -100,17 +125,18 @@ impl Connection {
 /// Hands requests to the router, with what the connection knows.
 struct ConnectionService {
     connection: Connection,
-    has_asked: Arc<AtomicBool>,
+    activity: Arc<Activity>,
 }
 
 impl hyper::service::Service<Request<Incoming>> for ConnectionService {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future = Answering;
 
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
-        self.has_asked.store(true, Ordering::Relaxed);
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
         let connection = &self.connection;
+        let open = self.activity.ask(request.version() == Version::HTTP_2);
+        let mut request = request.map(|body| TimedBody::new(body, &connection.limits));
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo(connection.peer));
         extensions.insert(connection.drain.clone());
@@ -119,37 +145,6 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
         }
         // A router is always ready.
         let route = connection.router.clone().call(request);
-        Answering { route, hsts: connection.hsts.clone() }
+        Answering::new(route, connection.hsts.clone(), open)
     }
-}
-
-pin_project! {
-    /// The answer of the router, with what the connection adds.
-    struct Answering {
-        #[pin]
-        route: RouteFuture<Infallible>,
-        hsts: Option<HeaderValue>,
-    }
-}
-
-impl Future for Answering {
-    type Output = Result<Response<Body>, Infallible>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let Ok(mut response) = ready!(this.route.poll(cx));
-        if let Some(hsts) = this.hsts.take()
-            && !is_grpc(response.headers())
-        {
-            let entry = response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY);
-            entry.or_insert(hsts);
-        }
-        Poll::Ready(Ok(response))
-    }
-}
-
-/// gRPC has no browsers that could heed the header.
-fn is_grpc(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
 }

@@ -2,16 +2,17 @@
 
 use std::{io, net::IpAddr, time::Duration};
 
-use hyper_util::server::graceful::Watcher;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     connection::{Builder, Connection},
+    patience::Patient,
     share::Shares,
 };
 use crate::{PeerCertificates, tls::Tls};
@@ -56,8 +57,8 @@ impl Handshakes {
         self,
         mut connection: Connection,
         builder: &Builder,
-        stream: TcpStream,
-        watcher: Watcher,
+        stream: Patient<TcpStream>,
+        stop: CancellationToken,
     ) {
         let peer = connection.peer;
         // It is large and soon over; what lives on should not keep room for it.
@@ -86,21 +87,21 @@ impl Handshakes {
         let chain = session.peer_certificates().unwrap_or_default();
         connection.certificates = PeerCertificates::new(chain.iter().map(|one| one.to_vec()));
         connection.hsts = self.tls.hsts().cloned();
-        connection.serve(builder, stream, watcher).await;
+        connection.serve(builder, stream, stop).await;
     }
 
     async fn shake(
         &self,
         address: IpAddr,
-        stream: TcpStream,
-    ) -> Result<TlsStream<TcpStream>, Refused> {
+        stream: Patient<TcpStream>,
+    ) -> Result<TlsStream<Patient<TcpStream>>, Refused> {
         // Who is silent has no place among the handshakes yet.
         let mut first = [0];
-        if stream.peek(&mut first).await.map_err(Refused::Failed)? == 0 {
+        if stream.get_ref().peek(&mut first).await.map_err(Refused::Failed)? == 0 {
             return Err(Refused::Failed(io::ErrorKind::UnexpectedEof.into()));
         }
         if first[0] != HANDSHAKE && first[0].is_ascii_uppercase() {
-            return Err(Refused::InClear(stream));
+            return Err(Refused::InClear(stream.into_inner()));
         }
         let _share = self.shares.take(address).ok_or(Refused::TooMany)?;
         // The semaphore is never closed.

@@ -1,8 +1,13 @@
 //! The one place that accepts connections.
 
+mod activity;
+mod answer;
 mod connection;
 mod drain;
+mod executor;
 mod handshake;
+mod patience;
+mod request;
 mod server;
 mod share;
 

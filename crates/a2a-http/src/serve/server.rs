@@ -4,16 +4,16 @@ use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
 
 use a2a_operations::metrics::OpenConnection;
 use axum::Router;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
-    task::JoinSet,
+    task::{JoinError, JoinSet},
     time::{sleep, timeout},
 };
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug_span};
 
-use super::{Drain, connection, handshake::Handshakes};
+use super::{Drain, connection, handshake::Handshakes, patience::Patient, share::Shares};
 use crate::{Limits, tls::Tls};
 
 /// The shortest and the longest pause after a failure to accept.
@@ -102,8 +102,10 @@ impl Server {
     /// Failures to accept are logged and survived.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
-        let graceful = GracefulShutdown::new();
-        let builder = Arc::new(connection::builder(&self.limits));
+        let stop = CancellationToken::new();
+        let limits = Arc::new(self.limits.clone());
+        let builder = Arc::new(connection::builder(&limits));
+        let shares = Shares::new(limits.max_connections_per_address);
         let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
         let mut connections = JoinSet::new();
         let handshakes = self.tls.clone().map(Handshakes::new);
@@ -122,48 +124,66 @@ impl Server {
                 accepted = accept(&listener, &permits) => accepted,
                 // Finished connections are collected as they end, so that the set stays small.
                 Some(ended) = connections.join_next() => {
-                    if let Err(error) = ended && error.is_panic() {
-                        tracing::error!(%error, "a connection panicked");
-                    }
+                    note(ended);
                     continue;
                 }
             };
             let (stream, peer, permit) = accepted;
+            let Some(share) = shares.take(peer.ip()) else {
+                tracing::debug!(%peer, "closing one connection too many of an address");
+                continue;
+            };
+            let stream = Patient::new(stream, limits.write_timeout);
             let connection = connection::Connection {
                 router: self.router.clone(),
                 peer,
                 drain: self.drain.clone(),
-                first_request_timeout: self.limits.first_request_timeout,
+                limits: Arc::clone(&limits),
                 certificates: None,
                 hsts: None,
             };
-            let watcher = graceful.watcher();
+            let stop = stop.clone();
             let builder = Arc::clone(&builder);
             let permit = (permit, OpenConnection::count());
             let span = debug_span!("connection", %peer);
             // Two tasks of different size: a connection in clear doesn't pay for TLS.
             if let Some(handshakes) = handshakes.clone() {
                 let serve = async move {
-                    handshakes.serve(connection, &builder, stream, watcher).await;
-                    drop(permit);
+                    handshakes.serve(connection, &builder, stream, stop).await;
+                    drop((share, permit));
                 };
                 connections.spawn(serve.instrument(span));
             } else {
                 let serve = async move {
-                    connection.serve(&builder, stream, watcher).await;
-                    drop(permit);
+                    connection.serve(&builder, stream, stop).await;
+                    drop((share, permit));
                 };
                 connections.spawn(serve.instrument(span));
             }
         }
         drop(listener);
-        let mut finished = pin!(graceful.shutdown());
-        let in_time = timeout(self.limits.stream_grace, &mut finished).await.is_ok();
+        stop.cancel();
+        let in_time = timeout(limits.stream_grace, finish(&mut connections)).await.is_ok();
         self.drain.start();
-        if !in_time && timeout(self.limits.grace, finished).await.is_err() {
+        if !in_time && timeout(limits.grace, finish(&mut connections)).await.is_err() {
             tracing::info!("closing {} connections that did not finish", connections.len());
         }
         connections.shutdown().await;
+    }
+}
+
+/// Waits until no connection is left.
+async fn finish(connections: &mut JoinSet<()>) {
+    while let Some(ended) = connections.join_next().await {
+        note(ended);
+    }
+}
+
+fn note(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        tracing::error!(%error, "a connection panicked");
     }
 }
 

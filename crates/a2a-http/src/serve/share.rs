@@ -2,9 +2,11 @@
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
 };
+
+use crate::address::network;
 
 /// Counts what each address has, and refuses more than its part.
 ///
@@ -51,17 +53,6 @@ impl Drop for Share {
                 held.remove(&self.address);
             }
         }
-    }
-}
-
-/// What counts as one peer: an address of IPv4, a network of 64 bits of IPv6, of which a single
-/// customer of a provider has at least one.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
-        }
-        v4 => v4,
     }
 }
 

@@ -6,10 +6,13 @@ use std::{
 };
 
 use rustls::{
-    ClientConfig, RootCertStore,
-    client::{WebPkiServerVerifier, danger::ServerCertVerifier},
-    crypto::CryptoProvider,
-    pki_types::CertificateDer,
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
     sign::{CertifiedKey, SingleCertAndKey},
 };
 use rustls_platform_verifier::Verifier;
@@ -36,6 +39,7 @@ pub struct ClientTls {
     /// Trusted, beside those of the platform or instead of them.
     roots: Vec<CertificateDer<'static>>,
     without_platform: bool,
+    without_verification: bool,
     identity: Option<Arc<SingleCertAndKey>>,
 }
 
@@ -83,6 +87,14 @@ impl ClientTls {
         Ok(self)
     }
 
+    /// Speaks to whoever answers: that somebody vouches for a server is not looked at, so that
+    /// anybody on the way can read and change everything. For tries on one's own machine.
+    #[must_use]
+    pub fn without_verification(mut self) -> Self {
+        self.without_verification = true;
+        self
+    }
+
     /// Returns whether the client has a certificate of its own to show.
     pub fn has_identity(&self) -> bool {
         self.identity.is_some()
@@ -97,7 +109,8 @@ impl ClientTls {
 
     /// The settings for rustls, without protocols to offer.
     pub(crate) fn config(&self) -> Result<ClientConfig, TlsError> {
-        if self.roots.is_empty() && !self.without_platform && self.identity.is_none() {
+        let asks_platform = !self.without_platform && !self.without_verification;
+        if self.roots.is_empty() && asks_platform && self.identity.is_none() {
             return platform_config();
         }
         let provider = provider();
@@ -116,6 +129,9 @@ impl ClientTls {
         &self,
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+        if self.without_verification {
+            return Ok(Arc::new(Unverified(provider)));
+        }
         if !self.without_platform {
             let verifier = Verifier::new_with_extra_roots(self.roots.iter().cloned(), provider);
             return Ok(Arc::new(verifier.map_err(|error| TlsError::Setup(error.into()))?));
@@ -170,11 +186,53 @@ fn with_platform_roots() -> Result<ClientConfig, rustls::Error> {
     })
 }
 
+/// Takes any certificate, as long as the server has the key of it.
+#[derive(Debug)]
+struct Unverified(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
 impl fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientTls")
             .field("roots", &self.roots.len())
             .field("platform", &!self.without_platform)
+            .field("verifies", &!self.without_verification)
             .field("identity", &self.identity.is_some())
             .finish()
     }

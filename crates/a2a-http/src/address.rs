@@ -1,0 +1,114 @@
+//! Where a request comes from, behind proxies too.
+
+use std::{
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    str::FromStr,
+};
+
+use axum::extract::ConnectInfo;
+use http::{HeaderMap, HeaderName, request::Parts};
+use ipnet::IpNet;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Proxies that say where requests come from: an address, as `10.0.0.7`, or a network, as
+/// `10.0.0.0/8`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedProxy(IpNet);
+
+/// The text is neither an address nor a network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("neither an address nor a network in CIDR notation: {0:?}")]
+pub struct InvalidNetwork(String);
+
+impl FromStr for TrustedProxy {
+    type Err = InvalidNetwork;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let network = text.parse::<IpNet>().ok();
+        let network = network.or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+        network.map(Self).ok_or_else(|| InvalidNetwork(text.to_owned()))
+    }
+}
+
+/// Returns the address of the client that a request comes from; `None` where the server does not
+/// tell the address of its peers. What a proxy says of it (`X-Forwarded-For`) counts where the
+/// proxy is trusted.
+pub fn client_address(request: &Parts, proxies: &[TrustedProxy]) -> Option<IpAddr> {
+    let ConnectInfo(peer) = request.extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(forwarded(peer.ip().to_canonical(), &request.headers, proxies))
+}
+
+/// The last address that no trusted proxy has: what stands in front of it is its own claim.
+fn forwarded(peer: IpAddr, headers: &HeaderMap, proxies: &[TrustedProxy]) -> IpAddr {
+    let is_trusted =
+        |address: &IpAddr| proxies.iter().any(|TrustedProxy(net)| net.contains(address));
+    let mut client = peer;
+    let lines = headers.get_all(FORWARDED_FOR).into_iter().collect::<Vec<_>>();
+    let hops = lines.iter().rev().flat_map(|line| line.to_str().unwrap_or("?").rsplit(','));
+    for hop in hops {
+        if !is_trusted(&client) {
+            break;
+        }
+        let Some(address) = address(hop.trim()) else { break };
+        client = address;
+    }
+    client
+}
+
+/// An address as proxies write it, with a port or without.
+fn address(text: &str) -> Option<IpAddr> {
+    let plain = text.trim_start_matches('[').trim_end_matches(']').parse().ok();
+    let address = plain.or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()));
+    address.map(|address: IpAddr| address.to_canonical())
+}
+
+/// What counts as one peer: an address of IPv4, a network of 64 bits of IPv6, of which a single
+/// customer of a provider has at least one.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_trusted_proxies_say_counts() {
+        let proxies: Vec<TrustedProxy> =
+            ["10.0.0.0/8", "192.0.2.1"].map(|text| text.parse().unwrap()).into();
+        for (peer, lines, client) in [
+            ("198.51.100.1", &["203.0.113.1"][..], "198.51.100.1"),
+            ("10.0.0.1", &[], "10.0.0.1"),
+            ("10.0.0.1", &["203.0.113.1"], "203.0.113.1"),
+            ("10.0.0.1", &["1.1.1.1, 203.0.113.1"], "203.0.113.1"),
+            ("10.0.0.1", &["203.0.113.1, 192.0.2.1"], "203.0.113.1"),
+            ("10.0.0.1", &["1.1.1.1", "203.0.113.1 ,10.0.0.2"], "203.0.113.1"),
+            ("10.0.0.1", &["203.0.113.1:4711"], "203.0.113.1"),
+            ("10.0.0.1", &["[2001:db8::1]:80"], "2001:db8::1"),
+            ("10.0.0.1", &["2001:db8::1"], "2001:db8::1"),
+            ("10.0.0.1", &["203.0.113.1, unknown"], "10.0.0.1"),
+            ("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(FORWARDED_FOR, line.parse().unwrap());
+            }
+            let found = forwarded(peer.parse().unwrap(), &headers, &proxies);
+            assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{peer} {lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_is_an_address_or_a_network() {
+        for text in ["", "10.0.0.0/33", "proxy.example", "10.0.0"] {
+            let error = text.parse::<TrustedProxy>().unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+}
