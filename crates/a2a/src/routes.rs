@@ -129,7 +129,11 @@ fn serves_current(server: &Server) -> bool {
 }
 
 fn layered(server: &Server, bindings: Router) -> Router {
-    server.layers.iter().fold(bindings, |router, layers| layers(router))
+    let bindings = server.layers.iter().fold(bindings, |router, layers| layers(router));
+    match &server.address_rate {
+        Some(rate) => rate.layer(bindings),
+        None => bindings,
+    }
 }
 
 /// Lets pages of any origin call the agent; what they may do is up to their credentials, which

@@ -4,8 +4,8 @@ use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_compat::Revisions;
 use a2a_core::{AgentCard, Error, Validate as _};
-use a2a_http::{Drain, Limits, VersionPolicy, bind, tls::Tls};
-use a2a_operations::{Agent, CardSigner, Engine};
+use a2a_http::{Drain, Limits, VersionPolicy, bind, rate::AddressRate, tls::Tls};
+use a2a_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
 use axum::Router;
 use tokio::net::TcpListener;
 
@@ -83,6 +83,7 @@ pub struct Server {
     pub(crate) tls: Option<Tls>,
     signer: Option<Arc<dyn CardSigner>>,
     pub(crate) readiness: Readiness,
+    pub(crate) address_rate: Option<AddressRate>,
     grpc_listener: Option<TcpListener>,
     drain: Drain,
     is_guarded_elsewhere: bool,
@@ -118,6 +119,7 @@ impl Server {
             tls: None,
             signer: None,
             readiness: Readiness::default(),
+            address_rate: None,
             grpc_listener: None,
             drain: Drain::new(),
             is_guarded_elsewhere: false,
@@ -226,6 +228,20 @@ impl Server {
     /// ```
     pub fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
+        self
+    }
+
+    /// Holds each address to a rate, in front of every layer. Card, `/healthz` and `/readyz` stay
+    /// outside.
+    pub fn with_address_rate(mut self, rate: AddressRate) -> Self {
+        self.address_rate = Some(rate);
+        self
+    }
+
+    /// Gives each caller its part of the agent as it is by now: how often it may call, how many
+    /// of its tasks may work and how many of its streams be open at a time.
+    pub fn with_quota(mut self, config: QuotaConfig) -> Self {
+        self.agent = Arc::new(Quota::new(self.agent, config));
         self
     }
 
