@@ -40,7 +40,8 @@ async fn start(server: Server) -> SocketAddr {
 }
 
 async fn client(address: SocketAddr, transport: Transport) -> Client {
-    let builder = Client::builder().only([transport]).retry(RetryPolicy::NEVER);
+    let builder =
+        Client::builder().only([transport]).retry(RetryPolicy::NEVER).resume(RetryPolicy::NEVER);
     builder.connect(&address.to_string()).await.unwrap()
 }
 

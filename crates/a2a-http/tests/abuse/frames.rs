@@ -19,6 +19,7 @@ pub(crate) const RESET: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
 pub(crate) const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
 pub(crate) const CONTINUATION: u8 = 9;
 
 pub(crate) const ACK: u8 = 1;
@@ -105,7 +106,7 @@ impl Peer {
             match (found.kind, found.flags & ACK) {
                 (SETTINGS, 0) => drop(self.send(&frame(SETTINGS, ACK, 0, &[])).await),
                 (PING, 0) => drop(self.send(&frame(PING, ACK, 0, &found.payload)).await),
-                (SETTINGS | PING, _) => {}
+                (SETTINGS | PING | WINDOW_UPDATE, _) => {}
                 _ => return Some(found),
             }
         }

@@ -87,7 +87,7 @@ async fn a_head_that_never_ends_ends_the_connection() {
 
 #[tokio::test]
 async fn who_sends_and_never_reads_the_answers_is_closed() {
-    let limits = Limits::default().with_write_timeout(SHORT);
+    let limits = Limits::default().with_write_timeout(SHORT).with_first_request_timeout(2 * LONG);
     let address = start(Router::new(), limits).await;
     for flood in [frame(PING, 0, 0, &[7; 8]), frame(SETTINGS, 0, 0, &[])] {
         let mut peer = Peer::connect(address, &[]).await;
@@ -145,7 +145,10 @@ async fn what_a_peer_does_not_take_is_let_go_of() {
 
 #[tokio::test]
 async fn a_connection_that_asks_for_nothing_more_is_asked_to_leave() {
-    let limits = Limits::default().with_idle_timeout(SHORT).with_grace(SHORT);
+    let limits = Limits::default()
+        .with_first_request_timeout(SHORT)
+        .with_idle_timeout(SHORT)
+        .with_grace(SHORT);
     let (router, living) = endless();
     let router = router.route("/x", route(async || "x"));
     let address = start(router, limits).await;

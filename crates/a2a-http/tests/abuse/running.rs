@@ -45,7 +45,8 @@ pub(crate) async fn serves_others(address: SocketAddr) {
     for http2 in [false, true] {
         let settings = ClientSettings::default().with_http2_prior_knowledge(http2);
         let request = http::Request::get(format!("http://{address}/normal"));
-        let answer = HttpClient::new(settings).unwrap().send(request.body(Bytes::new()).unwrap());
+        let client = HttpClient::new(settings).unwrap();
+        let answer = client.send(request.body(Bytes::new()).unwrap());
         let answer = timeout(LONG, answer).await.expect("an answer").unwrap();
         assert_eq!(answer.body(), "served");
     }

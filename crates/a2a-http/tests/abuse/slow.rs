@@ -90,7 +90,7 @@ async fn who_does_not_read_is_closed_and_what_waits_for_it_let_go_of() {
     // A whole answer, and a stream that always has more.
     let whole = async move || {
         let life = one.begin();
-        let body = Bytes::from(vec![0; 64 << 20]);
+        let body = Bytes::from(vec![0; 16 << 20]);
         Body::from_stream(futures_util::stream::iter([body]).map(move |body| {
             let _ = &life;
             Ok::<_, Infallible>(body)
