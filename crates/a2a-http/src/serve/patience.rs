@@ -145,7 +145,7 @@ mod tests {
             let mut read = 0;
             while let Ok(count @ 1..) = client.read(&mut buffer).await {
                 read += count;
-                tokio::time::sleep(PATIENCE / 2).await;
+                sleep(PATIENCE / 2).await;
             }
             read
         });
@@ -161,7 +161,7 @@ mod tests {
         let mut server = Patient::new(server, PATIENCE);
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
-                tokio::time::sleep(Duration::from_millis(100)).await;
+                sleep(Duration::from_millis(100)).await;
             }
         });
         let error = server.write_all(&vec![0; 1 << 20]).await.unwrap_err();

@@ -36,7 +36,6 @@ pub(crate) const GET: &[u8] = &[0x82, 0x86, 0x84, 0x41, 1, b'a'];
 pub(crate) struct Frame {
     pub(crate) kind: u8,
     pub(crate) flags: u8,
-    pub(crate) stream: u32,
     pub(crate) payload: Vec<u8>,
 }
 
@@ -95,8 +94,7 @@ impl Peer {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let mut payload = vec![0; length];
         self.reader.read_exact(&mut payload).await.ok()?;
-        let stream = u32::from_be_bytes(head[5..].try_into().unwrap());
-        Some(Frame { kind: head[3], flags: head[4], stream, payload })
+        Some(Frame { kind: head[3], flags: head[4], payload })
     }
 
     /// Answers pings until there is a frame of another kind that matters, or the end.
