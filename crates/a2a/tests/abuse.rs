@@ -22,7 +22,8 @@ use tokio::{net::TcpListener, time::timeout};
 const LONG: Duration = Duration::from_secs(60);
 
 fn server() -> Server {
-    let card = AgentCard::new("Echo", "Says what it hears");
+    let card = AgentCard::new("Echo", "Says what it hears")
+        .with_input_modes(["text/plain", "application/json"]);
     let agent = agent_fn(async |text: String| {
         if text == "wait" {
             std::future::pending::<()>().await;
