@@ -1,7 +1,8 @@
 //! The flags of `a2a serve` that say what callers are held to.
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 
+use a2a_operations::{QuotaConfig, rate::Rate};
 use clap::Args;
 
 use crate::settings::value;
@@ -19,6 +20,10 @@ pub(crate) struct Limits {
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
     pub(crate) body_timeout: Duration,
+    /// Time for a whole request body, however it is spread
+    #[arg(long, default_value = "2m", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) body_time: Duration,
     /// Largest head of a request
     #[arg(long, default_value = "64KiB", value_name = "BYTES", value_parser = header_bytes,
           hide_short_help = true)]
@@ -32,10 +37,26 @@ pub(crate) struct Limits {
     #[arg(long, default_value = "20s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
     pub(crate) first_request_timeout: Duration,
+    /// Time in which a peer has to take what waits for it
+    #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) write_timeout: Duration,
+    /// Time after which an idle connection of HTTP/2 is closed
+    #[arg(long, default_value = "10m", value_name = "DURATION", value_parser = value::duration,
+          hide_short_help = true)]
+    pub(crate) idle_timeout: Duration,
     /// Most connections at a time; more wait
     #[arg(long, default_value_t = 65_536, value_name = "N",
           value_parser = at_least_one::<usize>, hide_short_help = true)]
     pub(crate) max_connections: usize,
+    /// Most connections of one address at a time; more are closed
+    #[arg(long, default_value_t = 16_384, value_name = "N",
+          value_parser = at_least_one::<usize>, hide_short_help = true)]
+    pub(crate) max_connections_per_address: usize,
+    /// Most requests that a connection of HTTP/2 may take back before they are looked at
+    #[arg(long, default_value_t = 100, value_name = "N",
+          value_parser = at_least_one::<usize>, hide_short_help = true)]
+    pub(crate) max_reset_streams: usize,
     /// Most requests at a time on one connection of HTTP/2
     #[arg(long, default_value_t = 1_024, value_name = "N",
           value_parser = at_least_one::<u32>, hide_short_help = true)]
@@ -56,18 +77,47 @@ pub(crate) struct Limits {
     #[arg(long, default_value = "10s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
     pub(crate) grace: Duration,
+    /// How often one address may call, for example 600/m or 20/s+100
+    #[arg(long, value_name = "RATE")]
+    pub(crate) address_rate: Option<Rate>,
+    /// How often one caller may call, all operations together
+    #[arg(long, value_name = "RATE")]
+    pub(crate) caller_rate: Option<Rate>,
+    /// Most tasks of one caller that work at a time; for callers that have authenticated
+    #[arg(long, default_value = "1000", value_name = "N")]
+    pub(crate) max_running_tasks: NonZeroUsize,
+    /// Most open streams of one caller; for callers that have authenticated
+    #[arg(long, default_value = "1000", value_name = "N")]
+    pub(crate) max_open_streams: NonZeroUsize,
+    /// Hold callers that have not authenticated to the limits of one caller, all together
+    #[arg(long)]
+    pub(crate) limit_anonymous: bool,
 }
 
 impl Limits {
+    /// What each caller may have.
+    pub(crate) fn of_callers(&self) -> QuotaConfig {
+        QuotaConfig::default()
+            .with_rate(self.caller_rate)
+            .with_running_tasks(self.max_running_tasks)
+            .with_open_streams(self.max_open_streams)
+            .with_anonymous_exempt(!self.limit_anonymous)
+    }
+
     /// The limits as connections know them.
     pub(crate) fn of_connections(&self) -> a2a_http::Limits {
         a2a_http::Limits::default()
             .with_max_body_bytes(self.max_body)
             .with_body_read_timeout(self.body_timeout)
+            .with_body_time(self.body_time)
             .with_max_header_bytes(self.max_header)
             .with_header_read_timeout(self.header_timeout)
             .with_first_request_timeout(self.first_request_timeout)
+            .with_write_timeout(self.write_timeout)
+            .with_idle_timeout(self.idle_timeout)
             .with_max_connections(self.max_connections)
+            .with_max_connections_per_address(self.max_connections_per_address)
+            .with_max_reset_streams(self.max_reset_streams)
             .with_max_concurrent_streams(self.max_http2_streams)
             .with_http2_ping(self.http2_ping)
             .with_keep_alive(self.keep_alive)

@@ -90,6 +90,10 @@ pub(crate) struct Serve {
     /// Card to serve, as a JSON file; its interfaces are rewritten
     #[arg(long, value_name = "FILE", help_heading = CARD)]
     pub(crate) card: Option<PathBuf>,
+    /// Private key, as PEM, to sign the card with; the public half is served at
+    /// /.well-known/jwks.json
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CARD)]
+    pub(crate) card_key: Option<PathBuf>,
     /// Name in the card
     #[arg(long, value_name = "NAME", help_heading = CARD)]
     pub(crate) name: Option<String>,

@@ -3,11 +3,13 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use a2a::Server;
-use a2a_auth::webhook::Signer;
+use a2a_auth::webhook::{JWKS_PATH, Signer};
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
 use a2a_http::Webhooks;
-use a2a_operations::{Agent, Engine, EngineConfig, Store, engine::EngineBuilder, store::Measured};
+use a2a_operations::{
+    Agent, Engine, EngineConfig, Quota, Store, engine::EngineBuilder, store::Measured,
+};
 use axum::{Router, middleware};
 
 use super::{
@@ -59,8 +61,16 @@ pub(super) fn compose(
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
     let authorizations = Authorizations::default();
-    let signer =
-        options.webhook_key.clone().map(|key| Signer::new(issuer(serve, options, address), key));
+    let issuer = issuer(serve, options, address);
+    let card_keys = options.card_key.iter().map(|key| key.public().clone());
+    let signer = options
+        .webhook_key
+        .clone()
+        .map(|key| card_keys.clone().fold(Signer::new(&*issuer, key), Signer::with_published));
+    let card_signer = options
+        .card_key
+        .clone()
+        .map(|key| a2a_auth::card::Signer::new(key).with_url(format!("{issuer}{JWKS_PATH}")));
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
         None => {
@@ -72,6 +82,12 @@ pub(super) fn compose(
         agent,
         bearer: options.bearer.clone(),
         cuts: serve.is_demo() && serve.profile == Profile::Demo,
+    };
+    let cuts = front.cuts;
+    // One for all listeners, so that a caller has its part once. What is measured goes without.
+    let front: Arc<dyn Agent> = match serve.profile {
+        Profile::Bench if serve.is_demo() => Arc::new(front),
+        _ => Arc::new(Quota::new(front, serve.limits.of_callers())),
     };
     let of = |card: &AgentCard| {
         let server =
@@ -99,7 +115,7 @@ pub(super) fn compose(
             None => server,
         };
         let bearer = options.bearer.clone();
-        let (cuts, forwards) = (front.cuts, serve.proxy.forward_auth);
+        let forwards = serve.proxy.forward_auth;
         let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
             .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()));
@@ -108,6 +124,14 @@ pub(super) fn compose(
             // The front refuses where there is a token, and the agent behind where it gets what
             // callers have.
             None if options.bearer.is_some() || forwards => server.with_security_elsewhere(),
+            None => server,
+        };
+        let server = match &options.address_rate {
+            Some(rate) => server.with_address_rate(rate.clone()),
+            None => server,
+        };
+        let server = match &card_signer {
+            Some(signer) => server.with_card_signer(signer.clone()),
             None => server,
         };
         server.into_router(address).map_err(|error| Failure::usage(super::chain(&error)))
@@ -121,6 +145,8 @@ pub(super) fn compose(
     let mut router = router.merge(pages::router());
     if let Some(signer) = signer {
         router = router.merge(signer.router());
+    } else if let Some(signer) = &card_signer {
+        router = router.merge(signer.jwks().router());
     }
     if serve.is_demo() {
         router = router.merge(pages::authorizations(authorizations));

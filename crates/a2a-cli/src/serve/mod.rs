@@ -65,7 +65,7 @@ pub(crate) async fn run(
         None => Kept::default(),
     };
     kept.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
-    if options.webhook_key.is_some() {
+    if options.webhook_key.is_some() || options.card_key.is_some() {
         kept.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }
     kept.lines

@@ -1,11 +1,11 @@
 //! What the flags and the environment of a server come to.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, path::Path, time::Duration};
 
 use a2a::Revisions;
 use a2a_auth::jose::SigningKey;
 use a2a_client::Transport;
-use a2a_http::{Allowed, Limits, WebhookPolicy, tls::Tls};
+use a2a_http::{Allowed, Limits, WebhookPolicy, rate::AddressRate, tls::Tls};
 
 use super::{
     access::Access,
@@ -44,7 +44,11 @@ pub(super) struct Options {
     pub(super) webhooks: WebhookPolicy,
     /// What calls of webhooks are signed with, if they are.
     pub(super) webhook_key: Option<SigningKey>,
+    /// What the card is signed with, if it is.
+    pub(super) card_key: Option<SigningKey>,
     pub(super) limits: Limits,
+    /// How often an address may call.
+    pub(super) address_rate: Option<AddressRate>,
     pub(super) tls: Option<Tls>,
     pub(super) streaming_timeout: Duration,
     pub(super) log: Detail,
@@ -93,7 +97,12 @@ impl Options {
             access,
             webhooks: webhooks(serve)?,
             webhook_key: webhook_key(serve, push)?,
+            card_key: match &serve.card_key {
+                Some(path) => Some(signing_key("--card-key", path)?),
+                None => None,
+            },
             limits: serve.limits.of_connections(),
+            address_rate: address_rate(serve)?,
             tls: encryption::tls(&serve.encryption)?,
             streaming_timeout: streaming_timeout(),
             log: match (settings.debug, logs_traffic, serve.log_json) {
@@ -178,16 +187,29 @@ fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure>
     if !push {
         return Err(Failure::usage("--webhook-key is for a server that calls webhooks"));
     }
+    signing_key("--webhook-key", path).map(Some)
+}
+
+/// Reads a private key from the file that a flag names.
+fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
     let place = path.display();
     let failure = |error: &dyn Error| {
-        let text = format!("--webhook-key {place}: {}", super::chain(error));
+        let text = format!("{flag} {place}: {}", super::chain(error));
         Failure::usage(text).with_hint(format!(
             "make a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
              -out {place}"
         ))
     };
     let pem = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
-    SigningKey::from_pem(&pem).map(Some).map_err(|error| failure(&error))
+    SigningKey::from_pem(&pem).map_err(|error| failure(&error))
+}
+
+fn address_rate(serve: &Serve) -> Result<Option<AddressRate>, Failure> {
+    let Some(rate) = serve.limits.address_rate else { return Ok(None) };
+    let proxies = serve.access.trusted_proxy.iter().map(|text| {
+        text.parse().map_err(|error| Failure::usage(format!("--trusted-proxy: {error}")))
+    });
+    Ok(Some(AddressRate::new(rate).with_proxies(proxies.collect::<Result<Vec<_>, _>>()?)))
 }
 
 fn streaming_timeout() -> Duration {

@@ -62,9 +62,12 @@ impl Access {
         schemes.extend(certificates(serve, told)?);
         schemes.extend(tokens::of_issuers(told)?);
         if schemes.is_empty() {
+            let is_idle = serve.limits.address_rate.is_none();
             return match serve.access.trusted_proxy.first() {
-                Some(_) => Err(Failure::usage("--trusted-proxy needs callers who authenticate")),
-                None => Ok(None),
+                Some(_) if is_idle => Err(Failure::usage(
+                    "--trusted-proxy needs callers who authenticate, or --address-rate",
+                )),
+                _ => Ok(None),
             };
         }
         let throttle = Throttle::default()
