@@ -82,6 +82,36 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
 }
 
 #[test]
+fn a_credential_does_not_go_in_clear_where_a_card_says_so() {
+    let authority = Authority::new();
+    authority.issue("server");
+    let start = |url: &str| {
+        Server::start(&[
+            "--tls-cert",
+            &authority.file("server.crt"),
+            "--tls-key",
+            &authority.file("server.key"),
+            "--public-url",
+            url,
+        ])
+    };
+    let root = authority.file("root.pem");
+    let clear = start("http://agent.invalid");
+    let base = format!("https://{}", clear.address);
+    let send = ["send", "hello", "--transport", "rest", "-a", &base, "--ca-cert", &root];
+    let refused = Run::of(command().args(send).args(["--bearer", "t0ken"]));
+    assert_eq!(refused.code, 4, "{refused:?}");
+    assert!(refused.stderr.contains("in clear"), "{refused:?}");
+    assert!(!refused.stderr.contains("t0ken"), "{refused:?}");
+    // To another place it goes, and that is said; that nobody is there is another matter.
+    let elsewhere = start("https://agent.invalid");
+    let base = format!("https://{}", elsewhere.address);
+    let send = ["send", "hello", "--transport", "rest", "-a", &base, "--ca-cert", &root];
+    let warned = Run::of(command().args(send).args(["--bearer", "t0ken"]));
+    assert!(warned.stderr.contains("warning: the credential goes to"), "{warned:?}");
+}
+
+#[test]
 fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
     let authority = Authority::new();
     authority.issue("server");

@@ -1,6 +1,7 @@
 //! Where a credential goes: where the card of the agent says.
 
-use a2a_client::Transport;
+use a2a_auth::client::Origin;
+use a2a_client::{CardReference, Transport};
 use a2a_core::{AgentCard, v1::security_scheme::Scheme};
 use a2a_operations::{Credential, Place};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -9,7 +10,11 @@ use http::{
     header::{AUTHORIZATION, COOKIE},
 };
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{
+    failure::{Code, Failure},
+    output::Output,
+    settings::Settings,
+};
 
 /// Where the credentials of this run go.
 #[derive(Debug, Default)]
@@ -76,6 +81,44 @@ pub(super) fn placed(
         }
     }
     Ok(Placed { headers, query })
+}
+
+/// Looks at where the credentials of this run would go: never in clear to another machine where
+/// the card came encrypted, as whoever is on the way could have changed the interface and not the
+/// card; and not unsaid to another place than the card's.
+///
+/// # Errors
+///
+/// A failure that names the interface.
+pub(super) fn check_place(
+    settings: &Settings,
+    interface: &str,
+    output: Output,
+) -> Result<(), Failure> {
+    let Some(reference) = &settings.agent_card else { return Ok(()) };
+    let (Ok(CardReference::Url(card)), true) = (reference.parse(), settings.has_credential())
+    else {
+        return Ok(());
+    };
+    let (Some(from), Ok(to)) = (Origin::of(&card), interface.parse::<Origin>()) else {
+        return Ok(());
+    };
+    if card.scheme() == "https" && !to.is_secure() {
+        let said = format!("the card names {interface}, where the credential would go in clear");
+        return Err(Failure::new(Code::AuthFailed, said)
+            .with_hint("choose another interface with --transport"));
+    }
+    if host(&from) != host(&to) {
+        output.warning(&format!("the credential goes to {to}, and the card came from {from}"));
+    }
+    Ok(())
+}
+
+/// The host of an origin: gRPC may be at a port of its own.
+fn host(origin: &Origin) -> String {
+    let text = origin.to_string();
+    let authority = text.split_once("://").map_or(text.as_str(), |(_, authority)| authority);
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host).to_ascii_lowercase()
 }
 
 /// The credential that a challenge (`WWW-Authenticate`) asks for, where there is one.

@@ -74,6 +74,7 @@ impl Target {
         if selected.version != ProtocolVersion::LATEST {
             output.note(&format!("speaking version {}", value::version_name(selected.version)));
         }
+        credential::check_place(settings, &selected.interface.url, output)?;
         let placed = credential::placed(settings, &card, selected.transport, output)?;
         let mut context = CallContext::default();
         context.credential = placed.query;
