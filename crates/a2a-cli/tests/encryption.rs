@@ -76,6 +76,12 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
     // Whoever does not know the authority does not believe the server.
     let stranger = run(&["send", "hello"]);
     assert_eq!(stranger.code, 3, "{stranger:?}");
+    // Whoever doesn't want to look, is told so each time, and louder with a credential.
+    let insecure = run(&["send", "hello", "--insecure"]);
+    assert_eq!(insecure.code, 0, "{insecure:?}");
+    assert!(insecure.stderr.contains("warning: certificates are not verified"), "{insecure:?}");
+    let loud = run(&["send", "hello", "--insecure", "--bearer", "t"]);
+    assert!(loud.stderr.contains("A CREDENTIAL IS SENT"), "{loud:?}");
     let by_variable =
         Run::of(command().args(["send", "hello", "-a", &base]).env("A2ACLI_CA_CERT", &root));
     assert_eq!(by_variable.field("State"), "COMPLETED");

@@ -99,6 +99,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         Err(failure) => return report(&failure, output),
     };
     let output = Output::new(&settings);
+    crate::target::warn(&settings, output);
     match dispatch(cli.command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, output),

@@ -227,6 +227,7 @@ pub(super) fn start(
     // A variable says how to call agents, not how to serve one.
     settings.transport = cli.flags.transport;
     let output = Output::new(&settings);
+    crate::target::warn(&settings, output);
     if serve.print_settings {
         serve::check(&serve, &told, &settings).map_err(|failure| told.place(failure))?;
         let flags = matches.subcommand_matches(name).unwrap_or(&matches);

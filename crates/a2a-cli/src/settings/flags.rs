@@ -88,6 +88,10 @@ pub(crate) struct Flags {
     #[arg(long, global = true, value_name = "USER:PASSWORD", help_heading = CREDENTIALS)]
     pub(crate) basic: Option<String>,
 
+    /// Take any certificate for an agent's, so that anybody on the way reads and changes
+    /// everything: for tries on one's own machine
+    #[arg(long, global = true, help_heading = TLS)]
+    pub(crate) insecure: bool,
     /// Certificates to trust beside those of the platform, as PEM
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
           help_heading = TLS)]

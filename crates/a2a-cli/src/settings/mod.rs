@@ -42,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) bearer: Option<String>,
     pub(crate) api_key: Option<String>,
     pub(crate) basic: Option<String>,
+    /// Whether any certificate is taken.
+    pub(crate) insecure: bool,
     /// Whom to trust, and who to be, over TLS.
     pub(crate) tls: ClientTls,
     pub(crate) format: Format,
@@ -114,6 +116,7 @@ impl Settings {
         } else {
             flags.extension.clone()
         };
+        let insecure = switch(flags.insecure, "insecure")?;
         let settings = Self {
             agent_card: text(&flags.agent_card, "agent-card"),
             endpoint: text(&flags.endpoint, "endpoint"),
@@ -140,7 +143,11 @@ impl Settings {
             bearer: text(&flags.bearer, "bearer"),
             api_key: text(&flags.api_key, "api-key"),
             basic: text(&flags.basic, "basic"),
-            tls: tls::of(flags, environment)?,
+            tls: {
+                let tls = tls::of(flags, environment)?;
+                if insecure { tls.without_verification() } else { tls }
+            },
+            insecure,
             format: match flags.output {
                 Some(format) => format,
                 None => environment.read("output", value::format)?.unwrap_or_default(),

@@ -213,6 +213,19 @@ impl Target {
     }
 }
 
+/// Warns of what is not safe to do.
+pub(crate) fn warn(settings: &Settings, output: Output) {
+    if settings.insecure {
+        output.warning(if settings.has_credential() {
+            "CERTIFICATES ARE NOT VERIFIED (--insecure), AND A CREDENTIAL IS SENT: anybody on the \
+             way can read and keep it"
+        } else {
+            "certificates are not verified (--insecure): anybody on the way can read and change \
+             everything"
+        });
+    }
+}
+
 /// The interface that would be used.
 pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<Selected, Failure> {
     let mut preference = Preference::default();
