@@ -157,7 +157,9 @@ async fn token(
 
 async fn introspect(State(server): State<AuthorizationServer>, body: Bytes) -> Response {
     let active = server.records().active.contains(&parsed(&body)["token"]);
-    json(StatusCode::OK, &json!({"active": active}))
+    let answer =
+        if active { json!({"active": true, "client_id": "app"}) } else { json!({"active": false}) };
+    json(StatusCode::OK, &answer)
 }
 
 /// The user says yes at once.
