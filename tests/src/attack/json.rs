@@ -24,7 +24,7 @@ pub(super) fn all() -> Vec<Attack> {
         "huge file", "a part of 20 MiB in base64, and one that is none" => file;
         "wrong types", "each member of a request as each other type" => types;
         "long ids", "ids of 1 MiB, kept by a server that remembers names" => long_ids;
-        "many tasks", "1,000 tasks of one caller that go on" => tasks;
+        "many tasks", "1,100 tasks of one caller that go on" => tasks;
         "many streams", "300 streams of one caller" => streams;
         "slow reader", "10 long streams that nobody reads" => slow_reader;
         "queue of one task", "100 messages to a task that is at work" => queue;
@@ -261,7 +261,7 @@ async fn long_ids(scene: &Scene) -> Verdict {
 async fn tasks(scene: &Scene) -> Verdict {
     let mut begun = Vec::new();
     let mut refused = 0;
-    for _ in 0..1_000 {
+    for _ in 0..1_100 {
         let (_, answer) = scene.call(&scene.ann, "SendMessage", at_once("slow 8")).await?;
         match answer["result"]["task"]["id"].as_str() {
             Some(id) => begun.push(id.to_owned()),
@@ -269,6 +269,12 @@ async fn tasks(scene: &Scene) -> Verdict {
         }
     }
     let time = scene.is_served().await;
+    if let Some(bob) = &scene.bob {
+        let (status, answer) = scene.call(bob, "SendMessage", waiting("echo hi")).await?;
+        if answer.get("result").is_none() {
+            return Err(format!("beside {} tasks others get HTTP {status}", begun.len()));
+        }
+    }
     for id in &begun {
         let _ended = scene.call(&scene.ann, "CancelTask", json!({"id": id})).await;
     }
