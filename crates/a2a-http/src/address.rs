@@ -65,7 +65,7 @@ fn address(text: &str) -> Option<IpAddr> {
 
 /// What counts as one peer: an address of IPv4, a network of 64 bits of IPv6, of which a single
 /// customer of a provider has at least one.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))

@@ -35,7 +35,7 @@ pub mod sse;
 pub mod tls;
 mod webhook;
 
-pub use address::{InvalidNetwork, TrustedProxy, client_address};
+pub use address::{InvalidNetwork, TrustedProxy, client_address, network};
 pub use limits::Limits;
 pub use options::Options;
 pub use parameters::VersionPolicy;

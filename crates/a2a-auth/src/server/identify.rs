@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_http::parameters;
+use a2a_http::{client_address, parameters, refusal as answer};
 use a2a_operations::Caller;
 use axum::{
     body::Body,
@@ -23,7 +23,7 @@ use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
 use super::{
-    Enforcement, Presented, Rejection, address, answer, audit,
+    Enforcement, Presented, Rejection, audit,
     enforcement::Inner,
     presented::Place,
     refusal::Refusal,
@@ -160,7 +160,7 @@ impl Inner {
     }
 
     async fn identify(&self, request: &Parts) -> Identified {
-        let address = address::client(request, &self.proxies);
+        let address = client_address(request, &self.proxies);
         let (verified, rejected) = match self.verify(request, address).await {
             Ok(verified) => (verified, None),
             Err(refusal) => (Vec::new(), Some(refusal)),

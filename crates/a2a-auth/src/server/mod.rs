@@ -40,9 +40,7 @@
 //! anything reads its body, and a wrapper around the agent refuses, so that each binding and
 //! revision writes the refusal in its own form.
 
-mod address;
 mod admit;
-mod answer;
 mod audit;
 mod basic;
 mod cache;
@@ -64,7 +62,6 @@ mod secrets;
 mod throttle;
 mod verifier;
 
-pub use address::{InvalidNetwork, TrustedProxy};
 pub use basic::{BasicUsers, InvalidHash};
 pub use certificate::Certificates;
 pub use discovery::AddressError;
@@ -76,3 +73,5 @@ pub use presented::Presented;
 pub use secrets::{ApiKeys, BearerTokens, InvalidDigest};
 pub use throttle::Throttle;
 pub use verifier::{Rejection, Verifier};
+
+pub use a2a_http::{InvalidNetwork, TrustedProxy};

@@ -2,11 +2,12 @@
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
+use a2a_http::network;
 use tokio::time::Instant;
 
 /// How failed tries to authenticate are throttled, for each address alone: those of IPv4, and the
@@ -107,7 +108,7 @@ impl Tries {
     /// Returns how long an address has to wait until it may try again.
     pub(super) fn wait(&self, address: IpAddr) -> Option<Duration> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.get(&prefix(address))?.wait(Instant::now())
+        failed.get(&network(address))?.wait(Instant::now())
     }
 
     /// Notes a failure.
@@ -116,7 +117,7 @@ impl Tries {
         let Throttle { free, first_pause, longest_pause, memory, max_addresses } = self.throttle;
         // No panic can leave it half changed.
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let prefix = prefix(address);
+        let prefix = network(address);
         if !failed.contains_key(&prefix) && failed.len() >= max_addresses.max(1) {
             make_room(&mut failed, now, memory);
         }
@@ -151,17 +152,6 @@ fn make_room(failed: &mut HashMap<IpAddr, Failures>, now: Instant, memory: Durat
         most -= usize::from(goes);
         !goes
     });
-}
-
-/// What one peer can have any number of addresses in.
-fn prefix(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-        address @ IpAddr::V4(_) => address,
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use a2a_client::Transport;
 use a2a_http::{Allowed, Limits, WebhookPolicy, rate::AddressRate, tls::Tls};
 
 use super::{
-    access::Access,
+    access::{self, Access},
     bearer::{Bearer, Protects},
     encryption,
 };
@@ -206,10 +206,7 @@ fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
 
 fn address_rate(serve: &Serve) -> Result<Option<AddressRate>, Failure> {
     let Some(rate) = serve.limits.address_rate else { return Ok(None) };
-    let proxies = serve.access.trusted_proxy.iter().map(|text| {
-        text.parse().map_err(|error| Failure::usage(format!("--trusted-proxy: {error}")))
-    });
-    Ok(Some(AddressRate::new(rate).with_proxies(proxies.collect::<Result<Vec<_>, _>>()?)))
+    Ok(Some(AddressRate::new(rate).with_proxies(access::proxies(serve)?)))
 }
 
 fn streaming_timeout() -> Duration {

@@ -74,10 +74,7 @@ impl Access {
             .with_free(serve.access.free_failures)
             .with_pauses(serve.access.first_pause, serve.access.longest_pause);
         let mut guard = Guard::new().with_realm(&serve.access.realm).with_throttle(throttle);
-        for text in &serve.access.trusted_proxy {
-            let proxy: TrustedProxy = text
-                .parse()
-                .map_err(|error| Failure::usage(format!("--trusted-proxy: {error}")))?;
+        for proxy in proxies(serve)? {
             guard = guard.with_trusted_proxy(proxy);
         }
         let tenants = tenants(told);
@@ -89,6 +86,17 @@ impl Access {
         }
         Ok(Some(Self { schemes, guard, is_open: serve.access.anonymous }))
     }
+}
+
+/// The proxies that are believed where they say who calls.
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(super) fn proxies(serve: &Serve) -> Result<Vec<TrustedProxy>, Failure> {
+    let parsed = serve.access.trusted_proxy.iter().map(|text| text.parse());
+    let failure = |error| Failure::usage(format!("--trusted-proxy: {error}"));
+    parsed.map(|proxy| proxy.map_err(failure)).collect()
 }
 
 /// The tenants that callers are kept to, by their subject.
