@@ -3,6 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use a2a_core::{Error, ErrorKind};
+use a2a_operations::metrics;
 pub use a2a_operations::rate::{InvalidRate, Rate, Rates};
 use axum::{
     Router,
@@ -66,6 +67,7 @@ async fn admit(State(held): State<AddressRate>, request: Request, next: Next) ->
     if let Some(address) = client_address(&parts, &held.proxies)
         && let Err(wait) = held.rates.check(network(address))
     {
+        metrics::refused("rate");
         debug!(%address, "an address calls too often");
         let message = format!("too many requests: an address may make {}", held.rates.rate());
         let error = Error::new(ErrorKind::ResourceExhausted, message).with_retry_after(wait);

@@ -23,7 +23,7 @@ use self::{
     running::{Guarded, follow},
 };
 use crate::{
-    Agent, Call, CallContext, Caller, EventStream, Reply,
+    Agent, Call, CallContext, Caller, EventStream, Reply, metrics,
     rate::{Rate, Rates},
 };
 
@@ -120,6 +120,7 @@ impl Quota {
         }
         let subject = context.caller.subject().unwrap_or_default();
         rates.check(subject.into()).map_err(|wait| {
+            metrics::refused("rate");
             let message = format!("too many requests: a caller may make {}", rates.rate());
             Error::new(ErrorKind::ResourceExhausted, message).with_retry_after(wait)
         })
@@ -143,6 +144,7 @@ impl Quota {
         let Some(most) = most.filter(|_| !self.is_exempt(caller)) else { return Ok(None) };
         let subject = caller.subject().unwrap_or_default();
         self.held.take(subject, kind, most.get()).map(Some).ok_or_else(|| {
+            metrics::refused("quota");
             let message = format!("a caller may have {most} {} at a time", kind.name());
             Error::new(ErrorKind::ResourceExhausted, message)
                 .with_metadata("limit", kind.name())
