@@ -39,6 +39,10 @@ pub struct Limits {
     /// Most requests of an HTTP/2 connection that its peer took back before they were looked at,
     /// or that broke the protocol; the connection is closed beyond it. Default: 100.
     pub max_reset_streams: usize,
+    /// Most frames of HTTP/2 that a peer may send within 10 s that carry nothing, such as PING,
+    /// SETTINGS, PRIORITY and WINDOW_UPDATE, beside those that its requests and their answers
+    /// call for; the connection is closed beyond it. Default: 1,000.
+    pub max_control_frames: u32,
     /// Silence on an HTTP/2 connection after which it is pinged; an unanswered ping closes it
     /// after the same time. Default: 20 s.
     pub http2_ping: Duration,
@@ -65,6 +69,7 @@ impl Default for Limits {
             max_connections_per_address: 16_384,
             max_concurrent_streams: 1_024,
             max_reset_streams: 100,
+            max_control_frames: 1_000,
             http2_ping: Duration::from_secs(20),
             stream_grace: Duration::ZERO,
             grace: Duration::from_secs(10),
@@ -154,6 +159,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_reset_streams(mut self, streams: usize) -> Self {
         self.max_reset_streams = streams;
+        self
+    }
+
+    /// Sets how many frames of HTTP/2 that carry nothing a peer may send within 10 s.
+    #[must_use]
+    pub fn with_max_control_frames(mut self, frames: u32) -> Self {
+        self.max_control_frames = frames;
         self
     }
 

@@ -8,8 +8,8 @@ use http::Method;
 use super::{
     Attack, Scene, Verdict, attacks,
     frames::{
-        CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, RESET, SETTINGS, block,
-        frame,
+        CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, PRIORITY, RESET,
+        SETTINGS, WINDOW_UPDATE, block, frame,
     },
 };
 use crate::isolation::{Answer, Ask};
@@ -23,6 +23,9 @@ pub(super) fn all() -> Vec<Attack> {
         "empty CONTINUATION flood", "a head that goes on for 100,000 empty frames" => empty_continuation;
         "PING flood", "100,000 pings" => ping;
         "SETTINGS flood", "100,000 settings" => settings;
+        "PRIORITY flood", "100,000 priorities" => priority;
+        "WINDOW_UPDATE flood", "100,000 updates of a window, by a byte each" => updates;
+        "flood of the unknown", "100,000 frames of a kind that does not exist" => unknown;
         "empty DATA flood", "100,000 frames with nothing in them" => empty_data;
         "stream flood", "5,000 requests that never end, on one connection" => streams;
         "window of nothing", "100 answers that may not be sent, for the window is 0" => window;
@@ -125,27 +128,39 @@ fn refused(frames: &Frames, written: usize) -> Verdict {
     }
 }
 
-/// What may be answered, one by one, as long as others are served.
-async fn bears(scene: &Scene, times: usize, one: impl Fn(usize) -> Vec<u8>) -> Verdict {
-    let (frames, written) = flood(scene, times, 1_000, one).await?;
-    let time = scene.is_served().await?;
-    Ok(format!("after {written}: {}; served others in {time:.0?}", frames.told()))
+/// The same frame again and again, which has to end the connection.
+async fn repeated(scene: &Scene, one: Vec<u8>) -> Verdict {
+    let (frames, written) = flood(scene, 100_000, 1_000, |_| one.clone()).await?;
+    refused(&frames, written)
 }
 
 async fn ping(scene: &Scene) -> Verdict {
-    bears(scene, 100_000, |_| frame(PING, 0, 0, &[7; 8])).await
+    repeated(scene, frame(PING, 0, 0, &[7; 8])).await
 }
 
 async fn settings(scene: &Scene) -> Verdict {
-    bears(scene, 100_000, |_| frame(SETTINGS, 0, 0, &[])).await
+    repeated(scene, frame(SETTINGS, 0, 0, &[])).await
+}
+
+async fn priority(scene: &Scene) -> Verdict {
+    repeated(scene, frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 16])).await
+}
+
+async fn updates(scene: &Scene) -> Verdict {
+    repeated(scene, frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes())).await
+}
+
+async fn unknown(scene: &Scene) -> Verdict {
+    repeated(scene, frame(0xbe, 0, 0, b"x")).await
 }
 
 async fn empty_data(scene: &Scene) -> Verdict {
-    bears(scene, 100_000, |number| match number {
+    let one = |number| match number {
         0 => frame(HEADERS, END_HEADERS, 1, &head(scene)),
         _ => frame(DATA, 0, 1, &[]),
-    })
-    .await
+    };
+    let (frames, written) = flood(scene, 100_000, 1_000, one).await?;
+    refused(&frames, written)
 }
 
 async fn streams(scene: &Scene) -> Verdict {
@@ -208,7 +223,6 @@ async fn each(scene: &Scene, tries: Vec<Vec<u8>>) -> Verdict {
 }
 
 async fn overflow(scene: &Scene) -> Verdict {
-    const WINDOW_UPDATE: u8 = 8;
     let most = 0x7fff_ffff_u32.to_be_bytes();
     let update = frame(WINDOW_UPDATE, 0, 0, &most);
     let none = frame(WINDOW_UPDATE, 0, 0, &[0; 4]);

@@ -57,6 +57,10 @@ pub(crate) struct Limits {
     #[arg(long, default_value_t = 100, value_name = "N",
           value_parser = at_least_one::<usize>, hide_short_help = true)]
     pub(crate) max_reset_streams: usize,
+    /// Most frames that carry nothing, such as pings, of a connection of HTTP/2 in 10 s
+    #[arg(long, default_value_t = 1_000, value_name = "N",
+          value_parser = at_least_one::<u32>, hide_short_help = true)]
+    pub(crate) max_control_frames: u32,
     /// Most requests at a time on one connection of HTTP/2
     #[arg(long, default_value_t = 1_024, value_name = "N",
           value_parser = at_least_one::<u32>, hide_short_help = true)]
@@ -118,6 +122,7 @@ impl Limits {
             .with_max_connections(self.max_connections)
             .with_max_connections_per_address(self.max_connections_per_address)
             .with_max_reset_streams(self.max_reset_streams)
+            .with_max_control_frames(self.max_control_frames)
             .with_max_concurrent_streams(self.max_http2_streams)
             .with_http2_ping(self.http2_ping)
             .with_keep_alive(self.keep_alive)

@@ -15,12 +15,14 @@ use a2a_grpc::{
     Client, ClientSettings,
     operations::{Agent as _, Call, CallContext, Event, EventId, EventStream},
 };
+use a2a_http::Limits;
 use bytes::Bytes;
 use http_body::Frame;
 use http_body_util::StreamBody;
 use prost::Message as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::{Stream, StreamExt as _, wrappers::UnboundedReceiverStream};
+use tonic::transport::Endpoint;
 
 use crate::{
     fake::{Fake, Served, assert_kind, ended, events, opening, working},
@@ -93,6 +95,43 @@ async fn each_event_arrives_when_it_is_made() {
     drop(sender);
     assert_eq!(position(stream.next().await), Some(8));
     assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_client_that_pings_and_measures_all_the_time_reads_to_the_end() {
+    const EVENTS: u64 = 2_000;
+    let agent = Fake::default();
+    let router = a2a_grpc::router(agent.clone()).fallback(a2a_grpc::fallback);
+    // Fewer than the client sends by far.
+    let limits = Limits::default().with_max_control_frames(30);
+    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = a2a_http::Server::new(router).with_limits(limits);
+    let server = tokio::spawn(server.serve(listener, std::future::pending()));
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+    let endpoint = endpoint
+        .http2_keep_alive_interval(Duration::from_millis(500))
+        .keep_alive_while_idle(true)
+        .http2_adaptive_window(true);
+    let channel = endpoint.connect().await.unwrap();
+    let client = Client::with_channel(channel, ClientSettings::default());
+    let (sender, events) = fed();
+    agent.stream(events);
+    let feeding = tokio::spawn(async move {
+        for next in 1..EVENTS {
+            let event = if next == 1 { opening(next) } else { working(next) };
+            sender.send(Ok(event)).unwrap();
+            tokio::time::sleep(Duration::from_micros(500)).await;
+        }
+        sender.send(Ok(ended(EVENTS))).unwrap();
+    });
+    let mut stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
+    for next in 1..=EVENTS {
+        assert_eq!(position(stream.next().await), Some(next));
+    }
+    assert!(stream.next().await.is_none());
+    feeding.await.unwrap();
+    server.abort();
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ use super::{
     activity::Activity,
     answer::{AnswerBody, Answering},
     executor::Streams,
+    meter::Metered,
     request::TimedBody,
 };
 use crate::{Limits, PeerCertificates};
@@ -78,6 +79,7 @@ impl Connection {
         let limits = Arc::clone(&self.limits);
         let activity = Activity::new();
         let service = ConnectionService { connection: self, activity: Arc::clone(&activity) };
+        let stream = Metered::new(stream, limits.max_control_frames);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let deadline = sleep(limits.first_request_timeout);
         tokio::pin!(connection, deadline);

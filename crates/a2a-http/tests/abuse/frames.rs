@@ -15,11 +15,12 @@ use crate::running::LONG;
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
+pub(crate) const PRIORITY: u8 = 2;
 pub(crate) const RESET: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
 pub(crate) const PING: u8 = 6;
 pub(crate) const GOAWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
 pub(crate) const CONTINUATION: u8 = 9;
 
 pub(crate) const ACK: u8 = 1;

@@ -87,7 +87,10 @@ async fn a_head_that_never_ends_ends_the_connection() {
 
 #[tokio::test]
 async fn who_sends_and_never_reads_the_answers_is_closed() {
-    let limits = Limits::default().with_write_timeout(SHORT).with_first_request_timeout(2 * LONG);
+    let limits = Limits::default()
+        .with_write_timeout(SHORT)
+        .with_first_request_timeout(2 * LONG)
+        .with_max_control_frames(u32::MAX);
     let address = start(Router::new(), limits).await;
     for flood in [frame(PING, 0, 0, &[7; 8]), frame(SETTINGS, 0, 0, &[])] {
         let mut peer = Peer::connect(address, &[]).await;

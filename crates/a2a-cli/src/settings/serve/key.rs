@@ -146,6 +146,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("limits", "max_connections", "max_connections", Form::Whole),
     Key::new("limits", "max_connections_per_address", "max_connections_per_address", Form::Whole),
     Key::new("limits", "max_reset_streams", "max_reset_streams", Form::Whole),
+    Key::new("limits", "max_control_frames", "max_control_frames", Form::Whole),
     Key::new("limits", "max_http2_streams", "max_http2_streams", Form::Whole),
     Key::new("limits", "http2_ping", "http2_ping", Form::Duration),
     Key::new("limits", "keep_alive", "keep_alive", Form::Duration),
