@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use a2a_auth::client::{AgentCredentials, Credentials, Origin};
+use a2a_auth::client::{CredentialError, Credentials, Origin};
 use a2a_compat::{back, grpc::GrpcClient};
 use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
 use a2a_http::client::{ClientSettings, HttpClient};
@@ -15,10 +15,12 @@ use crate::{
     authenticated::Authenticated,
     client::{Ways, shared},
     failover::Failover,
+    kept_back::KeptBack,
     prepared::{Prepared, SharedCard, Tenanted},
     resume::Resume,
     retry::Retry,
     traced::Traced,
+    way::Way,
 };
 
 /// Makes a [`Client`].
@@ -38,17 +40,22 @@ use crate::{
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClientBuilder {
-    preference: Preference,
-    credentials: Option<Credentials>,
-    headers: HeaderMap,
+    pub(crate) preference: Preference,
+    pub(crate) credentials: Option<Credentials>,
+    /// Where the card was read; `None` where the application vouches for it.
+    pub(crate) card_from: Option<Origin>,
+    /// Where credentials may go beside that.
+    pub(crate) origins: Vec<Origin>,
+    has_unfit_token: bool,
+    pub(crate) headers: HeaderMap,
     card_headers: HeaderMap,
-    context: CallContext,
+    pub(crate) context: CallContext,
     timeouts: Timeouts,
     requests: RetryPolicy,
     streams: RetryPolicy,
     cache: Option<CardCache>,
     signatures: SignaturePolicy,
-    settings: ClientSettings,
+    pub(crate) settings: ClientSettings,
 }
 
 impl Default for ClientBuilder {
@@ -56,6 +63,9 @@ impl Default for ClientBuilder {
         Self {
             preference: Preference::default(),
             credentials: None,
+            card_from: None,
+            origins: Vec::new(),
+            has_unfit_token: false,
             headers: HeaderMap::new(),
             card_headers: HeaderMap::new(),
             context: CallContext::default(),
@@ -103,27 +113,31 @@ impl ClientBuilder {
     /// Authenticates as the card of the agent asks for: with the first alternative of its
     /// security requirements that these credentials meet (spec §7.3). Interfaces that they may not
     /// be sent to are left out: those in clear, and those at another origin than the card that was
-    /// not [named](Credentials::with_origin). A request that is refused is made once more with
-    /// fresh ones.
+    /// not named, [there](Credentials::with_origin) or [here](Self::with_origin). A request that
+    /// is refused is made once more with fresh ones.
     ///
     /// A certificate in the [settings](ClientSettings::tls) of the HTTP client meets mutual TLS.
     ///
-    /// With [`build`](Self::build), the application vouches for the origins in the card.
+    /// With [`build`](Self::build), the application vouches for the origins in the card, unless it
+    /// says [where that comes from](Self::card_from).
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
         self
     }
 
     /// Sends a bearer token with every request to the agent, not with that for its card, whatever
-    /// the card asks for.
-    pub fn bearer(self, token: &str) -> Self {
+    /// the card asks for. It goes where a [`header`](Self::header) goes.
+    ///
+    /// Where it has characters that can't be sent, connecting fails.
+    pub fn bearer(mut self, token: &str) -> Self {
         match HeaderValue::try_from(format!("Bearer {token}")) {
             Ok(mut value) => {
                 value.set_sensitive(true);
                 self.header(AUTHORIZATION, value)
             }
-            Err(error) => {
-                tracing::warn!(%error, "the token can't be sent in a header, so it is left out");
+            // Without it, the refusal of the agent would tell nobody why.
+            Err(_) => {
+                self.has_unfit_token = true;
                 self
             }
         }
@@ -131,8 +145,30 @@ impl ClientBuilder {
 
     /// Sends a header with every request to the agent, in gRPC as metadata. It is not sent with
     /// the request for its card.
+    ///
+    /// As it may be a secret, it goes to no origin but that of the card, or one that is
+    /// [named](Self::with_origin): interfaces elsewhere are left out, and where no other is
+    /// there, connecting fails. The same holds for the credential of a
+    /// [`context`](Self::context); a call that brings one by itself is refused at such an
+    /// interface.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
+        self
+    }
+
+    /// Lets everything that authenticates the client go to an origin beside that of the card, as
+    /// `"https://agents.example".parse()?`: for the card of an agent that is elsewhere, such as
+    /// behind a registry, or at a port of its own for gRPC.
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origins.push(origin);
+        self
+    }
+
+    /// Says where the card was read that is given to [`build`](Self::build), so that what
+    /// authenticates the client keeps to that origin. Without this, the application vouches for
+    /// every interface in the card.
+    pub fn card_from(mut self, origin: Origin) -> Self {
+        self.card_from = Some(origin);
         self
     }
 
@@ -148,7 +184,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends something else with every request: extensions, service parameters.
+    /// Sends something else with every request: extensions, service parameters, which are no
+    /// secrets, and a credential.
     pub fn context(mut self, context: CallContext) -> Self {
         self.context = context;
         self
@@ -195,7 +232,7 @@ impl ClientBuilder {
     /// # Errors
     ///
     /// [`DiscoveryError`] where there is no card, or none with an interface that is wanted.
-    pub async fn connect(self, reference: &str) -> Result<Client, DiscoveryError> {
+    pub async fn connect(mut self, reference: &str) -> Result<Client, DiscoveryError> {
         let settings = self
             .settings
             .clone()
@@ -207,18 +244,10 @@ impl ClientBuilder {
             .with_signatures(self.signatures.clone());
         let reference = reference.parse()?;
         let card = discovery.fetch(&reference).await?.valid()?;
-        let mut selected = self.preference.select(&card)?;
-        let is_secure = matches!(&reference, CardReference::Url(url) if url.scheme() == "https");
-        if is_secure && (!self.headers.is_empty() || self.context.credential.is_some()) {
-            // Whoever can change what goes in clear could not have changed the card.
-            selected = encrypted(selected)?;
+        if let CardReference::Url(url) = &reference {
+            self.card_from = Origin::of(url);
         }
-        let from = match &reference {
-            CardReference::Url(url) => Origin::of(url),
-            CardReference::File(_) => None,
-        };
-        let selected = self.authenticated(&card, selected, from.as_ref())?;
-        self.build_selected(card, selected)
+        self.build_shared(card)
     }
 
     /// Chooses an interface of a card that is at hand already.
@@ -227,40 +256,16 @@ impl ClientBuilder {
     ///
     /// [`DiscoveryError`] where the card has no interface that is wanted.
     pub fn build(self, card: AgentCard) -> Result<Client, DiscoveryError> {
-        let selected = self.preference.select(&card)?;
-        let selected = self.authenticated(&card, selected, None)?;
-        self.build_selected(Arc::new(card), selected)
+        self.build_shared(Arc::new(card))
     }
 
-    /// Finds what goes to each interface, and leaves out those where nothing can.
-    fn authenticated(
-        &self,
-        card: &AgentCard,
-        selected: Vec<Selected>,
-        card_from: Option<&Origin>,
-    ) -> Result<Vec<Way>, DiscoveryError> {
-        let Some(credentials) = &self.credentials else {
-            return Ok(selected.into_iter().map(|one| Way { selected: one, with: None }).collect());
-        };
-        let mut credentials = credentials.clone();
-        if self.settings.tls.has_identity() {
-            credentials = credentials.with_client_certificate();
+    fn build_shared(self, card: Arc<AgentCard>) -> Result<Client, DiscoveryError> {
+        if self.has_unfit_token {
+            return Err(DiscoveryError::Credentials(CredentialError::Unfit("the bearer token")));
         }
-        let mut ways = Vec::with_capacity(selected.len());
-        let mut first = None;
-        for selected in selected {
-            match credentials.for_agent(card, &selected.interface, card_from) {
-                Ok(with) => ways.push(Way { selected, with: Some(with) }),
-                Err(error) => {
-                    tracing::debug!(url = selected.interface.url, %error, "interface is left out");
-                    first.get_or_insert(error);
-                }
-            }
-        }
-        match first {
-            Some(error) if ways.is_empty() => Err(DiscoveryError::Credentials(error)),
-            _ => Ok(ways),
-        }
+        let selected = self.selected(&card)?;
+        let ways = self.authenticated(&card, selected)?;
+        self.build_selected(card, ways)
     }
 
     fn build_selected(
@@ -280,12 +285,16 @@ impl ClientBuilder {
         .map_err(DiscoveryError::Setup)?;
         let mut ways = Vec::with_capacity(selected.len());
         let mut credentials = Vec::new();
+        let reach = self.reach();
         for way in &selected {
             let agent = self.transport(&way.selected, &http).map_err(DiscoveryError::Setup)?;
             let mut agent = Traced::wrap(agent, &way.selected);
             if let Some(with) = &way.with {
                 agent = Authenticated::wrap(agent, with.clone());
                 credentials.push(with.clone());
+            }
+            if let Some(why) = way.selected.is_beyond(&reach) {
+                agent = Arc::new(KeptBack::new(agent, why));
             }
             ways.push(Tenanted::wrap(agent, &way.selected.interface.tenant));
         }
@@ -342,43 +351,5 @@ impl ClientBuilder {
                 Arc::new(client.map_err(Error::internal)?)
             }
         })
-    }
-}
-
-/// An interface, and what is sent to it to authenticate.
-struct Way {
-    selected: Selected,
-    with: Option<AgentCredentials>,
-}
-
-/// Leaves out the interfaces on the way to which credentials could be read.
-fn encrypted(selected: Vec<Selected>) -> Result<Vec<Selected>, DiscoveryError> {
-    let (exposed, encrypted): (Vec<_>, Vec<_>) =
-        selected.into_iter().partition(Selected::is_exposed);
-    if encrypted.is_empty() {
-        let urls = exposed.into_iter().map(|selected| selected.interface.url);
-        return Err(DiscoveryError::Exposed(urls.collect()));
-    }
-    Ok(encrypted)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Preference;
-
-    #[test]
-    fn an_interface_in_clear_is_left_out_for_credentials() {
-        let select = |urls: &[&str]| {
-            let card = urls.iter().fold(AgentCard::new("a", "b"), |card, url| {
-                card.with_interface(a2a_core::card::JSONRPC, *url)
-            });
-            encrypted(Preference::default().select(&card).unwrap())
-        };
-        let kept = select(&["http://a.example", "https://a.example"]).unwrap();
-        assert_eq!(kept.len(), 1);
-        assert_eq!(kept[0].interface.url, "https://a.example");
-        let refused = select(&["http://a.example"]);
-        assert!(matches!(refused, Err(DiscoveryError::Exposed(_))));
     }
 }

@@ -9,7 +9,7 @@ use a2a_core::{Error, Operation, Request, Result};
 use a2a_http::client::TransportError;
 use a2a_operations::{Agent, Call, Reply};
 
-use crate::wrap::wrap_agent;
+use crate::{kept_back::was_kept_back, wrap::wrap_agent};
 
 /// Several ways to one agent, of which the first that can be reached is used (spec §5.2).
 ///
@@ -42,8 +42,8 @@ impl Failover {
         let mut unreachable = Error::unavailable("the agent has no interface");
         for (index, way) in self.ways.iter().enumerate() {
             match go(way.clone(), call.clone()).await {
-                Err(error) if was_never_sent(&error) => {
-                    tracing::debug!(interface = index, %error, "interface can't be reached");
+                Err(error) if was_never_sent(&error) || was_kept_back(&error) => {
+                    tracing::debug!(interface = index, %error, "interface can't be used");
                     unreachable = error;
                 }
                 answer => {

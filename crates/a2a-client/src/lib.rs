@@ -28,6 +28,7 @@ mod client;
 mod discovery;
 mod events;
 mod failover;
+mod kept_back;
 mod outcome;
 mod outgoing;
 mod policy;
@@ -44,6 +45,7 @@ mod snapshot;
 mod traced;
 mod transport;
 mod wait;
+mod way;
 mod wrap;
 
 pub use a2a_auth::client as credentials;

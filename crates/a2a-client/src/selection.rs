@@ -1,5 +1,6 @@
 //! Which of a card's interfaces a client uses (spec §8.3.2).
 
+use a2a_auth::client::{CredentialError, Origin};
 use a2a_compat::card::DRAFT;
 use a2a_core::{
     ProtocolVersion, Violation,
@@ -21,6 +22,9 @@ pub struct Preference {
     pub version: Option<ProtocolVersion>,
     /// Speak no revision before this one.
     pub oldest: Option<ProtocolVersion>,
+    /// Use only interfaces at these origins, which credentials are for: that of the card in
+    /// front, and others that are named. Empty for any.
+    pub origins: Vec<Origin>,
 }
 
 /// An interface that a client can use.
@@ -45,6 +49,17 @@ impl Selected {
             }
             // A bare `host:port` of gRPC is TLS unless it is on this machine.
             _ => false,
+        }
+    }
+
+    /// Returns why credentials that are for `origins` may not be sent to the interface; `None`
+    /// where they may, as everywhere if there are no origins.
+    pub(crate) fn is_beyond(&self, origins: &[Origin]) -> Option<CredentialError> {
+        let card = origins.first()?.clone();
+        match self.interface.url.parse::<Origin>() {
+            Ok(interface) if origins.iter().any(|origin| origin.is_same_place(&interface)) => None,
+            Ok(interface) => Some(CredentialError::Elsewhere { card, interface }),
+            Err(unknown) => Some(unknown.into()),
         }
     }
 }
@@ -78,6 +93,13 @@ impl Preference {
         self
     }
 
+    /// Sets the only origins whose interfaces are used, that of the card in front.
+    #[must_use]
+    pub fn with_origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
+        self.origins = origins.into_iter().collect();
+        self
+    }
+
     /// Returns the usable interfaces of a card, the one to use in front. They are all of one
     /// revision: the newest that the card has at a binding that is spoken here, or the one that
     /// is set.
@@ -89,7 +111,8 @@ impl Preference {
     /// # Errors
     ///
     /// [`DiscoveryError::NoCommonBinding`] and [`DiscoveryError::NoCommonVersion`] where nothing
-    /// fits, and [`DiscoveryError::Invalid`] where something would fit but has no usable URL.
+    /// fits, [`DiscoveryError::Invalid`] where something would fit but has no usable URL, and
+    /// [`DiscoveryError::Credentials`] where all that fits is at other origins than those wanted.
     pub fn select(&self, card: &AgentCard) -> Result<Vec<Selected>, DiscoveryError> {
         let mut bindings_match = false;
         let mut candidates = Vec::new();
@@ -131,7 +154,13 @@ impl Preference {
         };
         // The sort is stable, so that the order of the card holds among equals.
         selected.sort_by_key(rank);
-        Ok(selected)
+        // That comes last: where credentials may go is no reason to speak an older revision.
+        let beyond = selected.iter().find_map(|one| one.is_beyond(&self.origins));
+        selected.retain(|one| one.is_beyond(&self.origins).is_none());
+        match beyond {
+            Some(why) if selected.is_empty() => Err(DiscoveryError::Credentials(why)),
+            _ => Ok(selected),
+        }
     }
 
     /// The listed version whose interfaces are used. What is not wanted counts too: a binding
@@ -310,6 +339,34 @@ mod tests {
                 (Err(DiscoveryError::NoCommonVersion(_)), None) => {}
                 (other, _) => panic!("{listed:?} {preference:?}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn where_origins_are_wanted_interfaces_elsewhere_are_left_out() {
+        let card = card(&[
+            ("GRPC", "b.example:443", "1.0"),
+            ("JSONRPC", "https://a.example/rpc", "1.0"),
+            ("HTTP+JSON", "https://b.example", "1.0"),
+            ("HTTP+JSON", "https://c.example", "0.3"),
+        ]);
+        let at = |origins: &[&str]| {
+            let origins: Vec<Origin> = origins.iter().map(|one| one.parse().unwrap()).collect();
+            Preference::default().with_origins(origins).select(&card)
+        };
+        let all = ["b.example:443", "https://a.example/rpc", "https://b.example"];
+        assert_eq!(urls(&at(&[]).unwrap()), all);
+        assert_eq!(urls(&at(&["https://a.example"]).unwrap()), ["https://a.example/rpc"]);
+        assert_eq!(urls(&at(&["https://a.example", "https://b.example"]).unwrap()), all);
+        // Neither another port is meant, nor an older revision.
+        for origins in [&["https://a.example:8443"][..], &["https://c.example"]] {
+            let Err(DiscoveryError::Credentials(CredentialError::Elsewhere { card, interface })) =
+                at(origins)
+            else {
+                panic!("{origins:?}");
+            };
+            assert_eq!(card, origins[0].parse().unwrap());
+            assert_eq!(interface.to_string(), "https://b.example:443");
         }
     }
 

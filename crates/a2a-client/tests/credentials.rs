@@ -324,10 +324,11 @@ async fn credentials_go_to_the_origin_of_the_card_and_to_those_that_were_named()
             Client::builder().credentials(credentials).connect(&elsewhere).await
         };
         let error = connect(credentials.clone()).await.unwrap_err();
-        let DiscoveryError::Credentials(CredentialError::Elsewhere(origin)) = error else {
+        let DiscoveryError::Credentials(CredentialError::Elsewhere { interface, .. }) = error
+        else {
             panic!("{error:?}");
         };
-        assert_eq!(origin, format!("http://{address}").parse().unwrap());
+        assert_eq!(interface, format!("http://{address}").parse().unwrap());
         assert!(seen.lock().unwrap().is_empty());
 
         let named = credentials.with_origin(&url(transport, address)).unwrap();

@@ -144,7 +144,8 @@ async fn clients_share_a_cache_but_not_what_was_answered_to_somebody() {
 async fn credentials_for_the_agent_are_not_sent_with_the_request_for_its_card() {
     let server = CardServer::new(&[]);
     let address = server.start().await;
-    Client::builder().bearer("secret").connect(&address).await.unwrap();
+    let agent = "http://a.example".parse().unwrap();
+    Client::builder().bearer("secret").with_origin(agent).connect(&address).await.unwrap();
     assert!(!server.requests()[0].contains_key("authorization"));
 }
 

@@ -142,9 +142,13 @@ impl Credentials {
             if !origin.is_secure() {
                 return Err(CredentialError::Exposed(origin));
             }
-            let is_named = || self.origins.contains(&origin);
-            if card_from.is_some_and(|from| *from != origin) && !is_named() {
-                return Err(CredentialError::Elsewhere(origin));
+            let is_there = |allowed: &Origin| allowed.is_same_place(&origin);
+            if let Some(card) = card_from
+                && !is_there(card)
+                && !self.origins.iter().any(is_there)
+            {
+                let card = card.clone();
+                return Err(CredentialError::Elsewhere { card, interface: origin });
             }
         }
         Ok(AgentCredentials { met: met.into(), cache: self.cache.clone() })

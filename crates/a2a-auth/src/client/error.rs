@@ -14,8 +14,16 @@ pub enum CredentialError {
     #[error("the agent's card requires what there is nothing for: {}", .0.join("; or "))]
     Unmet(Vec<String>),
     /// The interface is at another origin than the card, and was not named.
-    #[error("credentials for the agent are not sent to {0}, which was not named as an origin")]
-    Elsewhere(Origin),
+    #[error(
+        "credentials for the agent are for {card}, where its card is, and are not sent to \
+         {interface}: with_origin allows that"
+    )]
+    Elsewhere {
+        /// Where the card was read.
+        card: Origin,
+        /// Where the interface is.
+        interface: Origin,
+    },
     /// The interface is not encrypted and on another machine.
     #[error("credentials are not sent in clear to {0}")]
     Exposed(Origin),

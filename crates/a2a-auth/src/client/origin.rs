@@ -8,7 +8,9 @@ use url::{Host, Url};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     text: String,
-    is_secure: bool,
+    port: u16,
+    is_encrypted: bool,
+    is_loopback: bool,
 }
 
 /// The text names no origin.
@@ -26,14 +28,31 @@ impl Origin {
         };
         let host = url.host()?;
         let port = url.port().unwrap_or(if scheme == "https" { 443 } else { 80 });
-        let is_secure = scheme == "https" || is_loopback(&host);
-        Some(Self { text: format!("{scheme}://{host}:{port}"), is_secure })
+        Some(Self {
+            text: format!("{scheme}://{host}:{port}"),
+            port,
+            is_encrypted: scheme == "https",
+            is_loopback: is_loopback(&host),
+        })
+    }
+
+    /// Returns whether what is sent there is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.is_encrypted
     }
 
     /// Returns whether what is sent there can't be read on the way: it is encrypted, or stays on
     /// this machine.
     pub fn is_secure(&self) -> bool {
-        self.is_secure
+        self.is_encrypted || self.is_loopback
+    }
+
+    /// Returns whether a secret for the one is a secret for the other: they are equal, or are one
+    /// port of this machine by its different names, as `localhost` and `127.0.0.1`.
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        let is_here = self.is_loopback && other.is_loopback;
+        let is_same_port = (self.port, self.is_encrypted) == (other.port, other.is_encrypted);
+        self == other || (is_here && is_same_port)
     }
 }
 
@@ -102,6 +121,23 @@ mod tests {
         }
         for address in ["", "/a2a", "ftp://a.example", "data:x", "a/b", "user@host:1"] {
             assert!(address.parse::<Origin>().is_err(), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_port_of_this_machine_is_one_place_by_all_its_names() {
+        for (one, other, is_same) in [
+            ("http://localhost:1", "http://127.0.0.1:1/a2a", true),
+            ("http://[::1]:1", "localhost:1", true),
+            ("http://localhost:1", "http://127.0.0.1:2", false),
+            ("http://localhost:1", "https://127.0.0.1:1", false),
+            ("http://localhost:1", "http://localhost.example:1", false),
+            ("https://a.example", "https://a.example:443/x", true),
+            ("https://a.example", "https://b.a.example", false),
+            ("https://a.example", "https://a.example:8443", false),
+        ] {
+            let [one, other] = [one, other].map(|address| address.parse::<Origin>().unwrap());
+            assert_eq!(one.is_same_place(&other), is_same, "{one} {other}");
         }
     }
 }
