@@ -109,12 +109,19 @@ fn a_credential_does_not_go_in_clear_where_a_card_says_so() {
     assert_eq!(refused.code, 4, "{refused:?}");
     assert!(refused.stderr.contains("in clear"), "{refused:?}");
     assert!(!refused.stderr.contains("t0ken"), "{refused:?}");
-    // To another place it goes, and that is said; that nobody is there is another matter.
+    // To another place it does not go either, unless that is named; nobody is there.
     let elsewhere = start("https://agent.invalid");
     let base = format!("https://{}", elsewhere.address);
     let send = ["send", "hello", "--transport", "rest", "-a", &base, "--ca-cert", &root];
-    let warned = Run::of(command().args(send).args(["--bearer", "t0ken"]));
-    assert!(warned.stderr.contains("warning: the credential goes to"), "{warned:?}");
+    let send = [&send[..], &["--bearer", "t0ken"]].concat();
+    let refused = Run::of(command().args(&send));
+    assert_eq!(refused.code, 4, "{refused:?}");
+    for said in [&*base, "https://agent.invalid:443", "--credential-origin"] {
+        assert!(refused.stderr.contains(said), "{said}: {refused:?}");
+    }
+    assert!(!refused.stderr.contains("t0ken"), "{refused:?}");
+    let named = ["--credential-origin", "https://agent.invalid"];
+    assert_eq!(Run::of(command().args(&send).args(named)).code, 3);
 }
 
 #[test]

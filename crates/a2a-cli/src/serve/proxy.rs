@@ -97,6 +97,7 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     upstream.version = proxy.upstream_version;
     // To stand between revisions is what a proxy is for.
     upstream.any_version = true;
+    upstream.passes_credentials = proxy.forward_auth;
     // A task takes as long as it takes: how long to wait is up to the callers.
     upstream.timeout = None;
     upstream

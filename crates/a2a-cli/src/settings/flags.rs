@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use a2a_client::Transport;
+use a2a_client::{Transport, credentials::Origin};
 use a2a_core::{ProtocolVersion, well_known::Struct};
 use clap::{Args, ValueHint};
 
@@ -87,6 +87,12 @@ pub(crate) struct Flags {
     /// HTTP Basic credential; the variable is A2ACLI_BASIC
     #[arg(long, global = true, value_name = "USER:PASSWORD", help_heading = CREDENTIALS)]
     pub(crate) basic: Option<String>,
+
+    /// Origin that credentials and service parameters may go to besides that of the agent's card,
+    /// as https://agents.example; repeatable
+    #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::origin,
+          value_delimiter = ',', help_heading = CREDENTIALS)]
+    pub(crate) credential_origin: Vec<Origin>,
 
     /// Take any certificate for an agent's, so that anybody on the way reads and changes
     /// everything: for tries on one's own machine

@@ -8,7 +8,7 @@ pub(crate) mod value;
 
 use std::time::Duration;
 
-use a2a_client::{ClientSettings, Transport};
+use a2a_client::{ClientSettings, Transport, credentials::Origin};
 use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_http::tls::ClientTls;
 
@@ -42,6 +42,10 @@ pub(crate) struct Settings {
     pub(crate) bearer: Option<String>,
     pub(crate) api_key: Option<String>,
     pub(crate) basic: Option<String>,
+    /// Where these may go beside the origin of the card.
+    pub(crate) credential_origins: Vec<Origin>,
+    /// Whether the credentials of others are passed on.
+    pub(crate) passes_credentials: bool,
     /// Whether any certificate is taken.
     pub(crate) insecure: bool,
     /// Whom to trust, and who to be, over TLS.
@@ -116,6 +120,12 @@ impl Settings {
         } else {
             flags.extension.clone()
         };
+        let credential_origins = if flags.credential_origin.is_empty() {
+            let list = |text: &str| text.split(',').map(value::origin).collect();
+            environment.read("credential-origin", list)?.unwrap_or_default()
+        } else {
+            flags.credential_origin.clone()
+        };
         let insecure = switch(flags.insecure, "insecure")?;
         let settings = Self {
             agent_card: text(&flags.agent_card, "agent-card"),
@@ -143,6 +153,8 @@ impl Settings {
             bearer: text(&flags.bearer, "bearer"),
             api_key: text(&flags.api_key, "api-key"),
             basic: text(&flags.basic, "basic"),
+            credential_origins,
+            passes_credentials: false,
             tls: {
                 let tls = tls::of(flags, environment)?;
                 if insecure { tls.without_verification() } else { tls }
@@ -162,6 +174,11 @@ impl Settings {
     /// Returns whether a credential goes with the requests.
     pub(crate) fn has_credential(&self) -> bool {
         self.bearer.is_some() || self.api_key.is_some() || self.basic.is_some()
+    }
+
+    /// Returns whether anything goes with the requests that is not for everybody.
+    pub(crate) fn has_secret(&self) -> bool {
+        self.has_credential() || !self.service_parameters.is_empty() || self.passes_credentials
     }
 
     /// How requests are made.
@@ -256,6 +273,7 @@ mod tests {
             ("A2ACLI_TIMEOUT", "soon"),
             ("A2ACLI_TRANSPORT", "carrier-pigeon"),
             ("A2ACLI_SVC_PARAM", "A2A-Version:1.0"),
+            ("A2ACLI_CREDENTIAL_ORIGIN", "https://a.example,/b"),
         ] {
             let failure =
                 Settings::resolve(&Flags::default(), &environment(&[(name, value)])).unwrap_err();

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use a2a_client::Transport;
+use a2a_client::{
+    Transport,
+    credentials::{Origin, UnknownOrigin},
+};
 use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
 
 /// Reads a binding: `jsonrpc`, `http+json` (also `rest`), `grpc`.
@@ -100,6 +103,11 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
         "a2a-extensions" => Err("extensions are asked for with --extension".into()),
         _ => Ok((name, value.trim().to_owned())),
     }
+}
+
+/// Reads an origin, as `https://agents.example`.
+pub(crate) fn origin(text: &str) -> Result<Origin, String> {
+    text.trim().parse().map_err(|unknown: UnknownOrigin| unknown.to_string())
 }
 
 /// Reads a JSON object.

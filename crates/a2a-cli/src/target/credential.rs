@@ -1,7 +1,7 @@
 //! Where a credential goes: where the card of the agent says.
 
 use a2a_auth::client::Origin;
-use a2a_client::{CardReference, Transport};
+use a2a_client::{CardReference, Selected, Transport};
 use a2a_core::{AgentCard, v1::security_scheme::Scheme};
 use a2a_operations::{Credential, Place};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -10,6 +10,7 @@ use http::{
     header::{AUTHORIZATION, COOKIE},
 };
 
+use super::{select, select_at};
 use crate::{
     failure::{Code, Failure},
     output::Output,
@@ -83,42 +84,65 @@ pub(super) fn placed(
     Ok(Placed { headers, query })
 }
 
-/// Looks at where the credentials of this run would go: never in clear to another machine where
-/// the card came encrypted, as whoever is on the way could have changed the interface and not the
-/// card; and not unsaid to another place than the card's.
+/// Where the card of the agent is; `None` for a file, which whoever runs this vouches for.
+pub(super) fn card_origin(settings: &Settings) -> Option<Origin> {
+    match settings.agent_card.as_deref()?.parse() {
+        Ok(CardReference::Url(url)) => Origin::of(&url),
+        _ => None,
+    }
+}
+
+/// Chooses the interface of a card that was read at `from`, and takes out of the card what may not
+/// be called. What is secret goes to no other origin than that one and those that were named; and
+/// not in clear where the card came encrypted, as whoever is on the way could have changed what
+/// goes in clear and not the card.
 ///
 /// # Errors
 ///
-/// A failure that names the interface.
-pub(super) fn check_place(
+/// A failure that names both places, where there is no such interface, or where it has another
+/// binding than was asked for.
+pub(super) fn keep_to(
+    from: &Origin,
+    card: &mut AgentCard,
     settings: &Settings,
-    interface: &str,
     output: Output,
-) -> Result<(), Failure> {
-    let Some(reference) = &settings.agent_card else { return Ok(()) };
-    let (Ok(CardReference::Url(card)), true) = (reference.parse(), settings.has_credential())
-    else {
-        return Ok(());
+) -> Result<Selected, Failure> {
+    let wanted = select(card, settings)?;
+    let origins: Vec<_> =
+        std::iter::once(from).chain(&settings.credential_origins).cloned().collect();
+    let is_asked = |one: &Selected| settings.transport.contains(&one.transport);
+    let used = match select_at(card, settings, &origins) {
+        Ok(used) if is_asked(&used) || !is_asked(&wanted) => used,
+        _ => return Err(refused(from, &wanted)),
     };
-    let (Some(from), Ok(to)) = (Origin::of(&card), interface.parse::<Origin>()) else {
-        return Ok(());
-    };
-    if card.scheme() == "https" && !to.is_secure() {
-        let said = format!("the card names {interface}, where the credential would go in clear");
-        return Err(Failure::new(Code::AuthFailed, said)
-            .with_hint("choose another interface with --transport"));
+    if from.is_encrypted() && used.is_exposed() {
+        return Err(refused(from, &used));
     }
-    if host(&from) != host(&to) {
-        output.warning(&format!("the credential goes to {to}, and the card came from {from}"));
+    if used != wanted {
+        output.note(&format!(
+            "using {} at {}: credentials keep to {from}, and {} is at {}",
+            used.transport, used.interface.url, wanted.transport, wanted.interface.url
+        ));
     }
-    Ok(())
+    card.supported_interfaces.retain(|interface| {
+        let to = interface.url.parse::<Origin>();
+        to.is_ok_and(|to| origins.iter().any(|origin| origin.is_same_place(&to)))
+    });
+    Ok(used)
 }
 
-/// The host of an origin: gRPC may be at a port of its own.
-fn host(origin: &Origin) -> String {
-    let text = origin.to_string();
-    let authority = text.split_once("://").map_or(text.as_str(), |(_, authority)| authority);
-    authority.rsplit_once(':').map_or(authority, |(host, _)| host).to_ascii_lowercase()
+/// Says why an interface is not called with credentials.
+fn refused(from: &Origin, interface: &Selected) -> Failure {
+    let url = &interface.interface.url;
+    if from.is_encrypted() && interface.is_exposed() {
+        let said = format!("the card names {url}, where the credential would go in clear");
+        return Failure::new(Code::AuthFailed, said)
+            .with_hint("choose another interface with --transport");
+    }
+    let to = url.parse::<Origin>().map_or_else(|_| url.clone(), |to| to.to_string());
+    let said = format!("the credential is for {from}, where the card is, and is not sent to {to}");
+    Failure::new(Code::AuthFailed, said)
+        .with_hint(format!("if that is where it belongs, add --credential-origin {to}"))
 }
 
 /// The credential that a challenge (`WWW-Authenticate`) asks for, where there is one.

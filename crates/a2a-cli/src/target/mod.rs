@@ -6,7 +6,9 @@ mod discovery;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use a2a_client::{Client, Preference, RetryPolicy, Selected, Timeouts, Transport};
+use a2a_client::{
+    Client, Preference, RetryPolicy, Selected, Timeouts, Transport, credentials::Origin,
+};
 use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result as Answer};
 use a2a_operations::{Agent, Call, CallContext, Reply};
 use http::{HeaderName, HeaderValue};
@@ -52,19 +54,22 @@ impl Target {
         output: Output,
         limited: impl FnOnce(AgentCard) -> AgentCard,
     ) -> Result<Self, Failure> {
-        let card = match &settings.endpoint {
-            Some(url) => direct_card(settings, url)?,
+        let (card, from) = match &settings.endpoint {
+            Some(url) => (direct_card(settings, url)?, None),
             None => {
                 if settings.tenant.is_some() {
                     return Err(Failure::usage("--tenant is only for --endpoint")
                         .with_hint("with a card, the card says which tenant it is"));
                 }
                 let document = document(settings, output).await?;
-                Arc::unwrap_or_clone(document.card)
+                (Arc::unwrap_or_clone(document.card), credential::card_origin(settings))
             }
         };
-        let card = limited(card);
-        let selected = select(&card, settings)?;
+        let mut card = limited(card);
+        let selected = match from.as_ref().filter(|_| settings.has_secret()) {
+            Some(from) => credential::keep_to(from, &mut card, settings, output)?,
+            None => select(&card, settings)?,
+        };
         if !settings.transport.is_empty() && !settings.transport.contains(&selected.transport) {
             output.warning(&format!(
                 "the agent offers none of the bindings asked for: using {}",
@@ -74,7 +79,6 @@ impl Target {
         if selected.version != ProtocolVersion::LATEST {
             output.note(&format!("speaking version {}", value::version_name(selected.version)));
         }
-        credential::check_place(settings, &selected.interface.url, output)?;
         let placed = credential::placed(settings, &card, selected.transport, output)?;
         let mut context = CallContext::default();
         context.credential = placed.query;
@@ -94,6 +98,12 @@ impl Target {
             .resume(RetryPolicy::NEVER);
         if !settings.transport.is_empty() {
             builder = builder.only([selected.transport]);
+        }
+        if let Some(from) = from {
+            builder = builder.card_from(from);
+        }
+        for origin in &settings.credential_origins {
+            builder = builder.with_origin(origin.clone());
         }
         for (name, value) in placed.headers {
             builder = builder.header(name, value);
@@ -226,9 +236,19 @@ pub(crate) fn warn(settings: &Settings, output: Output) {
     }
 }
 
-/// The interface that would be used.
+/// The interface that would be used, were there no credentials.
 pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<Selected, Failure> {
-    let mut preference = Preference::default();
+    select_at(card, settings, &[])
+}
+
+/// The interface that would be used of those at these origins; of none in particular if there are
+/// none.
+fn select_at(
+    card: &AgentCard,
+    settings: &Settings,
+    origins: &[Origin],
+) -> Result<Selected, Failure> {
+    let mut preference = Preference::default().with_origins(origins.iter().cloned());
     preference.transports.clone_from(&settings.transport);
     // Older revisions lose some of what is said, so that they are for those who ask for them.
     let unasked = Some(ProtocolVersion::LATEST).filter(|_| !settings.any_version);
