@@ -70,6 +70,9 @@ pub(super) struct Commands {
     /// Whether somebody reads the commands, and whether more have come since.
     serving: bool,
     again: bool,
+    /// Whether there were some while this node did not know that it holds the task: the store
+    /// may have given it the task already, and the answer is on its way.
+    passed_over: bool,
 }
 
 impl Commands {
@@ -81,6 +84,11 @@ impl Commands {
     /// Returns whether there is something to do before the task may be let go.
     pub(super) fn is_busy(&self) -> bool {
         self.serving || !self.begun.is_empty()
+    }
+
+    /// Returns whether there were some before this node knew that it holds the task.
+    pub(super) fn were_passed_over(&mut self) -> bool {
+        std::mem::take(&mut self.passed_over)
     }
 
     /// Leaves commands that were taken in the store.
@@ -382,6 +390,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, run: u64, command: Command) {
         // What comes while the task is about to end is looked at again when that is stored.
         let ending =
             if cancels { state.is_ending() && state.head.is_terminal() } else { state.is_ending() };
+        state.commands.passed_over |= !mine && state.run == run;
         mine && !ending && state.run == run && state.commands.take(&id)
     });
     if !take {

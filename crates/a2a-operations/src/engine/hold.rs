@@ -198,7 +198,7 @@ impl Handle {
             // Nobody else writes now, so this is the same task and the events that lead to it.
             let _ = self.catch_up().await;
         }
-        self.change(|state| {
+        let (then, passed_over) = self.change(|state| {
             if state.log.last() < stored.last_event.get() {
                 state.log = self.inner.empty_log(stored.last_event.get());
             }
@@ -208,8 +208,12 @@ impl Handle {
             state.running = false;
             state.canceling = false;
             state.broken = false;
-            then(state)
-        })
+            (then(state), state.commands.were_passed_over())
+        });
+        if passed_over {
+            self.inner.serve_commands(self);
+        }
+        then
     }
 
     /// Lets the task go, if this node holds it and has nothing more to do with it. Work that was

@@ -187,6 +187,18 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
     for seed in 0..96 {
         run(1, seed, scene.to_vec());
     }
+    // Asked for by another node before this one heard from the store that it holds the task.
+    let scene = [
+        send("park", Mode::Wait, false),
+        Step::Pause(50),
+        Step::Slow(1),
+        follow_up(1, "chunk ask", Mode::Stream, false),
+        Step::Pause(20),
+        follow_up(0, "deaf complete", Mode::Wait, false),
+    ];
+    for seed in 0..96 {
+        run(2, seed, scene.to_vec());
+    }
 }
 
 fn run(nodes: usize, seed: u64, steps: Vec<Step>) {

@@ -42,6 +42,8 @@ pub(super) struct Link {
     troubled: AtomicBool,
     /// Whether calls of the store fail now and then.
     pub(super) fails: AtomicBool,
+    /// Whether answers of the store come late now and then.
+    pub(super) slow: AtomicBool,
     chance: AtomicU64,
 }
 
@@ -51,6 +53,7 @@ impl Link {
             condition: watch::Sender::new(Condition::Up),
             troubled: AtomicBool::new(false),
             fails: AtomicBool::new(false),
+            slow: AtomicBool::new(false),
             chance: AtomicU64::new(seed | 1),
         }
     }
@@ -109,6 +112,9 @@ impl Link {
         self.pass().await;
         self.fail()?;
         let result = work.await;
+        if self.slow.load(Ordering::Relaxed) && self.below(2) == 0 {
+            tokio::time::sleep(Duration::from_millis(self.below(40))).await;
+        }
         self.pass().await;
         self.fail()?;
         result

@@ -56,6 +56,8 @@ pub(super) enum Step {
     Crash(usize),
     Leave(usize),
     Fail(usize),
+    /// Has the answers of the store come late.
+    Slow(usize),
     Heal(usize),
     Join,
     Sweep,
@@ -100,6 +102,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => node().prop_map(Step::Crash),
         1 => node().prop_map(Step::Leave),
         1 => node().prop_map(Step::Fail),
+        1 => node().prop_map(Step::Slow),
         2 => node().prop_map(Step::Heal),
         1 => Just(Step::Join),
         1 => Just(Step::Sweep),

@@ -214,9 +214,14 @@ impl World {
                 node.client.link.trouble();
                 node.client.link.fails.store(true, Ordering::Relaxed);
             }
+            Step::Slow(node) => {
+                let Some(node) = self.node(node) else { return };
+                node.client.link.slow.store(true, Ordering::Relaxed);
+            }
             Step::Heal(node) => {
                 let Some(node) = self.node(node) else { return };
                 node.client.link.fails.store(false, Ordering::Relaxed);
+                node.client.link.slow.store(false, Ordering::Relaxed);
             }
             Step::Sweep => self.sweep().await,
         }
@@ -252,6 +257,7 @@ impl World {
             let link = &self.nodes[index].client.link;
             link.become_(Condition::Up);
             link.fails.store(false, Ordering::Relaxed);
+            link.slow.store(false, Ordering::Relaxed);
         }
         self.gates.send_replace(u64::MAX);
         let node = self.node(0).expect("there is always another node").client.clone();
