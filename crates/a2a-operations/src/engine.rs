@@ -6,11 +6,13 @@
 
 mod answer;
 mod cancel;
+mod change;
 mod check;
 mod command;
 mod config;
 mod entry;
 mod follow;
+mod handle;
 mod hold;
 mod keeper;
 mod log;
@@ -23,6 +25,8 @@ mod registry;
 mod run;
 mod sample;
 mod send;
+mod state;
+mod turn;
 mod update;
 mod writer;
 
@@ -44,7 +48,8 @@ use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::EngineConfig;
-pub(crate) use entry::{Handle, TurnRequest};
+pub(crate) use handle::Handle;
+pub(crate) use turn::TurnRequest;
 
 use crate::{
     AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
@@ -53,11 +58,12 @@ use crate::{
     store::Signals,
 };
 use command::Expected;
-use entry::{Entry, Holder};
+use entry::Entry;
 use keeper::Renewed;
 use log::Log;
 use outbox::Outbox;
 use registry::Registry;
+use state::Holder;
 
 /// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
 ///

@@ -8,10 +8,12 @@ use a2a_core::{
 };
 
 use super::{
-    entry::{Change, Handle, State},
+    change::Change,
+    handle::Handle,
     reader::{Reader, Until, snapshot},
     reply_limited,
     send::ended,
+    state::State,
 };
 use crate::{Event, EventStream};
 

@@ -10,11 +10,7 @@ use a2a_core::{
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
-use super::{
-    Inner,
-    entry::{Handle, Holder},
-    run::status,
-};
+use super::{Inner, handle::Handle, run::status, state::Holder};
 use crate::{CallContext, CancelContext, Scope};
 
 /// What became of a cancel that was not refused.

@@ -15,8 +15,10 @@ use tokio::sync::Notify;
 
 use super::{
     Inner,
-    entry::{Handle, Holder, State, TurnRequest},
+    handle::Handle,
     record::{Context, Record, encode},
+    state::{Holder, State},
+    turn::TurnRequest,
 };
 use crate::{CallContext, store::Command};
 

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 
 use super::{
     Inner,
-    entry::{Handle, Holder, Refreshing},
+    handle::Handle,
+    state::{Holder, Refreshing},
 };
 use crate::{
     Event, EventId,

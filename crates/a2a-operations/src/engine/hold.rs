@@ -13,8 +13,11 @@ use tracing::Instrument as _;
 
 use super::{
     Inner,
-    entry::{Entry, Handle, Holder, State, TurnRequest},
+    entry::Entry,
+    handle::Handle,
     record::Record,
+    state::{Holder, State},
+    turn::TurnRequest,
 };
 use crate::{
     Recovery, metrics,

@@ -8,11 +8,7 @@ use std::{
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{
-    Inner,
-    entry::{Handle, Holder},
-    follow::follow,
-};
+use super::{Inner, follow::follow, handle::Handle, state::Holder};
 use crate::{metrics, store::Sweep};
 
 /// How many tasks are taken over at once; the rest follows at once, here or on another node.

@@ -18,10 +18,10 @@ use futures_util::stream;
 use super::{
     Engine, Inner,
     check::history_length,
-    entry::State,
     page,
     reader::{Reader, Until, snapshot},
     reply_limited,
+    state::State,
 };
 use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,

@@ -13,7 +13,8 @@ use a2a_core::{
 };
 use futures_core::Stream;
 
-use super::entry::{Handle, State};
+use super::handle::Handle;
+use super::state::State;
 use crate::{Event, EventId, EventStream, Settled, metrics};
 
 /// How many events a reader takes out of the log at a time.

@@ -6,7 +6,7 @@ use a2a_core::{ExtensionSet, Message, ProtocolVersion, well_known::Struct};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::entry::TurnRequest;
+use super::turn::TurnRequest;
 use crate::{CallContext, Caller};
 
 /// A turn as it is recorded, and as it travels to the node that holds the task.

@@ -11,10 +11,7 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-use super::{
-    entry::{Change, Handle, State, TurnRequest},
-    record::Record,
-};
+use super::{change::Change, handle::Handle, record::Record, state::State, turn::TurnRequest};
 use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {

@@ -4,10 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use a2a_core::{Error, Result, TaskState};
 
-use super::{
-    Engine, Inner,
-    entry::{Handle, Holder},
-};
+use super::{Engine, Inner, handle::Handle, state::Holder};
 use crate::{
     Caller, Scope,
     metrics::{self, Sample},

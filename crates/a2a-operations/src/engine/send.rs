@@ -18,8 +18,11 @@ use siphasher::sip::SipHasher13;
 use super::{
     Inner,
     answer::{Accepted, Elsewhere},
-    entry::{Entry, Handle, Holder, Queued, State, TurnRequest},
+    entry::Entry,
+    handle::Handle,
     record::Record,
+    state::{Holder, State},
+    turn::{Queued, TurnRequest},
 };
 use crate::{
     CallContext, Scope, Webhook,

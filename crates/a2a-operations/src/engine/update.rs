@@ -11,10 +11,7 @@ use a2a_core::{
     well_known::Timestamp,
 };
 
-use super::{
-    entry::{Change, Handle, State},
-    writer::NotStored,
-};
+use super::{change::Change, handle::Handle, state::State, writer::NotStored};
 use crate::{Event, UpdateError, store::TaskQuery};
 
 /// Changes that may wait for the store before an executor has to wait for it too.

@@ -11,8 +11,10 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{
+    change::Change,
     command::answer_late,
-    entry::{Change, Handle, Holder, State},
+    handle::Handle,
+    state::{Holder, State},
 };
 use crate::{
     Event, EventId, Webhook,

@@ -1,0 +1,97 @@
+//! What keeps a task in the engine, and those who wait for it to change.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+};
+
+use super::{Inner, entry::Entry, state::State};
+
+/// Keeps an entry in the engine for as long as somebody works on it or watches it.
+pub(crate) struct Handle {
+    pub(super) inner: Arc<Inner>,
+    entry: Arc<Entry>,
+}
+
+impl Handle {
+    /// Takes over an entry that the registry has counted one more handle on.
+    pub(super) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
+        Self { inner, entry }
+    }
+
+    /// The entry itself, which keeps nothing in the engine.
+    pub(super) fn entry(&self) -> Arc<Entry> {
+        Arc::clone(&self.entry)
+    }
+
+    /// Waits until `ready` finds what it looks for in the state.
+    pub(super) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
+    where
+        F: FnMut(&mut State) -> Option<T> + Unpin,
+    {
+        Wait { entry: &self.entry, ready, slot: None }
+    }
+}
+
+impl std::ops::Deref for Handle {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+impl Clone for Handle {
+    fn clone(&self) -> Self {
+        self.entry.handles.fetch_add(1, Ordering::Relaxed);
+        Self { inner: Arc::clone(&self.inner), entry: Arc::clone(&self.entry) }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.inner.entries.release(&self.entry);
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("task_id", &self.entry.task_id).finish_non_exhaustive()
+    }
+}
+
+/// See [`Handle::wait`].
+#[derive(Debug)]
+pub(super) struct Wait<'a, F> {
+    entry: &'a Entry,
+    ready: F,
+    slot: Option<usize>,
+}
+
+impl<T, F: FnMut(&mut State) -> Option<T> + Unpin> Future for Wait<'_, F> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let this = &mut *self;
+        let mut state = this.entry.lock();
+        match (this.ready)(&mut state) {
+            Some(value) => Poll::Ready(value),
+            None => {
+                // Under the same lock as the look, so no change can slip in between.
+                state.waiters.register(&mut this.slot, cx.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<F> Drop for Wait<'_, F> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot {
+            self.entry.lock().waiters.forget(slot);
+        }
+    }
+}
