@@ -1,18 +1,18 @@
 //! What one node asks of the node that holds a task: to handle a message, or to cancel.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+mod expected;
+mod taken;
+
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
     Detail, Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest, well_known::Struct,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
 
+use self::expected::Expecting;
+pub(super) use self::{expected::Expected, taken::Commands};
 use super::{
     Inner,
     handle::Handle,
@@ -58,135 +58,6 @@ fn refused(error: &Error) -> Bytes {
     })
 }
 
-/// The commands of a task that this node has taken and not answered.
-#[derive(Debug, Default)]
-pub(super) struct Commands {
-    /// Those that were taken; they stay in the store until they are answered.
-    taken: Vec<Arc<str>>,
-    /// Those that were answered since the commands were read last: that may have been before.
-    done: Vec<Arc<str>>,
-    /// Messages whose turn has begun, with the position of its event.
-    begun: Vec<(Arc<str>, u64)>,
-    /// Cancels, to be answered when the task has ended.
-    cancels: Vec<Arc<str>>,
-    /// Whether somebody reads the commands, and whether more have come since.
-    serving: bool,
-    again: bool,
-    /// Whether there were some while this node did not know that it holds the task: the store
-    /// may have given it the task already, and the answer is on its way.
-    passed_over: bool,
-}
-
-impl Commands {
-    /// Notes that the turn of a message has begun.
-    pub(super) fn begin(&mut self, command: Arc<str>, position: u64) {
-        self.begun.push((command, position));
-    }
-
-    /// Returns whether there is something to do before the task may be let go.
-    pub(super) fn is_busy(&self) -> bool {
-        self.serving || !self.begun.is_empty()
-    }
-
-    /// Returns whether there were some before this node knew that it holds the task.
-    pub(super) fn were_passed_over(&mut self) -> bool {
-        std::mem::take(&mut self.passed_over)
-    }
-
-    /// Leaves commands that were taken in the store.
-    pub(super) fn leave(&mut self, commands: &[Arc<str>]) {
-        self.taken.retain(|taken| !commands.contains(taken));
-    }
-
-    /// Notes a cancel that is answered when the task has ended.
-    pub(super) fn cancel(&mut self, command: Arc<str>) {
-        self.cancels.push(command);
-    }
-
-    /// The answers that are stored with the next write; `ended` is where the task has ended.
-    pub(super) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
-        let mut answers: Vec<_> = self
-            .begun
-            .drain(..)
-            .map(|(id, position)| (id, encode(&Answer::At(position))))
-            .collect();
-        if let Some(position) = ended {
-            let answer = encode(&Answer::At(position));
-            answers.extend(self.cancels.drain(..).map(|id| (id, answer.clone())));
-        }
-        answers
-    }
-
-    /// Notes that a command is answered in the store.
-    pub(super) fn finish(&mut self, command: &Arc<str>) {
-        self.taken.retain(|taken| taken != command);
-        // Without somebody who reads them, nobody has read them too early.
-        if self.serving {
-            self.done.push(Arc::clone(command));
-        }
-    }
-
-    /// Gives up what was to be answered; it stays in the store.
-    pub(super) fn give_up(&mut self) {
-        self.taken.clear();
-        self.begun.clear();
-        self.cancels.clear();
-    }
-
-    /// Takes a command that is in the store, unless it was taken before.
-    fn take(&mut self, command: &Arc<str>) -> bool {
-        let is_new = !self.taken.contains(command) && !self.done.contains(command);
-        if is_new {
-            self.taken.push(Arc::clone(command));
-        }
-        is_new
-    }
-}
-
-/// Those on this node who wait for the answer to a command.
-#[derive(Debug, Default)]
-pub(super) struct Expected(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
-
-impl Expected {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Arc<str>, Arc<Notify>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says that a command was answered.
-    pub(super) fn wake(&self, command_id: &str) {
-        if let Some(waiting) = self.lock().get(command_id) {
-            waiting.notify_one();
-        }
-    }
-
-    /// Says that any command may have been answered.
-    pub(super) fn wake_all(&self) {
-        self.lock().values().for_each(|waiting| waiting.notify_one());
-    }
-}
-
-/// Waits for the answer to one command.
-struct Expecting<'a> {
-    expected: &'a Expected,
-    id: Arc<str>,
-    answered: Arc<Notify>,
-}
-
-impl<'a> Expecting<'a> {
-    fn new(expected: &'a Expected) -> Self {
-        let id: Arc<str> = fresh_id().into();
-        let answered = Arc::new(Notify::new());
-        expected.lock().insert(Arc::clone(&id), Arc::clone(&answered));
-        Self { expected, id, answered }
-    }
-}
-
-impl Drop for Expecting<'_> {
-    fn drop(&mut self) {
-        self.expected.lock().remove(&self.id);
-    }
-}
-
 impl Inner {
     /// Hands a message to the node that holds the task, and returns the position of the event
     /// that began its turn; `None` if no node holds the task any more.
@@ -228,7 +99,7 @@ impl Inner {
         let body =
             Body::Message { turn: Box::new(Record::of(turn, message)), return_immediately: true };
         // Whoever reads the commands of the task leaves this one alone.
-        handle.change(|state| state.commands.taken.push(Arc::clone(&id)));
+        handle.change(|state| state.commands.take(&id));
         let command = Command { id: Arc::clone(&id), body: encode(&body) };
         let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
         if !matches!(posted, Ok(true)) {
@@ -337,11 +208,7 @@ impl Inner {
 
     /// Does what other nodes have asked of the one that holds this task, without waiting for it.
     pub(super) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
-        let begin = handle.change(|state| {
-            state.commands.again = state.commands.serving;
-            !std::mem::replace(&mut state.commands.serving, true)
-        });
-        if begin {
+        if handle.change(|state| state.commands.begin_serving()) {
             self.tasks.spawn(serve(Arc::clone(self), handle.clone()));
         }
     }
@@ -350,7 +217,7 @@ impl Inner {
 async fn serve(inner: Arc<Inner>, handle: Handle) {
     loop {
         let run = handle.change(|state| {
-            state.commands.done.clear();
+            state.commands.read();
             state.run
         });
         match inner.store.commands(&handle.task_id).await {
@@ -362,17 +229,19 @@ async fn serve(inner: Arc<Inner>, handle: Handle) {
             Err(error) => {
                 tracing::warn!(error = ?error, "commands could not be read");
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                handle.change(|state| state.commands.again |= state.run == run);
+                handle.change(|state| {
+                    if state.run == run {
+                        state.commands.read_again();
+                    }
+                });
             }
         }
         let done = handle.change(|state| {
             if state.run != run {
                 // What was read may have been done by whoever had the task meanwhile.
-                return std::mem::replace(&mut state.commands.serving, true);
+                return !state.commands.begin_serving();
             }
-            let again = std::mem::take(&mut state.commands.again);
-            state.commands.serving = again;
-            !again
+            state.commands.end_serving()
         });
         if done {
             handle.let_go_if_idle();
@@ -392,7 +261,9 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, run: u64, command: Command) {
         // What comes while the task is about to end is looked at again when that is stored.
         let ending =
             if cancels { state.is_ending() && state.head.is_terminal() } else { state.is_ending() };
-        state.commands.passed_over |= !mine && state.run == run;
+        if !mine && state.run == run {
+            state.commands.pass_over();
+        }
         mine && !ending && state.run == run && state.commands.take(&id)
     });
     if !take {
