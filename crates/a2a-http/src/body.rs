@@ -1,6 +1,6 @@
 //! Reading a request body within bounds.
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
@@ -15,45 +15,56 @@ use crate::Limits;
 /// connection can be used again and a peer that sends before it reads sees the answer.
 const MAX_DISCARDED_BYTES: usize = 64 << 20;
 
+/// When a peer may come back for whose body there was no room: those before it are read by then,
+/// or given up soon.
+const COME_BACK: Duration = Duration::from_secs(1);
+
 /// Reads a request body. A body in one piece is not copied.
 ///
 /// # Errors
 ///
 /// [`PayloadTooLarge`](ErrorKind::PayloadTooLarge) beyond [`Limits::max_body_bytes`];
 /// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded) after silence of
-/// [`Limits::body_read_timeout`], or where the whole takes longer than [`Limits::body_time`]; [`InvalidRequest`](ErrorKind::InvalidRequest) where the body
-/// breaks off.
+/// [`Limits::body_read_timeout`], or where the whole takes longer than [`Limits::body_time`];
+/// [`Unavailable`](ErrorKind::Unavailable) beyond [`Limits::max_pending_body_bytes`];
+/// [`InvalidRequest`](ErrorKind::InvalidRequest) where the body breaks off.
 pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
     timeout(limits.body_time, read_in_time(body, limits))
         .await
-        .unwrap_or_else(|_elapsed| Err(TooSlow::Whole.into()))
+        .unwrap_or_else(|_elapsed| Err(GivenUp::Whole.into()))
 }
 
 async fn read_in_time(mut body: Body, limits: &Limits) -> Result<Bytes> {
+    let read = collect(&mut body, limits).await;
+    let kind = read.as_ref().err().map(Error::kind);
+    // The rest is on its way, and the peer waits until it is sent.
+    if matches!(kind, Some(ErrorKind::PayloadTooLarge | ErrorKind::Unavailable)) {
+        discard(body, limits).await;
+    }
+    read
+}
+
+async fn collect(body: &mut Body, limits: &Limits) -> Result<Bytes> {
     let limit = limits.max_body_bytes;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > limit {
-        discard(body, limits).await;
         return Err(too_large(limit));
     }
-    let Some(first) = next(&mut body, limits).await? else { return Ok(Bytes::new()) };
+    let Some(first) = next(body, limits).await? else { return Ok(Bytes::new()) };
     if first.len() > limit {
-        discard(body, limits).await;
         return Err(too_large(limit));
     }
-    let Some(second) = next(&mut body, limits).await? else { return Ok(first) };
+    let Some(second) = next(body, limits).await? else { return Ok(first) };
     // Never more than 1 MiB ahead of what has arrived: the length is only a claim.
     let mut whole = BytesMut::with_capacity(announced.min(1 << 20).max(first.len()));
     whole.extend_from_slice(&first);
     let mut piece = second;
     loop {
         if whole.len().saturating_add(piece.len()) > limit {
-            drop(whole);
-            discard(body, limits).await;
             return Err(too_large(limit));
         }
         whole.extend_from_slice(&piece);
-        match next(&mut body, limits).await? {
+        match next(body, limits).await? {
             Some(next) => piece = next,
             None => return Ok(whole.freeze()),
         }
@@ -64,12 +75,12 @@ async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
     loop {
         let frame = timeout(limits.body_read_timeout, body.frame())
             .await
-            .map_err(|_elapsed| Error::from(TooSlow::Silent))?;
+            .map_err(|_elapsed| Error::from(GivenUp::Silent))?;
         match frame {
             None => return Ok(None),
             Some(Err(error)) => {
-                if let Some(slow) = TooSlow::of(&error) {
-                    return Err(slow.into());
+                if let Some(failure) = failure(&error) {
+                    return Err(failure);
                 }
                 return Err(Error::new(ErrorKind::InvalidRequest, "the request body broke off")
                     .with_source(error));
@@ -101,32 +112,39 @@ pub async fn discard(mut body: Body, limits: &Limits) {
     drop(timeout(limits.body_time, discarding).await);
 }
 
-/// Why a body is not waited for any longer.
+/// Finds what the server gave a body up for behind the failure of the body, for bindings that
+/// read it in their own way. `None` where the body failed by itself.
+pub fn failure(error: &(dyn StdError + 'static)) -> Option<Error> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(given_up) = error.downcast_ref::<GivenUp>() {
+            return Some((*given_up).into());
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// Why a body is not read any further.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-pub(crate) enum TooSlow {
+pub(crate) enum GivenUp {
     #[error("the request body stopped arriving")]
     Silent,
     #[error("the request body took too long to arrive")]
     Whole,
+    #[error("there is no room for the request body beside those of other requests")]
+    NoRoom,
 }
 
-impl TooSlow {
-    /// Finds it behind the failure of a body.
-    fn of(error: &(dyn StdError + 'static)) -> Option<Self> {
-        let mut cause = Some(error);
-        while let Some(error) = cause {
-            if let Some(slow) = error.downcast_ref() {
-                return Some(*slow);
+impl From<GivenUp> for Error {
+    fn from(given_up: GivenUp) -> Self {
+        let message = given_up.to_string();
+        match given_up {
+            GivenUp::Silent | GivenUp::Whole => Self::new(ErrorKind::DeadlineExceeded, message),
+            GivenUp::NoRoom => {
+                Self::new(ErrorKind::Unavailable, message).with_retry_after(COME_BACK)
             }
-            cause = error.source();
         }
-        None
-    }
-}
-
-impl From<TooSlow> for Error {
-    fn from(slow: TooSlow) -> Self {
-        Self::new(ErrorKind::DeadlineExceeded, slow.to_string())
     }
 }
 
@@ -137,7 +155,7 @@ fn too_large(limit: usize) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, time::Duration};
+    use std::convert::Infallible;
 
     use futures_util::{StreamExt as _, stream};
 

@@ -8,6 +8,10 @@ use std::time::Duration;
 pub struct Limits {
     /// Largest request body accepted, in bytes. Default: 32 MiB.
     pub max_body_bytes: usize,
+    /// Most bytes of request bodies that are on their way at a time, all connections of a server
+    /// together, and [`max_body_bytes`](Self::max_body_bytes) at least; one address has a
+    /// quarter, or one body. What goes beyond is refused. Default: 256 MiB.
+    pub max_pending_body_bytes: usize,
     /// Silence in the middle of a request body after which the request is given up.
     /// Default: 30 s.
     pub body_read_timeout: Duration,
@@ -57,6 +61,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_body_bytes: 32 << 20,
+            max_pending_body_bytes: 256 << 20,
             body_read_timeout: Duration::from_secs(30),
             body_time: Duration::from_secs(120),
             max_header_bytes: 64 << 10,
@@ -82,6 +87,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of request bodies may be on their way at a time.
+    #[must_use]
+    pub fn with_max_pending_body_bytes(mut self, bytes: usize) -> Self {
+        self.max_pending_body_bytes = bytes;
         self
     }
 

@@ -26,6 +26,7 @@ pub(super) fn all() -> Vec<Attack> {
         "endless body", "chunks without end" => endless_body;
         "slow head", "300 connections that send a byte of their head now and then" => slow_head;
         "slow body", "100 connections that send a byte of their body now and then" => slow_body;
+        "held bodies", "16 bodies from one address at a time, 12 MiB of each, and no end" => held_bodies;
         "silence", "300 connections that say nothing, some half closed" => silence;
         "many connections", "1,000 connections, each closed at once" => connections;
         "many headers", "10,000 headers, and one of 1 MiB" => headers;
@@ -112,6 +113,34 @@ async fn slow_head(scene: &Scene) -> Verdict {
 
 async fn slow_body(scene: &Scene) -> Verdict {
     slow(scene, 100, &head(scene, "content-length: 100000\r\n"), b"     ").await
+}
+
+async fn held_bodies(scene: &Scene) -> Verdict {
+    let start = head(scene, &format!("content-length: {}\r\n", 31 << 20));
+    let piece = vec![b' '; 1 << 20];
+    let memory = || scene.process.as_ref().and_then(super::Process::memory).unwrap_or(0) >> 20;
+    let before = memory();
+    let mut held = Vec::new();
+    for _ in 0..16 {
+        // From another address than others: each has a part of the room for bodies.
+        let connected = pipe::connect_from([127, 0, 0, 4], scene.address, scene.tls.as_ref()).await;
+        let mut pipe = connected.map_err(|error| format!("can't connect: {error}"))?;
+        let sending = async {
+            pipe.write_all(&start).await?;
+            for _ in 0..12 {
+                pipe.write_all(&piece).await?;
+            }
+            pipe.flush().await
+        };
+        let _may_be_cut = timeout(LONG, sending).await;
+        held.push(pipe);
+    }
+    let time = scene.is_served().await.map_err(|why| format!("beside them {why}"))?;
+    let taken = memory().saturating_sub(before);
+    if taken > 160 {
+        return Err(format!("keeps {taken} MiB of them"));
+    }
+    Ok(format!("has {taken} MiB of {}, and served others in {time:.0?}", 16 * 12))
 }
 
 async fn silence(scene: &Scene) -> Verdict {

@@ -5,7 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::{Instant, timeout, timeout_at},
 };
 use tokio_rustls::TlsConnector;
@@ -27,6 +27,26 @@ pub(super) async fn connect(
     protocol: &[u8],
 ) -> io::Result<Pipe> {
     let tcp = timeout(CONNECT, TcpStream::connect(address)).await??;
+    over(tcp, tls, protocol).await
+}
+
+/// Connects for HTTP/1.1 from an address of this machine.
+pub(super) async fn connect_from(
+    own: [u8; 4],
+    address: SocketAddr,
+    tls: Option<&Arc<ClientConfig>>,
+) -> io::Result<Pipe> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((own, 0).into())?;
+    let tcp = timeout(CONNECT, socket.connect(address)).await??;
+    over(tcp, tls, b"http/1.1").await
+}
+
+async fn over(
+    tcp: TcpStream,
+    tls: Option<&Arc<ClientConfig>>,
+    protocol: &[u8],
+) -> io::Result<Pipe> {
     tcp.set_nodelay(true)?;
     let Some(tls) = tls else { return Ok(Box::new(tcp)) };
     let mut config = ClientConfig::clone(tls);

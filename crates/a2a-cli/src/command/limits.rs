@@ -16,6 +16,11 @@ pub(crate) struct Limits {
     /// Largest request body
     #[arg(long, default_value = "32MiB", value_name = "BYTES", value_parser = value::bytes)]
     pub(crate) max_body: usize,
+    /// Most of request bodies that is on its way at a time, all connections together; one
+    /// address has a quarter
+    #[arg(long, default_value = "256MiB", value_name = "BYTES", value_parser = value::bytes,
+          hide_short_help = true)]
+    pub(crate) max_pending_bodies: usize,
     /// Longest silence in the middle of a request body
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
@@ -112,6 +117,7 @@ impl Limits {
     pub(crate) fn of_connections(&self) -> a2a_http::Limits {
         a2a_http::Limits::default()
             .with_max_body_bytes(self.max_body)
+            .with_max_pending_body_bytes(self.max_pending_bodies)
             .with_body_read_timeout(self.body_timeout)
             .with_body_time(self.body_time)
             .with_max_header_bytes(self.max_header)

@@ -12,6 +12,7 @@ use futures_util::{
     future::{Either, MapOk},
 };
 use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt as _;
 use tonic::{Code, Status, body::Body, server::NamedService};
 use tower::Service;
 
@@ -22,7 +23,8 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// The service, with every refusal in the words of the protocol.
 ///
 /// tonic answers what is wrong with the frames of a request before our service is called, and
-/// says so in codes of its own and without the `ErrorInfo` that every error has to have.
+/// says so in codes of its own and without the `ErrorInfo` that every error has to have. So it
+/// does with a body that the server gives up.
 #[derive(Clone, Debug)]
 pub struct Guard<S>(pub(crate) S);
 
@@ -46,6 +48,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         if is_grpc(request.headers()) {
+            let request = request.map(|body| Body::new(body.map_err(given_up)));
             Either::Right(self.0.call(request).map_ok(translated as fn(Answer) -> Answer))
         } else {
             let mut response = Response::new(Body::empty());
@@ -53,6 +56,10 @@ where
             Either::Left(ready(Ok(response)))
         }
     }
+}
+
+fn given_up(status: Status) -> Status {
+    a2a_http::body::failure(&status).map_or(status, status::encode)
 }
 
 fn translated(mut response: Answer) -> Answer {

@@ -12,6 +12,8 @@ use a2a_grpc::{
 };
 use a2a_http::{Limits, client::TransportError};
 use prost::Message as _;
+use tokio::io::AsyncWriteExt as _;
+use tokio_stream::StreamExt as _;
 use tonic::{Code, Status, transport::Endpoint};
 use tonic_types::{StatusExt as _, pb};
 
@@ -102,6 +104,54 @@ async fn a_message_beyond_the_limit_is_refused_and_the_connection_goes_on() {
     let status = raw::call(channel, "SendMessage", request.encode_to_vec(), &[]).await.unwrap_err();
     assert_refused(&status, ErrorKind::PayloadTooLarge);
     assert_eq!(status.code(), Code::ResourceExhausted);
+}
+
+#[tokio::test]
+async fn a_message_for_which_there_is_no_room_is_to_come_again() {
+    const ROOM: usize = 10_000;
+    // Whoever posts here says how much has come, and is held.
+    let (come, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let hold = async move |body: axum::body::Body| {
+        let mut pieces = body.into_data_stream();
+        while let Some(Ok(piece)) = pieces.next().await {
+            come.send(piece.len()).unwrap();
+        }
+    };
+    let agent = Fake::default();
+    let router = a2a_grpc::router(agent).route("/hold", axum::routing::post(hold));
+    let limits = Limits::default().with_max_body_bytes(ROOM).with_max_pending_body_bytes(ROOM);
+    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = a2a_http::Server::new(router).with_limits(limits);
+    let server = tokio::spawn(server.serve(listener, std::future::pending()));
+    let mut held = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!("POST /hold HTTP/1.1\r\nhost: a\r\ncontent-length: {ROOM}\r\n\r\n");
+    held.write_all(head.as_bytes()).await.unwrap();
+    held.write_all(&[b'x'; ROOM - 1]).await.unwrap();
+    let mut left = ROOM - 1;
+    while left > 0 {
+        left -= heard.recv().await.unwrap();
+    }
+
+    let channel = Endpoint::from_shared(format!("http://{address}")).unwrap();
+    let channel = channel.connect().await.unwrap();
+    let message = Some(Message::user("x".repeat(1_000)));
+    let request = SendMessageRequest { message, ..Default::default() };
+    let status =
+        raw::call(channel.clone(), "SendMessage", request.encode_to_vec(), &[]).await.unwrap_err();
+    assert_refused(&status, ErrorKind::Unavailable);
+    assert_eq!(status.code(), Code::Unavailable);
+    assert_eq!(status.metadata().get("retry-after").unwrap(), "1");
+    // What is held is whole, and has gone soon.
+    held.write_all(b"x").await.unwrap();
+    let again = async {
+        while raw::call(channel.clone(), "SendMessage", request.encode_to_vec(), &[]).await.is_err()
+        {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), again).await.expect("there is room again");
+    server.abort();
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ use super::{
     executor::Streams,
     meter::Metered,
     request::TimedBody,
+    room::Room,
 };
 use crate::{Limits, PeerCertificates};
 
@@ -63,6 +64,7 @@ pub(super) struct Connection {
     pub(super) peer: SocketAddr,
     pub(super) drain: Drain,
     pub(super) limits: Arc<Limits>,
+    pub(super) room: Room,
     /// What TLS has proved of the peer.
     pub(super) certificates: Option<PeerCertificates>,
     /// `Strict-Transport-Security` of every answer.
@@ -138,7 +140,8 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let connection = &self.connection;
         let open = self.activity.ask(request.version() == Version::HTTP_2);
-        let mut request = request.map(|body| TimedBody::new(body, &connection.limits));
+        let place = connection.room.place(connection.peer.ip());
+        let mut request = request.map(|body| TimedBody::new(body, &connection.limits, place));
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo(connection.peer));
         extensions.insert(connection.drain.clone());

@@ -10,6 +10,7 @@ mod handshake;
 mod meter;
 mod patience;
 mod request;
+mod room;
 mod server;
 mod share;
 

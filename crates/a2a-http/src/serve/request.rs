@@ -1,4 +1,4 @@
-//! The body of a request, which has to arrive in its time.
+//! The body of a request, which has to arrive in its time, and needs room.
 
 use std::{
     error::Error as StdError,
@@ -8,19 +8,26 @@ use std::{
     time::Duration,
 };
 
+use a2a_operations::metrics;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::{Limits, body::TooSlow};
+use super::room::Place;
+use crate::{Limits, body::GivenUp};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// A body that fails when it falls silent, and when the whole of it takes too long.
+/// A body that fails when it falls silent, when the whole of it takes too long, and when there
+/// is no room for it beside the others.
 pub(super) struct TimedBody<B> {
     body: B,
     silence: Duration,
     total: Duration,
+    /// Most that is kept of it, in bytes.
+    most: usize,
+    /// `None` once there was none: what still comes is for nobody who keeps it.
+    place: Option<Place>,
     /// Set when something had to be waited for.
     timer: Option<Pin<Box<Timer>>>,
 }
@@ -32,13 +39,31 @@ struct Timer {
 }
 
 impl<B> TimedBody<B> {
-    pub(super) fn new(body: B, limits: &Limits) -> Self {
-        let (silence, total) = (limits.body_read_timeout, limits.body_time);
-        Self { body, silence, total, timer: None }
+    pub(super) fn new(body: B, limits: &Limits, place: Place) -> Self {
+        Self {
+            body,
+            silence: limits.body_read_timeout,
+            total: limits.body_time,
+            most: limits.max_body_bytes,
+            place: Some(place),
+            timer: None,
+        }
+    }
+
+    /// Returns whether there is room for what has come.
+    fn has_room(&mut self, frame: &Frame<Bytes>) -> bool {
+        let (Some(place), Some(data)) = (&mut self.place, frame.data_ref()) else { return true };
+        // What goes beyond is refused and thrown away.
+        let more = data.len().min(self.most.saturating_sub(place.bytes()));
+        if !place.take(more) {
+            metrics::refused("bodies");
+            self.place = None;
+        }
+        self.place.is_some()
     }
 
     /// Ready when time is up.
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<TooSlow> {
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<GivenUp> {
         let timer = self.timer.get_or_insert_with(|| {
             let now = Instant::now();
             let (end, silent_until) = (now + self.total, now + self.silence);
@@ -49,10 +74,10 @@ impl<B> TimedBody<B> {
         while timer.sleep.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
             if now >= timer.end {
-                return Poll::Ready(TooSlow::Whole);
+                return Poll::Ready(GivenUp::Whole);
             }
             if now >= timer.silent_until {
-                return Poll::Ready(TooSlow::Silent);
+                return Poll::Ready(GivenUp::Silent);
             }
             let due = timer.end.min(timer.silent_until);
             timer.sleep.as_mut().reset(due);
@@ -79,8 +104,13 @@ where
                     timer.silent_until = Instant::now() + silence;
                     // Pieces that are always there would never look at the clock.
                     if Instant::now() >= timer.end && frame.is_some() {
-                        return Poll::Ready(Some(Err(TooSlow::Whole.into())));
+                        return Poll::Ready(Some(Err(GivenUp::Whole.into())));
                     }
+                }
+                if let Some(Ok(frame)) = &frame
+                    && !self.has_room(frame)
+                {
+                    return Poll::Ready(Some(Err(GivenUp::NoRoom.into())));
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }

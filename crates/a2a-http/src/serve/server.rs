@@ -13,7 +13,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug_span};
 
-use super::{Drain, connection, handshake::Handshakes, patience::Patient, share::Shares};
+use super::{
+    Drain, connection, handshake::Handshakes, patience::Patient, room::Room, share::Shares,
+};
 use crate::{Limits, tls::Tls};
 
 /// The shortest and the longest pause after a failure to accept.
@@ -106,6 +108,7 @@ impl Server {
         let limits = Arc::new(self.limits.clone());
         let builder = Arc::new(connection::builder(&limits));
         let shares = Shares::new(limits.max_connections_per_address);
+        let room = Room::new(&limits);
         let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
         let mut connections = JoinSet::new();
         let handshakes = self.tls.clone().map(Handshakes::new);
@@ -139,6 +142,7 @@ impl Server {
                 peer,
                 drain: self.drain.clone(),
                 limits: Arc::clone(&limits),
+                room: room.clone(),
                 certificates: None,
                 hsts: None,
             };

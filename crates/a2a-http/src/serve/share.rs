@@ -25,15 +25,13 @@ impl Shares {
 
     /// Takes one for an address; `None` where it has its part.
     pub(super) fn take(&self, address: IpAddr) -> Option<Share> {
-        let address = network(address);
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = held.entry(address).or_insert(0);
-        if *count >= self.most {
-            return None;
-        }
-        *count += 1;
-        drop(held);
-        Some(Share { of: self.clone(), address })
+        let mut share = self.open(address);
+        share.grow(1).then_some(share)
+    }
+
+    /// Takes nothing for an address yet.
+    pub(super) fn open(&self, address: IpAddr) -> Share {
+        Share { of: self.clone(), address: network(address), count: 0 }
     }
 }
 
@@ -42,13 +40,33 @@ impl Shares {
 pub(super) struct Share {
     of: Shares,
     address: IpAddr,
+    count: usize,
+}
+
+impl Share {
+    /// Takes so many more; `false` where the address would have more than its part.
+    pub(super) fn grow(&mut self, count: usize) -> bool {
+        let mut held = self.of.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = held.get(&self.address).copied().unwrap_or(0);
+        match known.checked_add(count) {
+            Some(all) if all <= self.of.most => {
+                held.insert(self.address, all);
+                self.count += count;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
+        if self.count == 0 {
+            return;
+        }
         let mut held = self.of.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = held.get_mut(&self.address) {
-            *count -= 1;
+            *count -= self.count;
             if *count == 0 {
                 held.remove(&self.address);
             }
@@ -67,7 +85,8 @@ mod tests {
         let mapped: IpAddr = "::ffff:192.0.2.1".parse().unwrap();
         let first = shares.take(one).unwrap();
         let second = shares.take(mapped).unwrap();
-        assert!(shares.take(one).is_none());
+        assert!(shares.take(one).is_none() && !shares.open(one).grow(1));
+        assert!(!shares.open("192.0.2.3".parse().unwrap()).grow(3));
         assert!(shares.take("192.0.2.2".parse().unwrap()).is_some());
         drop(first);
         let third = shares.take(one).unwrap();

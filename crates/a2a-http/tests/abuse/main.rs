@@ -7,6 +7,7 @@
     reason = "scenery that can't be set up fails the test"
 )]
 
+mod bodies;
 mod flood;
 mod frames;
 mod heads;
