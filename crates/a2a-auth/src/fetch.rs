@@ -1,10 +1,14 @@
-//! Documents that others publish.
+//! Documents that others publish, and answers of authorization servers.
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::{Bytes, BytesMut};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
+use a2a_http::{
+    client::{ClientSettings, HttpClient},
+    tls::ClientTls,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+use url::Url;
 
 /// No document is longer, in bytes.
 const MAX_LENGTH: usize = 1 << 20;
@@ -14,50 +18,45 @@ const MAX_LENGTH: usize = 1 << 20;
 #[error("connections over TLS can't be set up")]
 pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// A client with rustls, ring and the certificates that the platform trusts, which follows no
-/// redirects.
-pub(crate) fn client() -> Result<reqwest::Client, SetupError> {
-    builder()?.build().map_err(|error| SetupError(error.into()))
+/// A client that trusts what the platform trusts, goes through the proxies that the environment
+/// names, and follows no redirects.
+pub(crate) fn client() -> Result<HttpClient, SetupError> {
+    new(settings().with_proxy_from_environment(true))
 }
 
-/// The same, past the proxies that the environment names: what goes in clear to this machine must
+/// The same with other certificates, and past the proxies: what goes in clear to this machine must
 /// not be read by them.
-pub(crate) fn direct_client() -> Result<reqwest::Client, SetupError> {
-    builder()?.no_proxy().build().map_err(|error| SetupError(error.into()))
+pub(crate) fn direct_client(tls: ClientTls) -> Result<HttpClient, SetupError> {
+    new(settings().with_tls(tls))
 }
 
-fn builder() -> Result<reqwest::ClientBuilder, SetupError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| SetupError(error.into()))?
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(Duration::from_secs(10))
-        .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION"))))
+fn settings() -> ClientSettings {
+    ClientSettings::default()
+        .with_request_timeout(Duration::from_secs(10))
+        .with_max_response_bytes(MAX_LENGTH)
+        .with_max_redirects(0)
 }
 
+fn new(settings: ClientSettings) -> Result<HttpClient, SetupError> {
+    HttpClient::new(settings).map_err(|error| SetupError(error.into()))
+}
+
+/// Reads the document at an address.
 pub(crate) async fn document(
-    client: reqwest::Client,
+    client: HttpClient,
     url: Arc<str>,
 ) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
-    read(client.get(&*url).send().await?.error_for_status()?).await
+    let url = Url::parse(&url)?;
+    let response = client.send(Request::get(url.as_str()).body(Bytes::new())?).await?;
+    successful(response)
 }
 
-/// Reads a document up to where it is too long.
-pub(crate) async fn read(
-    mut response: reqwest::Response,
+/// The body of an answer, if that is a good one.
+pub(crate) fn successful(
+    response: Response<Bytes>,
 ) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
-    let mut document = BytesMut::new();
-    while let Some(chunk) = response.chunk().await? {
-        if document.len() + chunk.len() > MAX_LENGTH {
-            return Err("the document is too long".into());
-        }
-        document.extend_from_slice(&chunk);
+    match response.status() {
+        status if status.is_success() => Ok(response.into_body()),
+        status => Err(format!("it answered with {status}").into()),
     }
-    Ok(document.freeze())
 }

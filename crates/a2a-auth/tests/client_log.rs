@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-#[allow(dead_code, reason = "a part of the scenery is enough here")]
 mod support;
 
 use std::{

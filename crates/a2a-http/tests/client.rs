@@ -162,6 +162,9 @@ async fn redirects_stay_in_the_origin_and_keep_the_method() {
     }
     let request = Request::get(format!("{base}/turned")).body(Bytes::new()).unwrap();
     assert_eq!(client().send(request).await.unwrap().status(), 200);
+    let staying = HttpClient::new(ClientSettings::default().with_max_redirects(0)).unwrap();
+    let answer = staying.send(post(&format!("{base}/kept"))).await.unwrap();
+    assert_eq!(answer.status(), 307);
 }
 
 #[tokio::test]

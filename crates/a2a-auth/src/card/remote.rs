@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
-use reqwest::Url;
+use a2a_http::client::HttpClient;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::{
     fetch,
@@ -72,7 +73,7 @@ const KEPT: Duration = Duration::from_secs(30);
 /// Keys at addresses, the last ones of which are kept.
 #[derive(Debug)]
 pub(super) struct Remote {
-    client: reqwest::Client,
+    client: HttpClient,
     known: Mutex<Vec<Known>>,
 }
 

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use a2a_http::client::HttpClient;
 use bytes::Bytes;
 use serde::Deserialize;
 use url::{Host, Url};
@@ -55,7 +56,7 @@ pub(super) fn discover(url: &str) -> Result<(String, RemoteKeys), AddressError> 
 }
 
 async fn keys(
-    client: reqwest::Client,
+    client: HttpClient,
     url: Arc<str>,
     issuer: Arc<str>,
 ) -> Result<Bytes, Box<dyn StdError + Send + Sync>> {

@@ -8,16 +8,17 @@ use std::{
 };
 
 use a2a_core::v1::security_scheme::Scheme;
+use a2a_http::client::HttpClient;
 use a2a_operations::Caller;
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
-    HeaderValue,
+    HeaderValue, Request,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use super::{
     AddressError, Claims, Presented, Rejection, Verifier, cache::Remembered, discovery::secure,
@@ -44,7 +45,7 @@ pub struct Introspection(Arc<Inner>);
 struct Inner {
     issuer: String,
     url: Arc<str>,
-    client: reqwest::Client,
+    client: HttpClient,
     authorization: HeaderValue,
     audiences: Vec<String>,
     lifetime: Duration,
@@ -145,14 +146,12 @@ impl Inner {
             .append_pair("token", token)
             .append_pair("token_type_hint", "access_token")
             .finish();
-        let request = self
-            .client
-            .post(&*self.url)
+        let request = Request::post(Url::parse(&self.url)?.as_str())
             .header(AUTHORIZATION, self.authorization.clone())
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(ACCEPT, "application/json")
-            .body(form);
-        let answer = fetch::read(request.send().await?.error_for_status()?).await?;
+            .body(form.into())?;
+        let answer = fetch::successful(self.client.send(request).await?)?;
         Ok(Claims(serde_json::from_slice::<Map<String, Value>>(&answer)?))
     }
 

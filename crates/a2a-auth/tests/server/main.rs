@@ -7,6 +7,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "../support/authority.rs"]
+mod authority;
 mod certificates;
 mod issuers;
 mod keys;

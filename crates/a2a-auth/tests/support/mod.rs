@@ -1,11 +1,12 @@
 //! An authorization server on a free port of this machine, and a browser.
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use a2a_http::Server;
+use a2a_http::{Server, tls::Tls};
 use axum::{
     Router,
     body::Bytes,
@@ -55,8 +56,16 @@ pub(crate) struct Records {
 
 impl AuthorizationServer {
     pub(crate) async fn start() -> Self {
+        Self::start_at("http", |server| server).await
+    }
+
+    pub(crate) async fn start_with(tls: Tls) -> Self {
+        Self::start_at("https", |server| server.with_tls(tls)).await
+    }
+
+    async fn start_at(scheme: &str, set_up: impl FnOnce(Server) -> Server) -> Self {
         let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let state = Arc::new(Mutex::new(Records { expires_in: Some(600), ..Records::default() }));
         let server = Self { url, state };
         let router = Router::new()
@@ -66,7 +75,8 @@ impl AuthorizationServer {
             .route("/device", post(device))
             .route("/.well-known/openid-configuration", get(metadata))
             .with_state(server.clone());
-        tokio::spawn(Server::new(router).serve(listener, std::future::pending()));
+        let running = set_up(Server::new(router)).serve(listener, std::future::pending());
+        tokio::spawn(running);
         server
     }
 

@@ -9,9 +9,6 @@ use url::Url;
 
 use super::{ByteStream, ClientSettings, TransportError};
 
-/// Most redirects followed for one call.
-const MAX_REDIRECTS: usize = 3;
-
 /// Makes calls over HTTP: one connection pool, cheap to clone.
 ///
 /// An answer of any status is an answer; errors are those of the transport only, and have a
@@ -115,7 +112,7 @@ impl HttpClient {
                 .await
                 .map_err(|error| TransportError::from_reqwest(error).into_error(&target))?;
             match redirect(&head.method, &url, &response) {
-                Some(next) if redirects < MAX_REDIRECTS => url = next,
+                Some(next) if redirects < self.settings.max_redirects => url = next,
                 _ => return Ok(into_http(response, target, idle)),
             }
             redirects += 1;

@@ -25,6 +25,8 @@ pub struct ClientSettings {
     /// Headers of every request, for credentials; those of the request itself win. They are
     /// not sent to any other origin. Default: none.
     pub headers: HeaderMap,
+    /// Most redirects followed for one call, all within one origin. Default: 3.
+    pub max_redirects: usize,
     /// The `User-Agent`. Default: `a2a-rust/` and the version.
     pub user_agent: String,
     /// Speaks HTTP/2 on clear connections, without asking. Default: false.
@@ -46,6 +48,7 @@ impl Default for ClientSettings {
             max_response_bytes: 64 << 20,
             max_event_bytes: 64 << 20,
             headers: HeaderMap::new(),
+            max_redirects: 3,
             user_agent: concat!("a2a-rust/", env!("CARGO_PKG_VERSION")).into(),
             http2_prior_knowledge: false,
             proxy_from_environment: false,
@@ -94,6 +97,13 @@ impl ClientSettings {
     #[must_use]
     pub fn with_headers(mut self, headers: HeaderMap) -> Self {
         self.headers = headers;
+        self
+    }
+
+    /// Sets how many redirects are followed for one call, all within one origin; 0 for none.
+    #[must_use]
+    pub fn with_max_redirects(mut self, redirects: usize) -> Self {
+        self.max_redirects = redirects;
         self
     }
 

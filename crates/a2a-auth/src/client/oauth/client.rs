@@ -3,6 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use a2a_core::v1::security_scheme::Scheme;
+use a2a_http::{client::HttpClient, tls::ClientTls};
 
 use super::{
     AuthorizationRequest, Endpoints,
@@ -29,7 +30,7 @@ pub struct OAuthClient {
     pub(super) secret_in_body: bool,
     pub(super) scopes: Option<Vec<String>>,
     pub(super) parameters: Vec<(&'static str, String)>,
-    pub(super) http: reqwest::Client,
+    pub(super) http: HttpClient,
     trusted: Vec<Origin>,
     endpoints: Option<Endpoints>,
     issuer: Option<String>,
@@ -64,11 +65,24 @@ impl OAuthClient {
             secret_in_body: false,
             scopes: None,
             parameters: Vec::new(),
-            http: fetch::direct_client().map_err(CredentialError::unavailable)?,
+            http: http(ClientTls::new())?,
             trusted: Vec::new(),
             endpoints: None,
             issuer: None,
         })
+    }
+
+    /// Sets whose certificates are believed at authorization servers, and the certificate to show
+    /// them: roots of one's own, and mutual TLS (RFC 8705). Default: what the platform trusts,
+    /// and none. It is what [`ClientSettings::tls`](a2a_http::client::ClientSettings::tls) is for
+    /// agents.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError::Unavailable`] where TLS can't be set up.
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, CredentialError> {
+        self.http = http(tls)?;
+        Ok(self)
     }
 
     /// Trusts an authorization server, as `https://login.example`, where a card names it.
@@ -200,6 +214,10 @@ impl OAuthClient {
     pub(super) fn scope(&self, demand: &Demand) -> String {
         self.scopes.as_ref().unwrap_or(&demand.scopes).join(" ")
     }
+}
+
+fn http(tls: ClientTls) -> Result<HttpClient, CredentialError> {
+    fetch::direct_client(tls).map_err(CredentialError::unavailable)
 }
 
 impl fmt::Debug for OAuthClient {

@@ -5,17 +5,14 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http::{
-    HeaderValue, StatusCode,
+    HeaderValue, Request, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use url::{Url, form_urlencoded};
 
 use super::OAuthClient;
-use crate::{
-    client::{CredentialError, Secret},
-    fetch,
-};
+use crate::client::{CredentialError, Secret};
 
 /// The members of a form whose values are no secrets.
 const TOLD: [&str; 12] = [
@@ -105,11 +102,9 @@ impl OAuthClient {
         url: &Url,
         form: &[(&str, &str)],
     ) -> Result<T, CredentialError> {
-        let response = self.request(url, form)?.send().await;
-        let response =
-            response.map_err(|error| CredentialError::unavailable(error.without_url()))?;
-        let status = response.status();
-        let body = fetch::read(response).await.map_err(CredentialError::unavailable)?;
+        let response = self.http.send(self.request(url, form)?).await;
+        let (head, body) = response.map_err(CredentialError::unavailable)?.into_parts();
+        let status = head.status;
         if !status.is_success() {
             return Err(self.refusal(status, &body, form));
         }
@@ -120,17 +115,11 @@ impl OAuthClient {
     }
 
     /// Makes the request with a form, which says who asks.
-    fn request(
-        &self,
-        url: &Url,
-        form: &[(&str, &str)],
-    ) -> Result<reqwest::RequestBuilder, CredentialError> {
+    fn request(&self, url: &Url, form: &[(&str, &str)]) -> Result<Request<Bytes>, CredentialError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
         body.extend_pairs(&self.parameters);
-        let mut request = self
-            .http
-            .post(url.clone())
+        let mut request = Request::post(url.as_str())
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(ACCEPT, "application/json");
         match &self.secret {
@@ -142,7 +131,7 @@ impl OAuthClient {
             }
             None => drop(body.append_pair("client_id", &self.id)),
         }
-        Ok(request.body(body.finish()))
+        request.body(body.finish().into()).map_err(CredentialError::unavailable)
     }
 
     fn refusal(&self, status: StatusCode, body: &Bytes, form: &[(&str, &str)]) -> CredentialError {

@@ -1,5 +1,6 @@
 //! What an OpenID Connect provider publishes about itself.
 
+use a2a_http::client::HttpClient;
 use serde::Deserialize;
 use url::Url;
 
@@ -19,10 +20,7 @@ struct Metadata {
 
 /// Reads the metadata at an address (OpenID Connect Discovery 1.0). The issuer that it names has
 /// to be the one that is asked, or it could speak for others.
-pub(super) async fn read(
-    http: &reqwest::Client,
-    address: &Url,
-) -> Result<Endpoints, CredentialError> {
+pub(super) async fn read(http: &HttpClient, address: &Url) -> Result<Endpoints, CredentialError> {
     let document = fetch::document(http.clone(), address.as_str().into()).await;
     let document = document.map_err(CredentialError::unavailable)?;
     let metadata: Metadata = serde_json::from_slice(&document).map_err(|error| {

@@ -1,0 +1,90 @@
+//! Tokens of an authorization server whose certificate the platform does not know, and which
+//! wants to see one of the client.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+#[path = "support/authority.rs"]
+mod authority;
+mod support;
+
+use a2a_auth::client::{
+    ClientCredentials, CredentialError, CredentialSource as _, Demand, Endpoints, OAuthClient,
+    Secret,
+};
+use a2a_core::v1::{HttpAuthSecurityScheme, security_scheme::Scheme};
+use a2a_http::tls::{ClientCertificates, ClientTls};
+use authority::Authority;
+use rcgen::CertificateParams;
+use support::AuthorizationServer;
+
+async fn token(client: OAuthClient) -> Result<Secret, CredentialError> {
+    let bearer = Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
+        scheme: "Bearer".into(),
+        ..HttpAuthSecurityScheme::default()
+    });
+    let demand = Demand::new("https://agent.example".parse().unwrap(), "login", bearer);
+    ClientCredentials::new(client).obtain(&demand, None).await
+}
+
+/// The two ways to say where tokens come from: the address of tokens, and who has metadata.
+fn clients(server: &AuthorizationServer) -> [OAuthClient; 2] {
+    let client = || OAuthClient::confidential("app", "its secret").unwrap();
+    [
+        client().with_endpoints(Endpoints::new(&server.at("/token")).unwrap()),
+        client().with_issuer(&server.url).unwrap(),
+    ]
+}
+
+/// What an error says, with all that caused it.
+fn chain(error: &CredentialError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+//
+#[tokio::test]
+async fn an_authorization_server_of_an_own_authority_is_believed_where_that_is_trusted() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let server = AuthorizationServer::start_with(authority.server().load().unwrap()).await;
+    assert!(server.url.starts_with("https://"), "{}", server.url);
+    for client in clients(&server) {
+        for (tls, who) in [(ClientTls::new(), "the platform"), (other.client(None), "another")] {
+            let error = token(client.clone().with_tls(tls).unwrap()).await.unwrap_err();
+            assert!(matches!(error, CredentialError::Unavailable(_)), "{who}: {error:?}");
+            let text = chain(&error);
+            assert!(text.contains("invalid peer certificate"), "{who}: {text}");
+            assert!(!text.contains("its secret"), "{who}: {text}");
+        }
+        assert!(server.records().asked.is_empty());
+        let trusting = client.with_tls(authority.client(None)).unwrap();
+        assert!(token(trusting).await.unwrap().expose().starts_with("access-"));
+        server.records().asked.clear();
+    }
+}
+
+#[tokio::test]
+async fn a_client_shows_its_certificate_to_an_authorization_server_that_asks_for_one() {
+    let authority = Authority::new();
+    let tls = authority.server().with_client_roots(authority.root(), ClientCertificates::Required);
+    let server = AuthorizationServer::start_with(tls.load().unwrap()).await;
+    let certified = authority.issue(CertificateParams::new(["app".to_owned()]).unwrap());
+    for client in clients(&server) {
+        let without = client.clone().with_tls(authority.client(None)).unwrap();
+        let error = token(without).await.unwrap_err();
+        assert!(matches!(error, CredentialError::Unavailable(_)), "{error:?}");
+        assert!(server.records().asked.is_empty());
+        let with = client.with_tls(authority.client(Some(&certified))).unwrap();
+        assert!(token(with).await.unwrap().expose().starts_with("access-"));
+        server.records().asked.clear();
+    }
+}
