@@ -4,48 +4,22 @@ use std::net::SocketAddr;
 
 use a2a::{
     Client, ErrorKind,
-    client::{ClientSettings, RetryPolicy, Transport},
-    http::tls::{ClientCertificates, ClientTls, Pem, TlsSettings},
+    client::{
+        ClientSettings, DiscoveryError, RetryPolicy, Transport,
+        credentials::{ApiKey, CredentialError, Credentials},
+    },
+    http::tls::{ClientCertificates, ClientTls},
     operations::Caller,
 };
 use a2a_auth::server::{ApiKeys, Certificates, Guard};
 use a2a_core::v1::{MutualTlsSecurityScheme, security_scheme::Scheme};
-use rcgen::{
-    BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType,
-    date_time_ymd,
-};
+use rcgen::{CertificateParams, DnType, SanType, date_time_ymd};
 use ring::digest;
 
-use crate::scene::{api_key, card, requirement, serve, server};
-
-/// A root, and what it vouches for.
-struct Authority(Issuer<'static, KeyPair>, Pem);
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let pem = Pem::text(params.self_signed(&key).unwrap().pem());
-        Self(Issuer::new(params, key), pem)
-    }
-
-    fn issue(&self, params: CertificateParams) -> (Certificate, KeyPair) {
-        let key = KeyPair::generate().unwrap();
-        (params.signed_by(&key, &self.0).unwrap(), key)
-    }
-
-    /// A client that trusts this root, and has a certificate of it.
-    fn client(&self, certified: Option<&(Certificate, KeyPair)>) -> ClientTls {
-        let tls = ClientTls::new().with_roots(&self.1).unwrap();
-        match certified {
-            None => tls,
-            Some((certificate, key)) => tls
-                .with_identity(&Pem::text(certificate.pem()), &Pem::text(key.serialize_pem()))
-                .unwrap(),
-        }
-    }
-}
+use crate::{
+    authority::Authority,
+    scene::{api_key, card, requirement, serve, server},
+};
 
 /// A certificate's subject, from the outside in, and its alternative names.
 fn named(name: &str, alternative: Vec<SanType>) -> CertificateParams {
@@ -82,18 +56,19 @@ async fn ask(
 }
 
 async fn start(authority: &Authority, certificates: Certificates) -> SocketAddr {
-    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-    let (certificate, key) = authority.issue(params);
-    let settings = TlsSettings::new(Pem::text(certificate.pem()), Pem::text(key.serialize_pem()))
-        .with_client_roots(authority.1.clone(), ClientCertificates::Optional);
-    let mutual = Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default());
+    let settings =
+        authority.server().with_client_roots(authority.root(), ClientCertificates::Optional);
     let card = card(
-        &[("mtls", mutual), ("key", api_key("header", "x-key"))],
+        &[("mtls", mutual()), ("key", api_key("header", "x-key"))],
         &[requirement(&[("mtls", &[])]), requirement(&[("key", &[])])],
     );
     let keys = ApiKeys::new().with_key("secret", Caller::authenticated("keyed"));
     let guard = Guard::new().with_verifier("mtls", certificates).with_verifier("key", keys);
     serve(server(card).with_tls(settings.load().unwrap()).with_auth(guard)).await
+}
+
+fn mutual() -> Scheme {
+    Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default())
 }
 
 //
@@ -155,4 +130,73 @@ async fn whoever_tls_lets_in_can_be_called_by_their_certificate() {
     let builder = builder.http(ClientSettings::default().with_tls(tls));
     let refused = builder.connect(&format!("https://{address}")).await;
     assert!(refused.is_err(), "the handshake fails");
+}
+
+/// Calls an agent that requires a certificate as its card says: with credentials, and a
+/// certificate or none.
+async fn ask_by_card(
+    address: SocketAddr,
+    transport: Transport,
+    tls: ClientTls,
+) -> Result<a2a::core::Result<String>, DiscoveryError> {
+    let client = Client::builder()
+        .only([transport])
+        .retry(RetryPolicy::NEVER)
+        .http(ClientSettings::default().with_tls(tls))
+        .credentials(Credentials::new().with(ApiKey::new("of no use here")))
+        .connect(&format!("https://{address}"))
+        .await?;
+    client.authenticate().await.expect("the certificate is at hand");
+    match client.stream("hi").await {
+        Ok(events) => drop(events.outcome().await.unwrap()),
+        Err(error) => return Ok(Err(error)),
+    }
+    Ok(client.send_text("hi").await)
+}
+
+//
+#[tokio::test]
+async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_else() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let ann = authority.issue(named("ann", vec![uri("spiffe://example/ann")]));
+    let bob = authority.issue(named("bob", vec![uri("spiffe://example/bob")]));
+    let stranger = other.issue(named("ann", vec![uri("spiffe://example/ann")]));
+    for asked in [ClientCertificates::Required, ClientCertificates::Optional] {
+        let certificates =
+            Certificates::new().with_uri("spiffe://example/ann", Caller::authenticated("ann"));
+        let tls = authority.server().with_client_roots(authority.root(), asked);
+        let card = card(&[("mtls", mutual())], &[requirement(&[("mtls", &[])])]);
+        let guard = Guard::new().with_verifier("mtls", certificates);
+        let server = server(card).with_tls(tls.load().unwrap()).with_auth(guard);
+        let address = serve(server).await;
+        for transport in Transport::ALL {
+            let case = format!("{transport}, {asked:?}");
+            let ask = |tls| ask_by_card(address, transport, tls);
+            assert_eq!(ask(authority.client(Some(&ann))).await.unwrap().unwrap(), "ann", "{case}");
+
+            // Known to the authority and not to the agent: in, and no further.
+            let refused = ask(authority.client(Some(&bob))).await.unwrap().unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "{case}");
+            let challenge = refused.challenge().unwrap();
+            assert!(challenge.contains("MutualTLS"), "{case}: {challenge}");
+
+            // Without one, nothing is tried where the card can be read, and the card can't where
+            // the handshake is for those alone who have one.
+            let without = ask(authority.client(None)).await.unwrap_err();
+            match (asked, without) {
+                (
+                    ClientCertificates::Optional,
+                    DiscoveryError::Credentials(CredentialError::Unmet(why)),
+                ) => assert!(why[0].contains("no client certificate"), "{case}: {why:?}"),
+                (ClientCertificates::Required, DiscoveryError::Unreachable { source, .. }) => {
+                    assert_eq!(source.kind(), ErrorKind::Unavailable, "{case}");
+                }
+                (_, other) => panic!("{case}: {other:?}"),
+            }
+
+            // Of another authority, it is refused in the handshake.
+            let forged = ask(authority.client(Some(&stranger))).await.unwrap_err();
+            assert!(matches!(forged, DiscoveryError::Unreachable { .. }), "{case}: {forged:?}");
+        }
+    }
 }
