@@ -332,6 +332,7 @@ async fn a_token_of_a_user_is_exchanged_for_one_that_is_meant_for_the_agent() {
     assert_eq!(form["scope"], "read write");
 }
 
+//
 #[tokio::test]
 async fn a_refresh_token_is_used_once_and_its_successor_kept() {
     let server = AuthorizationServer::start().await;

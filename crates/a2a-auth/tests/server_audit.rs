@@ -43,6 +43,7 @@ impl Log {
 }
 
 //
+//
 #[tokio::test]
 async fn each_security_event_is_told_and_no_secret_with_it() {
     let log = Log::default();

@@ -69,6 +69,7 @@ fn delivery() -> Delivery {
     Delivery { event: Event::new(None, StreamResponse { payload }), task: Arc::default() }
 }
 
+//
 #[tokio::test]
 async fn a_receiver_believes_the_agent_and_nobody_else() {
     let (listener, agent) = listen().await;
@@ -100,6 +101,7 @@ async fn a_receiver_believes_the_agent_and_nobody_else() {
     webhooks().with_signer(signer).deliver(&with_credentials, &delivery()).await.unwrap();
 }
 
+//
 #[tokio::test]
 async fn the_keys_of_an_agent_are_served_without_their_private_half() {
     let (listener, agent) = listen().await;

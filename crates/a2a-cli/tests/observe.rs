@@ -62,7 +62,7 @@ user internal a2a
     assert_eq!(lines.collect::<Vec<_>>(), expected.lines().collect::<Vec<_>>(), "{shown}");
 }
 
-//
+//
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_for_this_machine_or_have_an_address_of_their_own() {
     let server = Server::start(&[]);

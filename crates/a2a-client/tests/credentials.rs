@@ -354,6 +354,7 @@ async fn a_redirect_to_another_origin_takes_no_credentials_along() {
     assert!(seen.lock().unwrap().is_empty());
 }
 
+//
 #[tokio::test]
 async fn nothing_goes_in_clear_to_another_machine() {
     let credentials = Credentials::new().with(ApiKey::new("k")).with_origin("http://a.example");

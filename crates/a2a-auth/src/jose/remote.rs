@@ -186,6 +186,7 @@ mod tests {
         SigningKey::generate(Algorithm::EdDsa).unwrap()
     }
 
+    //
     #[tokio::test(start_paused = true)]
     async fn keys_are_kept_and_a_new_one_is_found_at_once() {
         let (publisher, one, two) = (Arc::<Publisher>::default(), key(), key());

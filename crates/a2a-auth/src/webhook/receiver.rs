@@ -284,6 +284,7 @@ mod tests {
         HeaderMap::from_iter([(AUTHORIZATION, value)])
     }
 
+    //
     #[tokio::test]
     async fn a_signed_delivery_is_taken_once() {
         let (signer, body) = (signer(), delivery().event.json());
@@ -297,6 +298,7 @@ mod tests {
         receiver.receive_at(now(), &signed(&retried), &body).await.unwrap();
     }
 
+    //
     #[tokio::test]
     async fn a_call_that_is_not_what_was_signed_is_refused() {
         let (signer, body) = (signer(), delivery().event.json());
@@ -344,6 +346,7 @@ mod tests {
         receiver.receive_at(now(), &signed(&token), &body).await.unwrap();
     }
 
+    //
     #[tokio::test]
     async fn only_published_keys_are_believed() {
         let (old, new, body) = (signer(), signer(), delivery().event.json());
@@ -365,6 +368,7 @@ mod tests {
         }
     }
 
+    //
     #[tokio::test]
     async fn token_credentials_and_task_are_checked_where_they_are_known() {
         let body = delivery().event.json();

@@ -134,6 +134,12 @@ pub(crate) struct Serve {
     /// Network, address or host that webhooks may be in though it is not public; repeatable
     #[arg(long, value_name = "CIDR|HOST", help_heading = WEBHOOKS)]
     pub(crate) allow_webhook: Vec<String>,
+    /// Call no webhooks but those of --allow-webhook, on the public internet neither
+    #[arg(long, help_heading = WEBHOOKS)]
+    pub(crate) webhooks_allowed_only: bool,
+    /// Refuse webhooks at http:// addresses, where everyone on the way reads along
+    #[arg(long, help_heading = WEBHOOKS)]
+    pub(crate) webhooks_https_only: bool,
     /// Private key, as PEM, to sign calls of webhooks with; the public half is served at
     /// /.well-known/jwks.json
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = WEBHOOKS)]

@@ -163,7 +163,9 @@ fn bindings(serve: &Serve, settings: &Settings) -> Result<Vec<Transport>, Failur
 }
 
 fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
-    let mut policy = WebhookPolicy::default();
+    let mut policy = WebhookPolicy::default()
+        .with_public(!serve.webhooks_allowed_only)
+        .with_http(!serve.webhooks_https_only);
     let loopback: &[&str] = match serve.profile {
         Profile::Conformance => &["127.0.0.0/8", "::1", "localhost"],
         Profile::Demo | Profile::Bench => &[],

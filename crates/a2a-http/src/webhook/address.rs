@@ -44,6 +44,11 @@ impl Allowed {
         }
     }
 
+    /// Returns whether this is a network, or one address.
+    pub(super) fn is_network(&self) -> bool {
+        matches!(self.0, Kind::Network(_))
+    }
+
     /// Returns whether this is the host.
     pub(super) fn has_host(&self, host: &str) -> bool {
         match &self.0 {

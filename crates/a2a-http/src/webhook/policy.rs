@@ -16,6 +16,9 @@ use super::address::{self, Allowed};
 pub struct WebhookPolicy {
     /// What may be called although it is not on the public internet. Default: nothing.
     pub allow: Vec<Allowed>,
+    /// Whether all of the public internet may be called, and not just what is in `allow`.
+    /// Default: true.
+    pub allow_public: bool,
     /// Whether `http://` may be called too, where everyone on the way reads along.
     /// Default: true.
     pub allow_http: bool,
@@ -25,7 +28,12 @@ pub struct WebhookPolicy {
 
 impl Default for WebhookPolicy {
     fn default() -> Self {
-        Self { allow: Vec::new(), allow_http: true, timeout: Duration::from_secs(15) }
+        Self {
+            allow: Vec::new(),
+            allow_public: true,
+            allow_http: true,
+            timeout: Duration::from_secs(15),
+        }
     }
 }
 
@@ -34,6 +42,14 @@ impl WebhookPolicy {
     #[must_use]
     pub fn with_allowed(mut self, allowed: Allowed) -> Self {
         self.allow.push(allowed);
+        self
+    }
+
+    /// Sets whether all of the public internet may be called. Without it, only what is allowed
+    /// by name, address or network may.
+    #[must_use]
+    pub fn with_public(mut self, allowed: bool) -> Self {
+        self.allow_public = allowed;
         self
     }
 
@@ -72,22 +88,30 @@ impl WebhookPolicy {
             Some(Host::Ipv4(v4)) => self.allows_address(v4.into()),
             Some(Host::Ipv6(v6)) => self.allows_address(v6.into()),
             // The name says enough (RFC 6761 §6.3); all others are judged when they are called.
+            Some(Host::Domain(name)) if is_local(name) => {
+                let loopback =
+                    [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])];
+                self.allows_host(name) || loopback.into_iter().any(|it| self.allows_address(it))
+            }
             Some(Host::Domain(name)) => {
-                self.allows_host(name) || !is_local(name) || {
-                    let loopback =
-                        [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])];
-                    loopback.into_iter().any(|address| self.allows_address(address))
-                }
+                // It may be in one of the networks, as far as can be known here.
+                let judged_later = self.allow_public || self.allow.iter().any(Allowed::is_network);
+                judged_later || self.allows_host(name)
             }
         };
         if !allowed {
-            return refused("must not be an address in a private network");
+            return refused(if self.allow_public {
+                "must not be an address in a private network"
+            } else {
+                "must be one of the hosts and networks that this agent calls"
+            });
         }
         Ok(parsed)
     }
 
     pub(super) fn allows_address(&self, address: IpAddr) -> bool {
-        address::is_public(address) || self.allow.iter().any(|allowed| allowed.has_address(address))
+        let public = self.allow_public && address::is_public(address);
+        public || self.allow.iter().any(|allowed| allowed.has_address(address))
     }
 
     pub(super) fn allows_host(&self, host: &str) -> bool {
@@ -134,9 +158,39 @@ mod tests {
             }
         }
         assert!(policy.clone().with_http(false).check("http://example.com/").is_err());
-        let local = policy.with_allowed("127.0.0.0/8".parse().unwrap());
+        let local = policy.clone().with_allowed("127.0.0.0/8".parse().unwrap());
         assert!(local.check("http://127.0.0.1:1/").is_ok());
         assert!(local.check("http://localhost:1/").is_ok());
         assert!(local.check("http://10.0.0.1/").is_err());
+    }
+
+    //
+    #[test]
+    fn nothing_but_a_list_may_be_called() {
+        let none = WebhookPolicy::default().with_public(false);
+        let hosts = none.clone().with_allowed("hooks.example".parse().unwrap());
+        let networks = hosts.clone().with_allowed("8.8.8.0/24".parse().unwrap());
+        for (policy, url, ok) in [
+            (&none, "https://example.com/", false),
+            (&none, "https://8.8.8.8/", false),
+            (&none, "http://localhost/", false),
+            (&hosts, "https://hooks.example/a", true),
+            (&hosts, "https://HOOKS.example./a", true),
+            (&hosts, "https://other.example/", false),
+            (&hosts, "https://hooks.example.com/", false),
+            (&hosts, "https://8.8.8.8/", false),
+            (&networks, "https://8.8.8.8/", true),
+            (&networks, "https://8.8.4.4/", false),
+            // It may be in the network: that is looked at with each call.
+            (&networks, "https://other.example/", true),
+        ] {
+            let result = policy.check(url);
+            assert_eq!(result.is_ok(), ok, "{url}");
+            if let Err(error) = result {
+                assert_eq!(error.violations()[0].field, "url", "{url}");
+            }
+        }
+        assert!(!networks.allows_address([8, 8, 4, 4].into()));
+        assert!(networks.allows_address([8, 8, 8, 4].into()));
     }
 }

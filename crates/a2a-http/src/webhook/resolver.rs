@@ -20,7 +20,7 @@ type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// Every address of a host is in a network that may not be called.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is in a private network")]
+#[error("{0:?} is in a network that may not be called")]
 pub(super) struct PrivateHost(String);
 
 impl CheckedResolver {

@@ -208,6 +208,7 @@ async fn a_webhook_that_is_put_while_events_come_gets_all_that_are_stored_after_
     }
 }
 
+//
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn secrets_of_webhooks_are_not_in_the_database() {
     let Ok(schema) = Schema::new().await else { return };

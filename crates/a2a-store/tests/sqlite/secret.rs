@@ -33,6 +33,7 @@ fn has(path: &Path, text: &str) -> bool {
     fs::read(path).unwrap().windows(text.len()).any(|bytes| bytes == text.as_bytes())
 }
 
+//
 #[tokio::test]
 async fn with_a_key_the_file_has_no_secret_in_it() {
     let folder = TempDir::new().unwrap();

@@ -115,6 +115,8 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("store", "retention", "retention", Form::Duration),
     Key::new("webhooks", "enabled", "no_push", Form::Inverse),
     Key::new("webhooks", "allow", "allow_webhook", Form::List),
+    Key::new("webhooks", "allowed_only", "webhooks_allowed_only", Form::Switch),
+    Key::new("webhooks", "https_only", "webhooks_https_only", Form::Switch),
     Key::new("webhooks", "key_file", "webhook_key", Form::Path),
     Key::new("auth", "require_bearer", "require_bearer", Form::Secret),
     Key::new("auth", "require_api_key", "require_api_key", Form::Secret),

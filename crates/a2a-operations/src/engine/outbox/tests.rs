@@ -329,6 +329,7 @@ async fn a_receiver_is_left_alone_for_as_long_as_it_asked() {
     assert!((3_600..3_610).contains(&waits[1]), "{waits:?}");
 }
 
+//
 #[tokio::test(start_paused = true)]
 async fn an_event_that_never_arrives_is_given_up_and_the_next_one_goes_on() {
     let answers = vec![

@@ -16,6 +16,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Of a task that ended long enough ago nothing stays: its events, its webhooks and what waits
 /// for them go too, and its id is free again.
+//
 pub async fn a_sweep_forgets_ended_tasks_whole(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let mut new = hooked("t", &["a"]);
