@@ -46,6 +46,7 @@ impl Authority {
     }
 }
 
+//
 #[test]
 fn every_binding_speaks_tls_and_the_card_says_so() {
     let authority = Authority::new();

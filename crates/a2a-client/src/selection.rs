@@ -279,6 +279,7 @@ mod tests {
         assert_eq!(urls(&preference.select(&card).unwrap()), ["https://a/3"]);
     }
 
+    //
     #[test]
     fn a_pin_that_the_card_does_not_meet_is_an_error_and_never_a_fallback() {
         let card = card(&[("JSONRPC", "https://a/1", "1.0"), ("GRPC", "https://a/2", "0.3")]);

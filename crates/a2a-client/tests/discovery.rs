@@ -203,6 +203,7 @@ async fn a_card_that_is_only_where_cards_were_before_is_found_there() {
     assert_eq!(url.path(), PATH);
 }
 
+//
 #[tokio::test]
 async fn a_card_is_read_from_a_file() {
     let counter = Counter::new(1);

@@ -169,7 +169,7 @@ async fn a_skill_has_requirements_of_its_own() {
     }
 }
 
-//
+//
 #[tokio::test]
 async fn the_policy_and_the_tenants_have_the_last_word() {
     let (card, guard) = everything();
