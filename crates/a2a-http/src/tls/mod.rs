@@ -1,14 +1,21 @@
 //! TLS for both ends: rustls with ring, version 1.2 at least and 1.3 by preference (spec §7.1,
 //! §13.4).
+//!
+//! ```no_run
+//! use a2a_http::{client::ClientSettings, tls::{ClientTls, Pem}};
+//!
+//! # fn main() -> Result<(), a2a_http::tls::TlsError> {
+//! let tls = ClientTls::new()
+//!     .with_roots(&Pem::file("ca.crt"))?
+//!     .with_identity(&Pem::file("client.crt"), &Pem::file("client.key"))?;
+//! let settings = ClientSettings::default().with_tls(tls);
+//! # Ok(())
+//! # }
+//! ```
 
-mod client;
-mod error;
 mod live;
-mod pem;
 mod settings;
 
-pub use client::ClientTls;
-pub use error::TlsError;
+pub use a2a_tls::{ClientTls, Pem, TlsError};
 pub use live::Tls;
-pub use pem::Pem;
 pub use settings::{ClientCertificates, TlsSettings};

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use a2a_tls::pem;
 use ring::digest;
 use rustls::{
     RootCertStore, ServerConfig, SupportedProtocolVersion,
@@ -10,7 +11,7 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 
-use super::{Pem, Tls, TlsError, pem};
+use super::{Pem, Tls, TlsError};
 
 /// Whether a server asks its peers for certificates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,9 +5,15 @@ pub enum PostgresError {
     /// The text is not the address of a database.
     #[error("the address of the database is wrong: {0}")]
     Address(String),
-    /// The certificates to check the server's against can't be read.
-    #[error("the certificates for TLS can't be read")]
-    Roots(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The certificates to check the server's against can't be read, or are none.
+    #[error("the certificates to trust, of {place}, can't be used")]
+    Roots {
+        /// The file, or `the system`.
+        place: String,
+        /// What is wrong with them.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The server can't be reached, or refuses us.
     #[error("no connection to the database {database:?} at {host}")]
     Connect {

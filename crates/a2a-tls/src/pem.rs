@@ -6,7 +6,7 @@ use rustls::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, pem::PemObject,
 };
 
-use super::TlsError;
+use crate::TlsError;
 
 /// Largest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -33,12 +33,17 @@ impl Pem {
         Self(Place::Text(text.as_ref().into()))
     }
 
-    pub(super) fn is_file(&self) -> bool {
+    /// Returns whether the text is in a file, where it may change.
+    pub fn is_file(&self) -> bool {
         matches!(self.0, Place::File(_))
     }
 
     /// Reads the text; `what` it should hold is for the error.
-    pub(super) fn read(&self, what: &'static str) -> Result<Cow<'_, [u8]>, TlsError> {
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::Read`] for a file that can't be read, or is larger than 4 MiB.
+    pub fn read(&self, what: &'static str) -> Result<Cow<'_, [u8]>, TlsError> {
         let path = match &self.0 {
             Place::Text(text) => return Ok(Cow::Borrowed(text)),
             Place::File(path) => path,
@@ -66,7 +71,11 @@ impl fmt::Debug for Pem {
 }
 
 /// Reads every certificate of a text; at least one.
-pub(super) fn certificates(
+///
+/// # Errors
+///
+/// [`TlsError::Pem`] and [`TlsError::Missing`].
+pub fn certificates(
     text: &[u8],
     what: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -74,7 +83,11 @@ pub(super) fn certificates(
 }
 
 /// Reads every list of revocations of a text; at least one.
-pub(super) fn revocations(
+///
+/// # Errors
+///
+/// [`TlsError::Pem`] and [`TlsError::Missing`].
+pub fn revocations(
     text: &[u8],
     what: &'static str,
 ) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
@@ -82,7 +95,11 @@ pub(super) fn revocations(
 }
 
 /// Reads the first private key of a text, in PKCS #8, SEC 1 or PKCS #1.
-pub(super) fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
+///
+/// # Errors
+///
+/// [`TlsError::Pem`] and [`TlsError::Missing`].
+pub fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::pem_slice_iter(text)
         .next()
         .ok_or(TlsError::Missing("private key"))?

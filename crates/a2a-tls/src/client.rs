@@ -6,31 +6,29 @@ use std::{
 };
 
 use rustls::{
-    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    client::{
-        WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    },
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime},
+    ClientConfig, RootCertStore,
+    client::{WebPkiServerVerifier, danger::ServerCertVerifier},
+    crypto::CryptoProvider,
+    pki_types::CertificateDer,
     sign::{CertifiedKey, SingleCertAndKey},
 };
 use rustls_platform_verifier::Verifier;
 
-use super::{Pem, TlsError, pem};
+use crate::{
+    Pem, TlsError, pem,
+    verify::{AnyName, Unverified},
+};
 
 /// Whom a client trusts, and who it says it is, on connections over TLS.
 ///
 /// Without anything: the certificates that the platform trusts, and no certificate of its own.
 ///
 /// ```no_run
-/// use a2a_http::{client::ClientSettings, tls::{ClientTls, Pem}};
+/// use a2a_tls::{ClientTls, Pem};
 ///
-/// # fn main() -> Result<(), a2a_http::tls::TlsError> {
-/// let tls = ClientTls::new()
-///     .with_roots(&Pem::file("ca.crt"))?
-///     .with_identity(&Pem::file("client.crt"), &Pem::file("client.key"))?;
-/// let settings = ClientSettings::default().with_tls(tls);
+/// # fn main() -> Result<(), a2a_tls::TlsError> {
+/// let beside = ClientTls::new().with_more_roots(&Pem::file("ca.crt"))?;
+/// let instead = ClientTls::new().with_roots(&Pem::file("ca.crt"))?;
 /// # Ok(())
 /// # }
 /// ```
@@ -40,6 +38,7 @@ pub struct ClientTls {
     roots: Vec<CertificateDer<'static>>,
     without_platform: bool,
     without_verification: bool,
+    without_names: bool,
     identity: Option<Arc<SingleCertAndKey>>,
 }
 
@@ -95,22 +94,39 @@ impl ClientTls {
         self
     }
 
+    /// Takes a certificate that is vouched for, whatever host it is for: anybody who has one of the
+    /// same root can be at the other end. For databases that are known by their root alone.
+    #[must_use]
+    pub fn without_names(mut self) -> Self {
+        self.without_names = true;
+        self
+    }
+
     /// Returns whether the client has a certificate of its own to show.
     pub fn has_identity(&self) -> bool {
         self.identity.is_some()
     }
 
     /// The settings for rustls, which offer HTTP/2 and HTTP/1.1.
-    pub(crate) fn http_config(&self) -> Result<ClientConfig, TlsError> {
+    ///
+    /// # Errors
+    ///
+    /// As [`config`](Self::config).
+    pub fn http_config(&self) -> Result<ClientConfig, TlsError> {
         let mut config = self.config()?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
     }
 
-    /// The settings for rustls, without protocols to offer.
-    pub(crate) fn config(&self) -> Result<ClientConfig, TlsError> {
-        let asks_platform = !self.without_platform && !self.without_verification;
-        if self.roots.is_empty() && asks_platform && self.identity.is_none() {
+    /// The settings for rustls, without protocols to offer. No provider is installed for the
+    /// process.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::Setup`] where the system lacks what TLS needs.
+    pub fn config(&self) -> Result<ClientConfig, TlsError> {
+        let is_special = self.without_platform || self.without_verification || self.without_names;
+        if self.roots.is_empty() && !is_special && self.identity.is_none() {
             return platform_config();
         }
         let provider = provider();
@@ -132,6 +148,14 @@ impl ClientTls {
         if self.without_verification {
             return Ok(Arc::new(Unverified(provider)));
         }
+        let verifier = self.full_verifier(provider)?;
+        Ok(if self.without_names { Arc::new(AnyName(verifier)) } else { verifier })
+    }
+
+    fn full_verifier(
+        &self,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         if !self.without_platform {
             let verifier = Verifier::new_with_extra_roots(self.roots.iter().cloned(), provider);
             return Ok(Arc::new(verifier.map_err(|error| TlsError::Setup(error.into()))?));
@@ -186,53 +210,13 @@ fn with_platform_roots() -> Result<ClientConfig, rustls::Error> {
     })
 }
 
-/// Takes any certificate, as long as the server has the key of it.
-#[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
-
 impl fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientTls")
             .field("roots", &self.roots.len())
             .field("platform", &!self.without_platform)
             .field("verifies", &!self.without_verification)
+            .field("names", &!self.without_names)
             .field("identity", &self.identity.is_some())
             .finish()
     }
