@@ -6,6 +6,11 @@
     reason = "a test panics where it does not get what it expects"
 )]
 
+#[path = "support/authority.rs"]
+mod authority;
+#[path = "nats/tls.rs"]
+mod tls;
+
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::TaskState;

@@ -8,6 +8,8 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "support/authority.rs"]
+mod authority;
 #[path = "postgres/healing.rs"]
 mod healing;
 #[path = "postgres/laws.rs"]
@@ -20,5 +22,7 @@ mod opening;
 mod plan;
 #[path = "postgres/scenery.rs"]
 mod scenery;
+#[path = "postgres/tls.rs"]
+mod tls;
 #[path = "postgres/volume.rs"]
 mod volume;

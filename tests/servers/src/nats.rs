@@ -20,7 +20,7 @@ use url::Url;
 
 use crate::{
     Skipped,
-    process::{Process, folder, free_port},
+    process::{Process, add_files, folder, free_port},
     program,
 };
 
@@ -66,7 +66,7 @@ impl Nats {
         if let Ok(found) = Self::at(local, "port 4222".to_owned()).await {
             return Ok(found);
         }
-        let started = Started::new(&[]).await.map_err(|reason| Skipped::new(NAME, reason))?;
+        let started = Started::new(&[], &[]).await.map_err(|reason| Skipped::new(NAME, reason))?;
         let Started { process, port, url, .. } = started;
         let found = Self::at(url, format!("started on port {port}")).await;
         let found = found.map_err(|error| Skipped::new(NAME, error))?;
@@ -146,9 +146,10 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Makes a new server, with more arguments.
-    pub(crate) async fn new(arguments: &[&str]) -> Result<Self, String> {
+    /// Makes a new server with these files, and more arguments.
+    pub(crate) async fn new(files: &[(&str, &str)], arguments: &[&str]) -> Result<Self, String> {
         let folder = folder("nats").map_err(|error| error.to_string())?;
+        add_files(&folder, files).map_err(|error| error.to_string())?;
         Self::in_folder(folder, free_port(), arguments).await
     }
 

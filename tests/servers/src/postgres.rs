@@ -18,7 +18,7 @@ use url::Url;
 
 use crate::{
     Skipped,
-    process::{Process, as_nobody, folder, free_port},
+    process::{Process, add_files, as_nobody, folder, free_port},
     program,
 };
 
@@ -72,7 +72,7 @@ impl Postgres {
                 return Ok(found);
             }
         }
-        let started = Started::new(&[]).await.map_err(|reason| Skipped::new(NAME, reason))?;
+        let started = Started::new(&[], &[]).await.map_err(|reason| Skipped::new(NAME, reason))?;
         let Started { process, port, url, .. } = started;
         let found = Self::at(url, format!("started on port {port}")).await;
         let found = found.map_err(|error| Skipped::new(NAME, error.to_string()))?;
@@ -166,9 +166,10 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Makes a new server, with more settings of the form `name=value`.
-    pub(crate) async fn new(settings: &[&str]) -> Result<Self, String> {
+    /// Makes a new server with these files, and more settings of the form `name=value`.
+    pub(crate) async fn new(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, String> {
         let folder = spawn_blocking(new_cluster).await.map_err(|error| error.to_string())??;
+        add_files(&folder, files).map_err(|error| error.to_string())?;
         Self::in_folder(folder, free_port(), settings).await
     }
 

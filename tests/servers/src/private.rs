@@ -29,7 +29,16 @@ impl Private {
     ///
     /// [`Skipped`], after a line on standard error, where it is not installed and can't be.
     pub async fn postgres(settings: &[&str]) -> Result<Self, Skipped> {
-        match postgres::Started::new(settings).await {
+        Self::postgres_with(&[], settings).await
+    }
+
+    /// The same with files of these names and texts, that settings call `../name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`postgres`](Self::postgres).
+    pub async fn postgres_with(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, Skipped> {
+        match postgres::Started::new(files, settings).await {
             Ok(postgres::Started { process, folder, port, url }) => {
                 Ok(Self::new(Kind::Postgres, settings, folder, port, url, process))
             }
@@ -43,7 +52,16 @@ impl Private {
     ///
     /// [`Skipped`], after a line on standard error, where it is not installed and can't be.
     pub async fn nats(arguments: &[&str]) -> Result<Self, Skipped> {
-        match nats::Started::new(arguments).await {
+        Self::nats_with(&[], arguments).await
+    }
+
+    /// The same with files of these names and texts, that arguments call by their names.
+    ///
+    /// # Errors
+    ///
+    /// As [`nats`](Self::nats).
+    pub async fn nats_with(files: &[(&str, &str)], arguments: &[&str]) -> Result<Self, Skipped> {
+        match nats::Started::new(files, arguments).await {
             Ok(nats::Started { process, folder, port, url }) => {
                 Ok(Self::new(Kind::Nats, arguments, folder, port, url, process))
             }

@@ -4,7 +4,10 @@ use std::{
     fs,
     io::{self, BufRead as _, BufReader, Write as _},
     net::TcpListener,
-    os::unix::{fs::chown, process::CommandExt as _},
+    os::unix::{
+        fs::{PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{self, Child, ChildStdin, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -130,6 +133,20 @@ pub(crate) fn folder(name: &str) -> io::Result<PathBuf> {
         chown(&folder, Some(user), Some(group))?;
     }
     Ok(folder)
+}
+
+/// Puts files into a folder of a server, which only the server can read: it insists on that for
+/// keys.
+pub(crate) fn add_files(folder: &Path, files: &[(&str, &str)]) -> io::Result<()> {
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        if let Some((user, group)) = nobody() {
+            chown(&path, Some(user), Some(group))?;
+        }
+    }
+    Ok(())
 }
 
 /// The user and group for servers, if this is root.

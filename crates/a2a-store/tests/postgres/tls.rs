@@ -1,0 +1,95 @@
+//! Encrypted connections to the database, and who is believed to be it.
+
+use a2a_store::postgres::{PostgresConfig, PostgresError, PostgresStore};
+use a2a_test_servers::{Private, Skipped};
+use tokio_postgres::NoTls;
+
+use crate::authority::{Authority, chain};
+
+/// A server that has a certificate for 127.0.0.1, and takes connections in clear too.
+async fn server(authority: &Authority) -> Result<Private, Skipped> {
+    let (certificate, key) = authority.issue("127.0.0.1");
+    let files = [("server.crt", certificate.as_str()), ("server.key", key.as_str())];
+    let settings = ["ssl=on", "ssl_cert_file=../server.crt", "ssl_key_file=../server.key"];
+    Private::postgres_with(&files, &settings).await
+}
+
+/// Opens a store at `url` with this query, and returns whether its connections are encrypted.
+async fn open(url: &str, query: &str) -> Result<bool, PostgresError> {
+    let config = PostgresConfig::default().with_schema("tasks");
+    let mark = query.len();
+    let store = format!("{url}?application_name=store{mark}&{query}");
+    let _store = PostgresStore::connect_with(&store, config).await?;
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let seen = "SELECT bool_and(ssl), bool_or(ssl) FROM pg_stat_ssl JOIN pg_stat_activity \
+        USING (pid) WHERE application_name = $1";
+    let row = client.query_one(seen, &[&format!("store{mark}")]).await.unwrap();
+    let (all, any): (bool, bool) = (row.get(0), row.get(1));
+    assert_eq!(all, any, "{query}: each connection is like the others");
+    Ok(all)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_is_believed_by_its_certificate_as_far_as_sslmode_says() {
+    let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
+    let Ok(server) = server(&authority).await else { return };
+    let by_address = server.url();
+    // The certificate is for the address, and not for the name.
+    let by_name = by_address.replace("127.0.0.1", "localhost");
+    let (own, others) = (authority.root(), other.root());
+    let (own, others) = (own.display(), others.display());
+    let unknown = "invalid peer certificate: UnknownIssuer";
+    let misnamed = "certificate not valid for name \"localhost\"";
+    for (url, query, expected) in [
+        (by_address, format!("sslmode=verify-full&sslrootcert={own}"), Ok(true)),
+        (by_address, format!("sslrootcert={own}"), Ok(true)),
+        (by_address, format!("sslmode=verify-full&sslrootcert={others}"), Err(unknown)),
+        (by_address, format!("sslmode=verify-ca&sslrootcert={others}"), Err(unknown)),
+        (by_address, format!("sslmode=require&sslrootcert={others}"), Err(unknown)),
+        (by_address, "sslmode=verify-full".to_owned(), Err("invalid peer certificate")),
+        (&by_name, format!("sslmode=verify-full&sslrootcert={own}"), Err(misnamed)),
+        (&by_name, format!("sslmode=verify-ca&sslrootcert={own}"), Ok(true)),
+        (by_address, "sslmode=require".to_owned(), Ok(true)),
+        (by_address, "sslmode=prefer".to_owned(), Ok(true)),
+        (by_address, String::new(), Ok(true)),
+        (by_address, "sslmode=disable".to_owned(), Ok(false)),
+    ] {
+        match (open(url, &query).await, expected) {
+            (Ok(is_encrypted), Ok(expected)) => assert_eq!(is_encrypted, expected, "{query}"),
+            (Err(error), Err(expected)) => {
+                assert!(matches!(error, PostgresError::Connect { .. }), "{query}: {error:?}");
+                let said = chain(&error);
+                assert!(said.contains(expected), "{query}: {said}");
+                assert!(said.contains(":") && said.contains("postgres"), "{query}: {said}");
+            }
+            (outcome, expected) => panic!("{query}: {outcome:?} and not {expected:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_tls_is_refused_where_that_is_asked_for() {
+    let Ok(server) = Private::postgres(&[]).await else { return };
+    assert!(!open(server.url(), "sslmode=prefer").await.unwrap());
+    let error = open(server.url(), "sslmode=require").await.unwrap_err();
+    assert!(chain(&error).contains("server does not support TLS"), "{}", chain(&error));
+}
+
+#[tokio::test]
+async fn roots_that_can_t_be_read_are_named() {
+    let authority = Authority::new("ours");
+    let (_, key) = authority.issue("a.example");
+    let empty = authority.write("empty.pem", "");
+    let other = authority.write("key.pem", &key);
+    let missing = authority.root().with_file_name("missing.pem");
+    for path in [empty, other, missing] {
+        let path = path.display();
+        let url = format!("postgres://ann:hunter2@127.0.0.1:1/tasks?sslrootcert={path}");
+        let error = PostgresStore::connect(&url).await.unwrap_err();
+        assert!(matches!(error, PostgresError::Roots { .. }), "{path}: {error:?}");
+        let said = chain(&error);
+        assert!(said.contains(&path.to_string()), "{path}: {said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
