@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use a2a_core::{ErrorKind, Result};
 use a2a_http::{
-    Server,
-    client::{ClientSettings, HttpClient, TransportError},
+    Server, WebhookPolicy,
+    client::{ClientSettings, Connector, HttpClient, TransportError},
     sse,
 };
 use axum::{
@@ -23,6 +23,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
+use tower::ServiceExt as _;
 
 async fn serve(router: Router) -> String {
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
@@ -173,5 +174,36 @@ async fn only_http_addresses_are_called() {
         let Ok(request) = Request::get(url).body(Bytes::new()) else { continue };
         let error = client().send(request).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidParams, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_policy_keeps_back_is_not_called_by_any_name() {
+    let base = serve(Router::new().route("/", any(async || "called"))).await;
+    let named = base.replace("127.0.0.1", "localhost");
+    let kept = ClientSettings::default().with_policy(WebhookPolicy::default());
+    let loopback = WebhookPolicy::default().with_allowed("127.0.0.1".parse().unwrap());
+    let host = WebhookPolicy::default().with_allowed("localhost".parse().unwrap());
+    for (settings, url, is_called) in [
+        (kept.clone(), &base, false),
+        (kept.clone(), &named, false),
+        (kept.clone().with_policy(loopback.clone()), &base, true),
+        (kept.clone().with_policy(loopback), &named, true),
+        (kept.clone().with_policy(host.clone()), &base, false),
+        (kept.clone().with_policy(host), &named, true),
+        (kept.with_policy(None), &base, true),
+    ] {
+        let answer = HttpClient::new(settings.clone()).unwrap().send(post(url)).await;
+        match answer {
+            Ok(_) => assert!(is_called, "{url} {settings:?}"),
+            Err(error) => {
+                assert!(!is_called, "{url} {settings:?}: {error:?}");
+                assert_eq!(error.kind(), ErrorKind::InvalidParams);
+            }
+        }
+        // What other clients call through goes by the same policy.
+        let connector = Connector::new(&settings, false).unwrap();
+        let connected = connector.oneshot(url.parse().unwrap()).await;
+        assert_eq!(connected.is_ok(), is_called, "{url} {settings:?}: {connected:?}");
     }
 }

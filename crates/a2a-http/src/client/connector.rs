@@ -4,19 +4,30 @@ use std::{
     fmt,
     future::Future,
     io,
+    net::SocketAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
+    vec,
 };
 
 use http::{Uri, uri::Scheme};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
-use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
+use hyper_util::{
+    client::legacy::connect::{HttpConnector, dns::Name},
+    rt::TokioIo,
+};
 use tokio::net::TcpStream;
 use tower::Service;
+use url::Url;
 
 use super::ClientSettings;
-use crate::tls::TlsError;
+use crate::{
+    WebhookPolicy,
+    tls::TlsError,
+    webhook::resolver::{CheckedResolver, system},
+};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -26,8 +37,9 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// The scheme of the address that it is called with does not matter.
 #[derive(Clone)]
 pub struct Connector {
-    connector: HttpsConnector<HttpConnector>,
+    connector: HttpsConnector<HttpConnector<Resolver>>,
     scheme: Scheme,
+    policy: Option<Arc<WebhookPolicy>>,
 }
 
 impl Connector {
@@ -37,7 +49,8 @@ impl Connector {
     ///
     /// [`TlsError`] where the certificates of the settings can't be used.
     pub fn new(settings: &ClientSettings, secure: bool) -> Result<Self, TlsError> {
-        let mut tcp = HttpConnector::new();
+        let policy = settings.policy.clone().map(Arc::new);
+        let mut tcp = HttpConnector::new_with_resolver(Resolver(policy.clone()));
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(settings.connect_timeout));
@@ -46,7 +59,19 @@ impl Connector {
             .https_or_http()
             .enable_http2()
             .wrap_connector(tcp);
-        Ok(Self { connector, scheme: if secure { Scheme::HTTPS } else { Scheme::HTTP } })
+        let scheme = if secure { Scheme::HTTPS } else { Scheme::HTTP };
+        Ok(Self { connector, scheme, policy })
+    }
+
+    /// Says what is called, if it may be.
+    fn check(&self, address: Uri) -> Result<Uri, BoxError> {
+        let mut parts = address.into_parts();
+        parts.scheme = Some(self.scheme.clone());
+        let address = Uri::from_parts(parts)?;
+        if let Some(policy) = &self.policy {
+            policy.check_url(&Url::parse(&address.to_string())?)?;
+        }
+        Ok(address)
     }
 }
 
@@ -60,15 +85,38 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, address: Uri) -> Self::Future {
-        let mut parts = address.into_parts();
-        parts.scheme = Some(self.scheme.clone());
-        match Uri::from_parts(parts) {
+        match self.check(address) {
             Ok(address) => {
                 let connection = self.connector.call(address);
                 Box::pin(async move { connection.await.map(Connected) })
             }
-            Err(error) => Box::pin(async move { Err(error.into()) }),
+            Err(error) => Box::pin(async move { Err(error) }),
         }
+    }
+}
+
+/// Asks DNS, and keeps what may be called where there is a policy.
+#[derive(Clone)]
+struct Resolver(Option<Arc<WebhookPolicy>>);
+
+impl Service<Name> for Resolver {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let policy = self.0.clone();
+        Box::pin(async move {
+            let found = match policy {
+                Some(policy) => CheckedResolver::new(policy, system()).find(name.as_str()).await?,
+                None => system()(name.as_str().to_owned()).await?,
+            };
+            Ok(found.into_iter())
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use http::{Method, Request, Response, StatusCode, header::LOCATION};
 use url::Url;
 
 use super::{ByteStream, ClientSettings, TransportError};
+use crate::webhook::resolver::{CheckedResolver, system};
 
 /// Makes calls over HTTP: one connection pool, cheap to clone.
 ///
@@ -35,8 +36,11 @@ impl HttpClient {
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(&settings.user_agent)
             .tcp_nodelay(true);
-        if !settings.proxy_from_environment {
+        if !settings.proxy_from_environment || settings.policy.is_some() {
             builder = builder.no_proxy();
+        }
+        if let Some(policy) = &settings.policy {
+            builder = builder.dns_resolver(CheckedResolver::new(policy.clone().into(), system()));
         }
         if settings.http2_prior_knowledge {
             builder = builder.http2_prior_knowledge();
@@ -58,7 +62,8 @@ impl HttpClient {
     /// [`DeadlineExceeded`](a2a_core::ErrorKind::DeadlineExceeded) after
     /// [`ClientSettings::request_timeout`];
     /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse) for an answer that is too
-    /// large; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an address that is not HTTP.
+    /// large; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an address that is not HTTP,
+    /// or that [`ClientSettings::policy`] keeps from being called.
     ///
     /// # Cancel safety
     ///
@@ -103,6 +108,9 @@ impl HttpClient {
         headers.extend(head.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         let mut redirects = 0;
         loop {
+            if let Some(policy) = &self.settings.policy {
+                policy.check_url(&url)?;
+            }
             let response = self
                 .client
                 .request(head.method.clone(), url.clone())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-use crate::tls::ClientTls;
+use crate::{WebhookPolicy, tls::ClientTls};
 
 /// How an HTTP client behaves: its timeouts, bounds, and what it adds to every call.
 #[derive(Clone, Debug)]
@@ -34,6 +34,11 @@ pub struct ClientSettings {
     /// Goes through the proxies that the environment names (`HTTP_PROXY` and so on).
     /// Default: false.
     pub proxy_from_environment: bool,
+    /// What may be called, where it is others who say what is: its networks and schemes hold for
+    /// each address that is called, those in cards and redirects too, and for what names stand
+    /// for at the time; there are no proxies then, which would ask for names themselves.
+    /// Default: anything.
+    pub policy: Option<WebhookPolicy>,
     /// Whom to trust over TLS, and the certificate to show. Default: whom the platform trusts,
     /// and none.
     pub tls: ClientTls,
@@ -52,6 +57,7 @@ impl Default for ClientSettings {
             user_agent: concat!("a2a-rust/", env!("CARGO_PKG_VERSION")).into(),
             http2_prior_knowledge: false,
             proxy_from_environment: false,
+            policy: None,
             tls: ClientTls::new(),
         }
     }
@@ -118,6 +124,13 @@ impl ClientSettings {
     #[must_use]
     pub fn with_http2_prior_knowledge(mut self, known: bool) -> Self {
         self.http2_prior_knowledge = known;
+        self
+    }
+
+    /// Sets what may be called.
+    #[must_use]
+    pub fn with_policy(mut self, policy: impl Into<Option<WebhookPolicy>>) -> Self {
+        self.policy = policy.into();
         self
     }
 

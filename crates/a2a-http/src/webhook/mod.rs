@@ -2,7 +2,7 @@
 
 mod address;
 mod policy;
-mod resolver;
+pub(crate) mod resolver;
 mod sender;
 
 pub use address::{Allowed, UnknownAddress};

@@ -10,7 +10,9 @@ use super::address::{self, Allowed};
 /// Which webhooks may be called, and how long a call may take.
 ///
 /// The addresses come from clients, so by default only the public internet may be called, not
-/// what is next to the server.
+/// what is next to the server. An agent that calls other agents whose addresses come from clients
+/// holds its client to the same: see
+/// [`ClientSettings::policy`](crate::client::ClientSettings::policy).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WebhookPolicy {
@@ -67,13 +69,17 @@ impl WebhookPolicy {
         self
     }
 
-    /// Checks what can be known of an address without asking DNS.
+    /// Reads an address and checks what can be known of it without asking DNS.
     pub(super) fn check(&self, url: &str) -> Result<Url> {
+        let refused = |error| Error::invalid_params("url", format!("is not an address: {error}"));
+        let parsed = Url::parse(url).map_err(refused)?;
+        self.check_url(&parsed)?;
+        Ok(parsed)
+    }
+
+    /// Checks what can be known of an address without asking DNS.
+    pub(crate) fn check_url(&self, parsed: &Url) -> Result<()> {
         let refused = |why: &str| Err(Error::invalid_params("url", why));
-        let parsed = match Url::parse(url) {
-            Ok(parsed) => parsed,
-            Err(error) => return refused(&format!("is not an address: {error}")),
-        };
         match parsed.scheme() {
             "https" => {}
             "http" if self.allow_http => {}
@@ -106,7 +112,7 @@ impl WebhookPolicy {
                 "must be one of the hosts and networks that this agent calls"
             });
         }
-        Ok(parsed)
+        Ok(())
     }
 
     pub(super) fn allows_address(&self, address: IpAddr) -> bool {

@@ -9,13 +9,15 @@ use super::WebhookPolicy;
 
 /// Asks DNS at the moment of the connection, so that a name can't be checked with one address
 /// and called with another.
-pub(super) struct CheckedResolver {
+#[derive(Clone)]
+pub(crate) struct CheckedResolver {
     policy: Arc<WebhookPolicy>,
     lookup: Lookup,
 }
 
 /// Finds the addresses of a host.
-pub(super) type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
+pub(crate) type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// Every address of a host is in a network that may not be called.
@@ -24,29 +26,38 @@ type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 pub(super) struct PrivateHost(String);
 
 impl CheckedResolver {
-    pub(super) fn new(policy: Arc<WebhookPolicy>, lookup: Lookup) -> Self {
+    pub(crate) fn new(policy: Arc<WebhookPolicy>, lookup: Lookup) -> Self {
         Self { policy, lookup }
+    }
+
+    /// Finds the addresses of a host that may be called.
+    ///
+    /// # Errors
+    ///
+    /// [`PrivateHost`] where there are addresses and none may be called; those of DNS.
+    pub(crate) async fn find(&self, host: &str) -> Result<Vec<SocketAddr>, BoxError> {
+        let mut addresses = (self.lookup)(host.to_owned()).await?;
+        let were_found = !addresses.is_empty();
+        if !self.policy.allows_host(host) {
+            addresses.retain(|address| self.policy.allows_address(address.ip()));
+        }
+        if addresses.is_empty() && were_found {
+            return Err(PrivateHost(host.to_owned()).into());
+        }
+        Ok(addresses)
     }
 }
 
 /// Asks whatever the system asks.
-pub(super) fn system() -> Lookup {
+pub(crate) fn system() -> Lookup {
     Arc::new(|host| Box::pin(async move { Ok(lookup_host((host, 0)).await?.collect()) }))
 }
 
 impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let policy = Arc::clone(&self.policy);
-        let found = (self.lookup)(name.as_str().to_owned());
+        let resolver = self.clone();
         Box::pin(async move {
-            let mut addresses = found.await?;
-            let were_found = !addresses.is_empty();
-            if !policy.allows_host(name.as_str()) {
-                addresses.retain(|address| policy.allows_address(address.ip()));
-            }
-            if addresses.is_empty() && were_found {
-                return Err(PrivateHost(name.as_str().to_owned()).into());
-            }
+            let addresses = resolver.find(name.as_str()).await?;
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
