@@ -35,92 +35,67 @@ const fn optional(name: &'static str, form: Form) -> Column {
     Column { name, form, is_needed: false }
 }
 
+/// A table below `[auth]`.
+const fn auth(name: &'static str, columns: &'static [Column]) -> Table {
+    Table { section: "auth", name, columns }
+}
+
+// What several tables have.
+const CALLER: Column = needed("caller", Form::Text);
+const SHA256: Column = optional("sha256", Form::Text);
+const AUDIENCES: Column = needed("audiences", Form::List);
+const SCOPES: Column = optional("scopes", Form::List);
+const TENANTS: Column = optional("tenants", Form::List);
+const LEEWAY: Column = optional("leeway", Form::Duration);
+const SCHEME: Column = optional("scheme", Form::Text);
+
 /// Every table that may stand in the file many times, in the order in which they are shown.
 pub(crate) const TABLES: &[Table] = &[
-    Table {
-        section: "auth",
-        name: "api_key",
-        columns: &[
-            needed("caller", Form::Text),
-            optional("key", Form::Secret),
-            optional("sha256", Form::Text),
-            optional("scopes", Form::List),
-            optional("tenants", Form::List),
-        ],
-    },
-    Table {
-        section: "auth",
-        name: "bearer",
-        columns: &[
-            needed("caller", Form::Text),
-            optional("token", Form::Secret),
-            optional("sha256", Form::Text),
-            optional("scopes", Form::List),
-            optional("tenants", Form::List),
-        ],
-    },
-    Table {
-        section: "auth",
-        name: "basic",
-        columns: &[
-            needed("user", Form::Text),
-            needed("password_hash", Form::Secret),
-            optional("scopes", Form::List),
-            optional("tenants", Form::List),
-        ],
-    },
-    Table {
-        section: "auth",
-        name: "jwt",
-        columns: &[
+    auth("api_key", &[CALLER, optional("key", Form::Secret), SHA256, SCOPES, TENANTS]),
+    auth("bearer", &[CALLER, optional("token", Form::Secret), SHA256, SCOPES, TENANTS]),
+    auth(
+        "basic",
+        &[needed("user", Form::Text), needed("password_hash", Form::Secret), SCOPES, TENANTS],
+    ),
+    auth(
+        "jwt",
+        &[
             needed("issuer", Form::Text),
-            needed("audiences", Form::List),
+            AUDIENCES,
             optional("jwks_url", Form::Text),
             optional("jwks_file", Form::Path),
-            optional("scopes", Form::List),
-            optional("leeway", Form::Duration),
-            optional("scheme", Form::Text),
+            SCOPES,
+            LEEWAY,
+            SCHEME,
         ],
-    },
-    Table {
-        section: "auth",
-        name: "oidc",
-        columns: &[
-            needed("url", Form::Text),
-            needed("audiences", Form::List),
-            optional("scopes", Form::List),
-            optional("leeway", Form::Duration),
-            optional("scheme", Form::Text),
-        ],
-    },
-    Table {
-        section: "auth",
-        name: "introspection",
-        columns: &[
+    ),
+    auth("oidc", &[needed("url", Form::Text), AUDIENCES, SCOPES, LEEWAY, SCHEME]),
+    auth(
+        "introspection",
+        &[
             needed("issuer", Form::Text),
             needed("url", Form::Text),
             needed("client_id", Form::Text),
             needed("client_secret", Form::Secret),
             optional("audiences", Form::List),
-            optional("scopes", Form::List),
+            SCOPES,
             optional("lifetime", Form::Duration),
-            optional("scheme", Form::Text),
+            SCHEME,
         ],
-    },
-    Table {
-        section: "auth",
-        name: "mtls",
-        columns: &[
+    ),
+    auth(
+        "mtls",
+        &[
             optional("caller", Form::Text),
             optional("fingerprint", Form::Text),
             optional("uri", Form::Text),
             optional("dns", Form::Text),
             optional("subject", Form::Text),
             optional("any", Form::Switch),
-            optional("scopes", Form::List),
-            optional("tenants", Form::List),
+            SCOPES,
+            TENANTS,
         ],
-    },
+    ),
 ];
 
 impl Table {
