@@ -4,6 +4,11 @@
 
 mod common;
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
 use a2a_auth::{
     card::{TrustStore, Verification, Verifier},
     jose::{Algorithm, JwkSet, SigningKey},
@@ -57,6 +62,51 @@ async fn callers_that_nobody_knows_are_held_to_it_where_that_is_asked_for() {
         assert_eq!(send(&server, "").await.0, 200);
         assert_eq!(send(&server, "").await.0, last);
     }
+}
+
+/// How often a server refused for a reason.
+async fn refused(server: &Server, reason: &str) -> u64 {
+    let answer = http("GET", &format!("{}/metrics", server.url()), &[], "").await;
+    let text = String::from_utf8(answer.into_body().to_vec()).unwrap();
+    let name = format!("a2a_refused_total{{reason=\"{reason}\"}} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&*name));
+    line.map_or(0, |count| count.parse().unwrap())
+}
+
+#[tokio::test]
+async fn what_is_refused_is_counted_by_its_reason() {
+    let bearer = ["--store", "memory", "--require-bearer", "word"];
+    for (flags, calls, reason, count) in [
+        (&["--address-rate", "3/h"][..], 5, "rate", 2),
+        (&["--caller-rate", "1/h"], 4, "rate", 3),
+        (&["--max-running-tasks", "1"], 3, "quota", 2),
+    ] {
+        let server = Server::start(&[&bearer[..], flags].concat());
+        assert_eq!(refused(&server, reason).await, 0, "{flags:?}");
+        let mut statuses = Vec::new();
+        for _ in 0..calls {
+            statuses.push(send(&server, "Bearer word").await.0);
+        }
+        let expected = statuses.iter().filter(|status| **status == 429).count();
+        assert_eq!(expected, count, "{flags:?}: {statuses:?}");
+        assert_eq!(refused(&server, reason).await, count as u64, "{flags:?}");
+        let other = if reason == "rate" { "quota" } else { "rate" };
+        assert_eq!(refused(&server, other).await, 0, "{flags:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_flood_closes_its_connection_and_is_counted() {
+    let server = Server::start(&["--store", "memory", "--max-control-frames", "20"]);
+    let mut peer = TcpStream::connect(&server.address).unwrap();
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    peer.write_all(&[&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings].concat()).unwrap();
+    let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    // It may be closed before all is sent.
+    let _ = peer.write_all(&ping.repeat(100));
+    let _ = peer.read_to_end(&mut Vec::new());
+    assert_eq!(refused(&server, "flood").await, 1);
+    assert_eq!(send(&server, "").await.0, 200);
 }
 
 #[tokio::test]
