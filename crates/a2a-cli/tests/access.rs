@@ -1,6 +1,10 @@
 //! Who may call `a2a serve`, as its settings say.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "scenery that can't be set up fails the test"
+)]
 
 mod common;
 
@@ -171,6 +175,78 @@ async fn a_caller_is_kept_to_its_tenants() {
     assert_eq!(list("/acme").await, 200);
     assert_ne!(list("/other").await, 200);
     assert_ne!(list("").await, 200);
+}
+
+#[tokio::test]
+async fn a_task_is_authorized_by_those_whose_it_is() {
+    let scene = Scene::new();
+    let server = scene.start(&["--store", "memory"]);
+    let ann = ("X-API-Key", "key of ann");
+    let kept = ("X-API-Key", "key of kept");
+    let send = async |caller, tenant: &str| {
+        let url = format!("{}{tenant}/message:send", server.url());
+        let headers = [("A2A-Version", "1.0"), ("Content-Type", "application/json"), caller];
+        let message =
+            json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": "auth" }] });
+        let answer = http("POST", &url, &headers, &json!({ "message": message }).to_string()).await;
+        let answer: Value = serde_json::from_slice(answer.body()).unwrap();
+        answer["task"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let authorize = async |id: &str, headers: &[(&'static str, &str)]| {
+        let url = format!("{}/demo/authorize/{id}", server.url());
+        let answer = http("POST", &url, headers, "").await;
+        (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).unwrap())
+    };
+    let id = send(ann, "").await;
+    let narrow = format!("Bearer {}", scene.token("more"));
+    // Who may not call, who lacks a scope, and who is somebody else, as for one that there is not.
+    assert_eq!(authorize(&id, &[]).await.0, 401);
+    assert_eq!(authorize(&id, &[("X-API-Key", "key of nobody")]).await.0, 401);
+    assert_eq!(authorize(&id, &[("Authorization", &narrow)]).await.0, 403);
+    let others = authorize(&id, &[("Authorization", "Bearer token of bob")]).await;
+    assert_eq!(others.0, 404, "{others:?}");
+    assert_eq!(others, authorize("nope", &[ann]).await);
+    let state = server.json(&["task", "get", &id, "--api-key", "key of ann"]);
+    assert_eq!(state["status"]["state"], "TASK_STATE_AUTH_REQUIRED");
+    assert_eq!(authorize(&id, &[ann]).await.0, 200);
+    let done = ["task", "get", &id, "--wait", "--poll-interval", "100ms"];
+    let done = server.json(&[&done[..], &["--api-key", "key of ann"]].concat());
+    assert_eq!(done["artifacts"][0]["parts"][0]["text"], "Authorized");
+
+    // Tasks of a tenant are those of nobody outside of it.
+    let id = send(kept, "/acme").await;
+    assert_eq!(authorize(&id, &[kept]).await.0, 403);
+    assert_eq!(authorize(&format!("{id}?tenant=acme"), &[ann]).await.0, 404);
+    assert_eq!(authorize(&format!("{id}?tenant=acme"), &[kept]).await.0, 200);
+}
+
+#[test]
+fn what_only_this_machine_reaches_is_not_called_for_those_who_are_told_apart() {
+    let private = "must not be an address in a private network";
+    let far = Server::start(&["--echo"]);
+    let scene = Scene::new();
+    let near = scene.start(&["--store", "memory"]);
+    let call = |server: &Server, to: &str| {
+        let text = format!("call {to} hello");
+        server.run(&["send", &text, "--api-key", "key of ann", "-o", "json"]).stdout
+    };
+    let port = far.address.rsplit(':').next().unwrap();
+    for to in [
+        far.address.clone(),
+        format!("http://localhost:{port}/.well-known/agent-card.json"),
+        "http://169.254.169.254/latest".to_owned(),
+    ] {
+        let said = call(&near, &to);
+        assert!(said.contains(private) && !said.contains("COMPLETED"), "{to}: {said}");
+    }
+    for file in ["/etc/passwd", "./a2a.toml"] {
+        let said = call(&near, file);
+        assert!(said.contains("only agents on the web may be called"), "{file}: {said}");
+    }
+    // Those that the settings name may be called, as webhooks are.
+    let allowing = scene.start(&["--store", "memory", "--allow-webhook", "127.0.0.0/8"]);
+    let said = call(&allowing, &far.address);
+    assert!(said.contains("COMPLETED"), "{said}");
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! `call`: an agent that calls another agent while it works.
 
-use a2a_client::Client;
+use std::error::Error;
+
+use a2a_client::{CardReference, Client};
 use a2a_core::{
-    Error, ErrorKind, Message, TaskState,
+    ErrorKind, Message, TaskState,
     v1::{StreamResponse, TaskStatus, stream_response::Payload},
 };
+use a2a_http::client::ClientSettings;
 
 use super::{Done, Turn, artifact};
+use crate::serve::chain;
 
 /// Calls the agent that the first word behind `call` names, with the rest of the text, and
 /// relays what comes back.
@@ -20,10 +24,10 @@ pub(super) async fn run(turn: &Turn) -> Done {
         return Ok(());
     }
     turn.start().await?;
-    let client = match Client::connect(reference).await {
+    let client = match connect(turn, reference).await {
         Ok(client) => client,
         Err(error) => {
-            updates.fail(format!("{reference} can't be called: {error}")).await?;
+            updates.fail(format!("{reference} can't be called: {}", chain(&*error))).await?;
             return Ok(());
         }
     };
@@ -44,13 +48,23 @@ pub(super) async fn run(turn: &Turn) -> Done {
     Ok(())
 }
 
+/// Connects to an agent on the web, as far as this one may call it.
+async fn connect(turn: &Turn, reference: &str) -> Result<Client, Box<dyn Error + Send + Sync>> {
+    // The files of this machine are not for callers, not even to know which there are.
+    if !matches!(reference.parse()?, CardReference::Url(_)) {
+        return Err("only agents on the web may be called".into());
+    }
+    let settings = ClientSettings::default().with_policy(turn.agent.reach.clone());
+    Ok(Client::builder().http(settings).connect(reference).await?)
+}
+
 /// Relays a stream, or the one answer of an agent that doesn't stream.
 async fn relay(
     turn: &Turn,
     client: &Client,
     text: &str,
     called: &mut Option<String>,
-) -> Result<Result<(), Error>, a2a_operations::AgentError> {
+) -> Result<Result<(), a2a_core::Error>, a2a_operations::AgentError> {
     let mut events = match client.stream(text).await {
         Ok(events) => events,
         Err(error) if error.kind() == ErrorKind::UnsupportedOperation => {

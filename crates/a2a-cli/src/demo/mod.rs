@@ -15,6 +15,7 @@ mod word;
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{Artifact, Message, Part, TaskState};
+use a2a_http::WebhookPolicy;
 use a2a_operations::{AgentError, AgentExecutor, Recovery, RequestContext, TaskUpdater};
 
 pub(crate) use authorize::Authorizations;
@@ -44,6 +45,8 @@ pub(crate) struct DemoAgent {
     pub(crate) completes: bool,
     /// Who waits for `POST /demo/authorize/<taskId>`.
     pub(crate) authorizations: Authorizations,
+    /// What the word `call` may call; `None` where it may call anything.
+    pub(crate) reach: Option<WebhookPolicy>,
     /// How long the suites expect streams to last, in seconds (`TCK_STREAMING_TIMEOUT`).
     pub(crate) streaming_timeout: Duration,
 }

@@ -18,7 +18,7 @@ use super::{
     cut, encryption,
     front::Front,
     options::Options,
-    pages,
+    pages::{self, Desk},
     proxy::{self, Upstream},
 };
 use crate::{
@@ -149,7 +149,7 @@ pub(super) fn compose(
         router = router.merge(signer.jwks().router());
     }
     if serve.is_demo() {
-        router = router.merge(pages::authorizations(authorizations));
+        router = router.merge(desk(options, &card, &front, authorizations)?);
     }
     let logged = |router: Router| {
         if options.logs_traffic { router.layer(middleware::from_fn(log::traffic)) } else { router }
@@ -163,6 +163,33 @@ fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => format!("{}://{}", options.scheme(), reachable(address)),
     }
+}
+
+/// Where tasks of the demo agent are authorized, behind what is in front of the bindings.
+///
+/// # Errors
+///
+/// A usage failure for a card that declares what is not enforced.
+fn desk(
+    options: &Options,
+    card: &AgentCard,
+    agent: &Arc<dyn Agent>,
+    waiting: Authorizations,
+) -> Result<Router, Failure> {
+    let mut router = match &options.access {
+        Some(access) => {
+            let enforcement = access.guard(card)?.enforce(card);
+            let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
+            let agent = enforcement.agent(Arc::clone(agent));
+            enforcement.layer(Desk { waiting, agent }.router())
+        }
+        None => Desk { waiting, agent: Arc::clone(agent) }.router(),
+    };
+    router = layered(router, false, false, options.bearer.clone());
+    Ok(match &options.address_rate {
+        Some(rate) => rate.layer(router),
+        None => router,
+    })
 }
 
 /// Puts around the bindings what knows of HTTP.
@@ -221,6 +248,9 @@ fn engine(
             profile: serve.profile,
             completes: serve.default.is_some(),
             authorizations,
+            // Where callers are told apart, they are not to reach what only this machine does.
+            reach: (options.access.is_some() || serve.encryption.production)
+                .then(|| options.webhooks.clone()),
             streaming_timeout: options.streaming_timeout,
         };
         with_card(serve, options, demo::card(serve.profile), |card| Engine::builder(card, agent))?

@@ -1,13 +1,19 @@
 //! The paths beside the bindings: the OpenAPI document, and the demo's authorization.
 
+use std::sync::Arc;
+
+use a2a_core::{Error, ErrorKind, v1::GetTaskRequest};
+use a2a_http::{fault, parameters};
+use a2a_operations::{Agent, Call, CallContext};
 use axum::{
     Json, Router,
-    extract::{Path, State},
+    extract::{Path, Request, State},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
+use url::form_urlencoded;
 
 use crate::demo::Authorizations;
 
@@ -16,20 +22,54 @@ pub(super) fn router() -> Router {
     Router::new().route("/openapi.json", get(openapi))
 }
 
-/// The path that lets tasks of the demo's word `auth` go on.
-pub(super) fn authorizations(waiting: Authorizations) -> Router {
-    Router::new().route("/demo/authorize/{task_id}", post(authorize)).with_state(waiting)
+/// Where tasks of the demo's word `auth` are let go on, by those whose tasks they are.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) waiting: Authorizations,
+    /// Says whose a task is: it shows callers their own.
+    pub(super) agent: Arc<dyn Agent>,
+}
+
+impl Desk {
+    /// The path of the desk, for inside of what says who calls.
+    pub(super) fn router(self) -> Router {
+        Router::new().route("/demo/authorize/{task_id}", post(authorize)).with_state(self)
+    }
 }
 
 async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/json")], a2a_rest::OPENAPI).into_response()
 }
 
-async fn authorize(State(waiting): State<Authorizations>, Path(task_id): Path<String>) -> Response {
-    if waiting.grant(&task_id) {
-        Json(json!({"taskId": task_id, "authorized": true})).into_response()
-    } else {
-        let body = Json(json!({"error": {"code": 404, "message": "no task waits by this id"}}));
-        (StatusCode::NOT_FOUND, body).into_response()
+async fn authorize(
+    State(desk): State<Desk>,
+    Path(task_id): Path<String>,
+    request: Request,
+) -> Response {
+    let mut context = CallContext::default();
+    context.caller = parameters::caller(request.extensions());
+    let query = request.uri().query().unwrap_or_default();
+    let tenant = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "tenant");
+    let asked = GetTaskRequest {
+        id: task_id.clone(),
+        tenant: tenant.map(|(_, tenant)| tenant.into_owned()).unwrap_or_default(),
+        history_length: Some(0),
+    };
+    match desk.agent.get_task(Call::with_context(context, asked)).await {
+        Ok(_own) if desk.waiting.grant(&task_id) => {
+            Json(json!({"taskId": task_id, "authorized": true})).into_response()
+        }
+        Err(error) if error.kind() != ErrorKind::TaskNotFound => refused(&error),
+        // Somebody else's task is no other than one that there is not.
+        Ok(_) | Err(_) => refused(&Error::new(ErrorKind::TaskNotFound, "no task waits by this id")),
     }
+}
+
+fn refused(error: &Error) -> Response {
+    let code = error.kind().codes().http;
+    let body = Json(json!({"error": {"code": code, "message": error.message()}}));
+    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::FORBIDDEN);
+    let mut response = (status, body).into_response();
+    fault::write_headers(error, response.headers_mut());
+    response
 }
