@@ -134,6 +134,28 @@ async fn a_message_answer_leaves_no_task_behind() {
     assert_eq!(events.len(), 1);
 }
 
+//
+#[tokio::test]
+async fn once_there_is_a_task_a_message_completes_it_and_answers_no_more_by_itself() {
+    let engine = Engine::new(
+        card(),
+        Script(async |_, updates: TaskUpdater| {
+            updates.start().await?;
+            updates.reply("direct").await?;
+            Ok(())
+        }),
+    );
+    let stream = engine.send_streaming_message(send("hi")).await.unwrap().response;
+    for event in events(stream).await {
+        assert!(!matches!(event.payload(), Some(Payload::Message(_))), "{event:?}");
+    }
+    let task = task_of(&engine, send("hi")).await;
+    assert_eq!(task.state(), TaskState::Completed);
+    let message = task.status.as_ref().and_then(|status| status.message.as_ref());
+    assert_eq!(message.map(Message::text).as_deref(), Some("direct"));
+    assert_eq!(*get(&engine, &task.id).await, task);
+}
+
 #[tokio::test]
 async fn an_executor_that_fails_or_panics_fails_its_task_and_hides_the_cause() {
     let engine = Engine::new(
