@@ -1,7 +1,7 @@
 //! An attack that can't do harm where a defence is missing shows nothing: here they are missing.
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-use std::{convert::Infallible, net::SocketAddr};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_http::{WebhookPolicy, Webhooks};
@@ -26,6 +26,7 @@ async fn scene(address: SocketAddr) -> Scene {
     Scene {
         address,
         tls: None,
+        roots: Arc::new(rustls::RootCertStore::empty()),
         issuer: Issuer::default(),
         ann: "ann".to_owned(),
         bob: Some("bob".to_owned()),

@@ -14,6 +14,7 @@ mod injection;
 mod issuer;
 mod json;
 mod pipe;
+mod renegotiation;
 mod run;
 mod scene;
 mod scope;

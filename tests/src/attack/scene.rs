@@ -7,7 +7,7 @@ use http::Request;
 use http_body_util::Full;
 use hyper::client::conn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::ClientConfig;
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -33,6 +33,8 @@ pub struct Scene {
     pub address: SocketAddr,
     /// Trusts the server's certificate; `None` for one in clear.
     pub tls: Option<Arc<ClientConfig>>,
+    /// Whom that trusts.
+    pub roots: Arc<RootCertStore>,
     pub issuer: Issuer,
     /// The token of somebody who may use the server, and of somebody else who may.
     pub ann: String,

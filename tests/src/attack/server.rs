@@ -50,7 +50,8 @@ impl Started {
         )
         .await;
         let port = free_port();
-        let authority = certificates(folder.path())?;
+        let roots = Arc::new(certificates(folder.path())?);
+        let authority = trusting(&roots)?;
         let settings = folder.path().join("settings.toml");
         fs::write(&settings, settings_of(folder.path(), port, &keys)).map_err(|e| e.to_string())?;
         let log = folder.path().join("server.log");
@@ -73,6 +74,7 @@ impl Started {
         let scene = Scene {
             address: ([127, 0, 0, 1], port).into(),
             tls: is_secure.then_some(authority),
+            roots,
             ann: if is_secure { issuer.token("ann") } else { SUITE_TOKEN.to_owned() },
             bob: is_secure.then(|| issuer.token("bob")),
             keys: is_secure.then_some(keys),
@@ -103,8 +105,8 @@ impl Drop for Started {
     }
 }
 
-/// Makes an authority and a certificate of the server, and returns who trusts it.
-fn certificates(folder: &Path) -> Result<Arc<ClientConfig>, String> {
+/// Makes an authority and a certificate of the server, and returns the authority.
+fn certificates(folder: &Path) -> Result<RootCertStore, String> {
     let made = |error: rcgen::Error| error.to_string();
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -122,11 +124,16 @@ fn certificates(folder: &Path) -> Result<Arc<ClientConfig>, String> {
     write("server-key.pem", own.serialize_pem())?;
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from(root.der().to_vec())).map_err(|error| error.to_string())?;
+    Ok(roots)
+}
+
+/// A client that trusts these authorities.
+fn trusting(roots: &Arc<RootCertStore>) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
+        .with_root_certificates(Arc::clone(roots))
         .with_no_client_auth();
     Ok(Arc::new(config))
 }

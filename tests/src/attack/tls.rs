@@ -12,9 +12,10 @@ use tokio_rustls::TlsConnector;
 use super::{
     Attack, Scene, Verdict, attacks,
     pipe::{self, Pipe},
+    renegotiation::renegotiation,
 };
 
-const WAIT: Duration = Duration::from_secs(3);
+pub(super) const WAIT: Duration = Duration::from_secs(3);
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
@@ -22,6 +23,7 @@ pub(super) fn all() -> Vec<Attack> {
         "old versions", "hellos of SSL 3.0, TLS 1.0 and TLS 1.1" => versions;
         "weak ciphers", "a hello of TLS 1.2 with RC4, 3DES, export and NULL ciphers" => ciphers;
         "handshakes that stall", "600 half hellos from one address, held" => stalls;
+        "renegotiation", "1,000 more handshakes of TLS 1.2 on one connection" => renegotiation;
         "no server name", "a handshake without SNI, and with that of others" => names;
         "wrong protocol", "ALPN of something else" => protocols;
         "self-signed client", "a client certificate that nobody asked for, or signed" => client;
@@ -30,11 +32,11 @@ pub(super) fn all() -> Vec<Attack> {
     }
 }
 
-async fn tcp(scene: &Scene) -> Result<TcpStream, String> {
+pub(super) async fn tcp(scene: &Scene) -> Result<TcpStream, String> {
     TcpStream::connect(scene.address).await.map_err(|error| format!("can't connect: {error}"))
 }
 
-const CLEAR: &str = "is a server in clear: nothing to try";
+pub(super) const CLEAR: &str = "is a server in clear: nothing to try";
 
 async fn plain(scene: &Scene) -> Verdict {
     if scene.tls.is_none() {
@@ -58,7 +60,7 @@ async fn plain(scene: &Scene) -> Verdict {
 }
 
 /// A hello of a version before 1.3, without extensions.
-fn hello(version: [u8; 2], ciphers: &[[u8; 2]]) -> Vec<u8> {
+pub(super) fn hello(version: [u8; 2], ciphers: &[[u8; 2]]) -> Vec<u8> {
     let mut body = version.to_vec();
     body.extend_from_slice(&[7; 32]);
     body.push(0);
@@ -93,7 +95,7 @@ async fn no_hello(scene: &Scene, tries: Vec<Vec<u8>>) -> Verdict {
     Ok(told.join(", "))
 }
 
-const GOOD: [[u8; 2]; 3] = [[0xc0, 0x2f], [0xc0, 0x2b], [0xc0, 0x13]];
+pub(super) const GOOD: [[u8; 2]; 3] = [[0xc0, 0x2f], [0xc0, 0x2b], [0xc0, 0x13]];
 
 async fn versions(scene: &Scene) -> Verdict {
     no_hello(scene, [[3, 0], [3, 1], [3, 2]].map(|version| hello(version, &GOOD)).to_vec()).await
