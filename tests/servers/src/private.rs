@@ -124,7 +124,7 @@ impl Private {
     /// Stops the server with `SIGSTOP`: connections stay, and nothing answers.
     pub fn pause(&self) {
         if let Some(process) = &self.process {
-            process.signal(Signal::STOP);
+            process.stop();
         }
     }
 

@@ -11,7 +11,8 @@ use std::{
     path::{Path, PathBuf},
     process::{self, Child, ChildStdin, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
-    time::{SystemTime, UNIX_EPOCH},
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::process::{Pid, Signal};
@@ -72,6 +73,16 @@ impl Process {
         }
     }
 
+    /// Stops the server where it stands, and waits until every thread of it does, for as long as
+    /// that should take.
+    pub(crate) fn stop(&self) {
+        self.signal(Signal::STOP);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while is_at_work(self.server) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Kills the server as a fault would, and keeps its files.
     pub(crate) fn kill(mut self) {
         self.signal(Signal::KILL);
@@ -108,9 +119,22 @@ fn children(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
+/// Whether a thread of a process is not stopped; false where that can't be told.
+fn is_at_work(pid: Pid) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else {
+        return false;
+    };
+    let mut states = threads.filter_map(|thread| stat_in(&thread.ok()?.path()));
+    states.any(|(state, _)| state != "T")
+}
+
 /// The state of a process, and its parent.
 fn stat(pid: Pid) -> Option<(String, Pid)> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    stat_in(&PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero())))
+}
+
+fn stat_in(folder: &Path) -> Option<(String, Pid)> {
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
     // The name stands in parentheses and may hold anything.
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut words = rest.split(' ');
