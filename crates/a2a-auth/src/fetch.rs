@@ -18,14 +18,12 @@ const MAX_LENGTH: usize = 1 << 20;
 #[error("connections over TLS can't be set up")]
 pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// A client that trusts what the platform trusts, goes through the proxies that the environment
-/// names, and follows no redirects.
-pub(crate) fn client() -> Result<HttpClient, SetupError> {
-    new(settings().with_proxy_from_environment(true))
+/// A client that goes through the proxies that the environment names, and follows no redirects.
+pub(crate) fn client(tls: ClientTls) -> Result<HttpClient, SetupError> {
+    new(settings().with_tls(tls).with_proxy_from_environment(true))
 }
 
-/// The same with other certificates, and past the proxies: what goes in clear to this machine must
-/// not be read by them.
+/// The same past the proxies: what goes in clear to this machine must not be read by them.
 pub(crate) fn direct_client(tls: ClientTls) -> Result<HttpClient, SetupError> {
     new(settings().with_tls(tls))
 }

@@ -2,12 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
+#[path = "common/authority.rs"]
+mod authority;
 mod common;
 
 use std::path::{Path, PathBuf};
 
 use a2a_auth::jose::{Algorithm, SigningKey};
-use a2a_http::card::CardDocument;
+use a2a_http::{
+    card::CardDocument,
+    tls::{Pem, TlsSettings},
+};
+use authority::Authority;
 use common::{Run, command};
 use serde_json::{Value, json};
 
@@ -178,4 +184,30 @@ async fn keys_are_taken_from_an_address_that_is_given_or_trusted() {
     let run = scene.run(&["card", "verify", &url, "--trust-jku", "keys.example"]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.field("Signature").contains("are not trusted"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_come_from_a_host_of_an_own_authority_where_that_is_trusted() {
+    let (scene, authority) = (Scene::new(), Authority::new());
+    authority.issue("server");
+    let pem = |name: &str| Pem::file(authority.path(name));
+    let tls = TlsSettings::new(pem("server.crt"), pem("server.key")).load().unwrap();
+    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let jku = format!("https://{host}/.well-known/jwks.json");
+    scene.sign("card.json", "one.pem", "signed.json", &["--kid", "one", "--jku", &jku]);
+    let keys: a2a_auth::jose::JwkSet =
+        serde_json::from_value(read(&scene.path("one.json"))).unwrap();
+    let server = a2a_http::Server::new(keys.router()).with_tls(tls);
+    tokio::spawn(server.serve(listener, std::future::pending()));
+
+    let root = authority.file("root.pem");
+    for trust in [["--trust-jku", &host], ["--jwks", &jku]] {
+        let verify = ["card", "verify", "signed.json", trust[0], trust[1]];
+        let stranger = scene.run(&verify);
+        assert_eq!(stranger.code, 1, "{trust:?}: {stranger:?}");
+        assert!(stranger.field("Signature").starts_with("unverifiable"), "{trust:?}: {stranger:?}");
+        let known = scene.run(&[&verify[..], &["--ca-cert", &root]].concat());
+        assert_eq!((known.code, known.field("Signature")), (0, "verified (one)"), "{trust:?}");
+    }
 }

@@ -2,51 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
+#[path = "common/authority.rs"]
+mod authority;
 mod common;
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
+use authority::Authority;
 use common::{Run, Server, command};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
-use tempfile::TempDir;
 
-/// A root and certificates of it, as files.
-struct Authority {
-    folder: TempDir,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let root = params.self_signed(&key).unwrap().pem();
-        fs::write(folder.path().join("root.pem"), root).unwrap();
-        Self { folder, issuer: Issuer::new(params, key) }
-    }
-
-    /// Writes a certificate and its key.
-    fn issue(&self, name: &str) {
-        let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
-        fs::write(self.path(&format!("{name}.crt")), certificate).unwrap();
-        fs::write(self.path(&format!("{name}.key")), key.serialize_pem()).unwrap();
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
-    }
-}
-
-//
 #[test]
 fn every_binding_speaks_tls_and_the_card_says_so() {
     let authority = Authority::new();

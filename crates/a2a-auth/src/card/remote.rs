@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_http::client::HttpClient;
+use a2a_http::{client::HttpClient, tls::ClientTls};
 use tokio::time::Instant;
 use url::Url;
 
@@ -85,8 +85,8 @@ struct Known {
 }
 
 impl Remote {
-    pub(super) fn new() -> Result<Self, SetupError> {
-        Ok(Self { client: fetch::client()?, known: Mutex::default() })
+    pub(super) fn new(tls: ClientTls) -> Result<Self, SetupError> {
+        Ok(Self { client: fetch::client(tls)?, known: Mutex::default() })
     }
 
     pub(super) async fn key(&self, address: &Address, id: &str) -> Result<Jwk, MissingKey> {
@@ -155,7 +155,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_so_many_addresses_are_kept() {
-        let remote = Remote::new().unwrap();
+        let remote = Remote::new(ClientTls::new()).unwrap();
         let hosts = BTreeSet::from(["keys.example".to_owned()]);
         let address = |number: usize| {
             Address::read(&format!("https://keys.example/{number}"), &hosts).unwrap()

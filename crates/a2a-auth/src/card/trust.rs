@@ -6,6 +6,8 @@ use std::{
     time::SystemTime,
 };
 
+use a2a_http::tls::ClientTls;
+
 use super::{
     header::Header,
     remote::{Address, Remote},
@@ -24,6 +26,7 @@ pub struct TrustStore {
     sources: Vec<Arc<dyn KeySource>>,
     hosts: BTreeSet<String>,
     remote: Option<Arc<Remote>>,
+    tls: ClientTls,
     revoked: BTreeSet<String>,
 }
 
@@ -78,9 +81,23 @@ impl TrustStore {
     pub fn with_host(mut self, host: &str) -> Result<Self, TrustError> {
         let known = Address::host(host).ok_or_else(|| TrustError::Host(host.to_owned()))?;
         if self.remote.is_none() {
-            self.remote = Some(Arc::new(Remote::new()?));
+            self.remote = Some(Arc::new(Remote::new(self.tls.clone())?));
         }
         self.hosts.insert(known);
+        Ok(self)
+    }
+
+    /// Sets whose certificates are believed where hosts publish keys, and the certificate to show
+    /// there. Default: what the platform trusts, and none.
+    ///
+    /// # Errors
+    ///
+    /// [`TrustError::Setup`].
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, TrustError> {
+        if self.remote.is_some() {
+            self.remote = Some(Arc::new(Remote::new(tls.clone())?));
+        }
+        self.tls = tls;
         Ok(self)
     }
 

@@ -1,5 +1,6 @@
 use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
 
+use a2a_http::tls::ClientTls;
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::{sync::Mutex, time::Instant};
@@ -65,7 +66,17 @@ impl RemoteKeys {
     ///
     /// Fails where TLS can't be set up.
     pub fn at(url: impl Into<String>) -> Result<Self, fetch::SetupError> {
-        let client = fetch::client()?;
+        Self::at_with_tls(url, ClientTls::new())
+    }
+
+    /// The same where other certificates are believed than those that the platform trusts, or one
+    /// is shown.
+    ///
+    /// # Errors
+    ///
+    /// Fails where TLS can't be set up.
+    pub fn at_with_tls(url: impl Into<String>, tls: ClientTls) -> Result<Self, fetch::SetupError> {
+        let client = fetch::client(tls)?;
         let url: Arc<str> = url.into().into();
         Ok(Self::with(move || fetch::document(client.clone(), Arc::clone(&url))))
     }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use a2a_http::client::HttpClient;
+use a2a_http::{client::HttpClient, tls::ClientTls};
 use bytes::Bytes;
 use serde::Deserialize;
 use url::{Host, Url};
@@ -47,7 +47,7 @@ pub(super) fn discover(url: &str) -> Result<(String, RemoteKeys), AddressError> 
         .strip_suffix(WELL_KNOWN)
         .ok_or_else(|| AddressError::NotWellKnown(url.to_owned()))?
         .into();
-    let client = fetch::client()?;
+    let client = fetch::client(ClientTls::new())?;
     let (url, named) = (Arc::<str>::from(url), issuer.to_string());
     // Both documents are read each time, as either may change.
     let keys =

@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a_core::v1::security_scheme::Scheme;
-use a2a_http::client::HttpClient;
+use a2a_http::{client::HttpClient, tls::ClientTls};
 use a2a_operations::Caller;
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -91,7 +91,7 @@ impl Introspection {
         Ok(Self(Arc::new(Inner {
             issuer: issuer.into(),
             url: url.into(),
-            client: fetch::client()?,
+            client: fetch::client(ClientTls::new())?,
             authorization,
             audiences: Vec::new(),
             lifetime: Duration::from_secs(60),

@@ -39,7 +39,7 @@ impl Get {
                 }
             }
             if !self.extended {
-                let (document, signature) = self.verified(document).await?;
+                let (document, signature) = self.verified(document, settings).await?;
                 let form = Some(document.form)
                     .filter(|form| settings.verbose && *form != ProtocolVersion::LATEST);
                 return show(&document.card, form, &signature, settings, output);
@@ -51,7 +51,7 @@ impl Get {
         let card = target.unary(target.agent().get_extended_agent_card(request)).await?;
         // It has lost the form in which it was received; what is signed in it is still there.
         let signature = match serde_json::to_vec(&card) {
-            Ok(json) => self.signature(&json).await?.1,
+            Ok(json) => self.signature(&json, settings).await?.1,
             Err(_) => "unverifiable (not checked)".to_owned(),
         };
         show(&card, None, &signature, settings, output)
@@ -59,8 +59,12 @@ impl Get {
 
     /// Says what is known of the signatures of a card, and returns it as far as it is vouched
     /// for.
-    async fn verified(&self, document: Document) -> Result<(Document, String), Failure> {
-        let (verification, text) = self.signature(&document.json).await?;
+    async fn verified(
+        &self,
+        document: Document,
+        settings: &Settings,
+    ) -> Result<(Document, String), Failure> {
+        let (verification, text) = self.signature(&document.json, settings).await?;
         let Some(Verification::Verified(signed)) = verification else {
             return Ok((document, text));
         };
@@ -72,8 +76,12 @@ impl Get {
         Ok((signed, text))
     }
 
-    async fn signature(&self, json: &[u8]) -> Result<(Option<Verification>, String), Failure> {
-        let verification = self.trust.verifier()?.verify(json).await;
+    async fn signature(
+        &self,
+        json: &[u8],
+        settings: &Settings,
+    ) -> Result<(Option<Verification>, String), Failure> {
+        let verification = self.trust.verifier(settings)?.verify(json).await;
         let is_absent = matches!(verification, Verification::Absent);
         if self.trust.is_some() || is_absent {
             let text = verification.to_string();

@@ -9,7 +9,7 @@ use a2a_auth::{
 use clap::{Args, ValueHint};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, settings::Settings};
 
 /// Keys and places that are trusted.
 #[derive(Args, Debug)]
@@ -41,12 +41,16 @@ impl Trust {
     /// # Errors
     ///
     /// A usage failure that names the flag.
-    pub(super) fn verifier(&self) -> Result<Verifier, Failure> {
-        let mut store = TrustStore::new();
+    pub(super) fn verifier(&self, settings: &Settings) -> Result<Verifier, Failure> {
+        let tls = &settings.tls;
+        let mut store = TrustStore::new()
+            .with_tls(tls.clone())
+            .map_err(|error| Failure::internal(error.to_string()))?;
         for place in &self.jwks {
             let failure = |error: &dyn Error| failure("--jwks", place, error);
             store = if place.starts_with("https://") || place.starts_with("http://") {
-                store.with_source(RemoteKeys::at(place).map_err(|error| failure(&error))?)
+                let keys = RemoteKeys::at_with_tls(place, tls.clone());
+                store.with_source(keys.map_err(|error| failure(&error))?)
             } else {
                 store.with_keys(&read(place)?)
             };

@@ -29,7 +29,7 @@ impl Verify {
             return Err(Failure::usage("nobody is trusted")
                 .with_hint("name keys with --jwks, or hosts that publish them with --trust-jku"));
         }
-        let verifier = self.trust.verifier()?;
+        let verifier = self.trust.verifier(settings)?;
         let settings = Settings {
             agent_card: self.reference.clone().or_else(|| settings.agent_card.clone()),
             ..settings.clone()
