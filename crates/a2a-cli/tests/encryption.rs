@@ -12,6 +12,7 @@ use authority::Authority;
 use common::{Run, Server, command};
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 
+//
 #[test]
 fn every_binding_speaks_tls_and_the_card_says_so() {
     let authority = Authority::new();

@@ -141,8 +141,11 @@ impl TrustStore {
             }
         }
         if let Some(url) = &header.url {
-            let address = Address::read(url, &self.hosts);
-            let address = address.ok_or_else(|| Reason::UntrustedAddress(url.clone()))?;
+            let Some(address) = Address::read(url, &self.hosts) else {
+                // Keys that could not be read are the better reason: they may have had this one.
+                let untrusted = || Reason::UntrustedAddress(url.clone());
+                return Err(unavailable.map_or_else(untrusted, Reason::Keys));
+            };
             if let Some(remote) = &self.remote {
                 match remote.key(&address, id).await {
                     Ok(key) => return Ok(key),

@@ -39,5 +39,3 @@ impl Authority {
         self.path(name).to_str().unwrap().to_owned()
     }
 }
-
-//
