@@ -62,7 +62,11 @@ impl Handle {
     /// Another node wrote the task: shows its events to the readers here.
     fn note(&self, last_event: EventId, events: Vec<Event>) {
         let known = self.change(|state| {
-            if state.holder == Holder::Here || !state.appeared {
+            if state.holder == Holder::Here {
+                state.unheard += 1;
+                return true;
+            }
+            if !state.appeared {
                 return true;
             }
             // Chunks of artifacts change nothing but the artifact, so they need no second look.
@@ -159,16 +163,17 @@ impl Handle {
 
     /// Reads what another node has written to the task.
     pub(super) async fn catch_up(&self) -> Result<()> {
-        let (last, here, read) = {
+        let (last, here, read, unheard) = {
             let mut state = self.lock();
             state.reads_begun += 1;
-            (state.log.last(), state.holder == Holder::Here, state.reads_begun)
+            (state.log.last(), state.holder == Holder::Here, state.reads_begun, state.unheard)
         };
         let Some(after) = EventId::new(last) else {
             // One that nobody has seen here is read only where it was lost.
             return if here { Ok(()) } else { self.read_anew().await };
         };
         let loaded = self.inner.store.load(&self.scope, &self.task_id, after).await;
+        let mut missed = false;
         match loaded.map_err(Error::from)? {
             Some((stored, replay)) => self.change(|state| {
                 if state.holder == Holder::Here {
@@ -177,6 +182,8 @@ impl Handle {
                         return;
                     }
                     state.lose(Holder::Elsewhere);
+                    // That may have been after this was read.
+                    missed = state.unheard > unheard;
                 }
                 let (stands, stood) =
                     ((stored.epoch, stored.version), (state.epoch, state.version));
@@ -207,6 +214,9 @@ impl Handle {
                 // It was kept long enough.
                 state.broken = true;
             }),
+        }
+        if missed {
+            self.refresh();
         }
         Ok(())
     }

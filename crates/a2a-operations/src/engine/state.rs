@@ -61,6 +61,8 @@ pub(super) struct State {
     pub(super) reads_begun: u64,
     /// The newest of these reads whose result was taken over.
     pub(super) newest_read: u64,
+    /// How often this node did not listen to what another wrote, as it took the task for its own.
+    pub(super) unheard: u64,
     /// The events that are seen.
     pub(super) log: Log,
     /// The state of the task with the pending changes in it.
@@ -153,6 +155,7 @@ impl State {
             refreshing: Refreshing::No,
             reads_begun: 0,
             newest_read: 0,
+            unheard: 0,
             log,
             last_assigned: last,
             pending: Vec::new(),
