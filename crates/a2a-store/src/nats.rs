@@ -29,13 +29,15 @@
 //! - A node that lost its connection goes on behind the last signal it has heard. Where that is
 //!   not possible, because the server was restarted or the stream has moved on, it reads
 //!   everything again.
-//! - A node that crashes between a write and its publication is missed by nobody: its leases run
-//!   out, and who takes its tasks over publishes them.
+//! - A node that crashes between a write and its publication is missed: each says at least once a
+//!   second that it is there, and who does not hear one for 8 s, or hears that it has started
+//!   anew, reads everything again.
 
 mod config;
 mod error;
 mod listener;
 mod outbox;
+mod presence;
 mod publisher;
 mod store;
 mod stream;

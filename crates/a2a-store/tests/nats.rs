@@ -25,7 +25,10 @@ use a2a_operations::{
 use a2a_store::nats::{Clustered, NatsConfig, NatsError};
 use a2a_test_servers::{Nats, Private};
 use futures_util::StreamExt as _;
-use tokio::time::timeout;
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -192,6 +195,53 @@ async fn a_node_says_its_last_words() {
     begin(&*one, "t").await;
     drop(one);
     hear_until(&mut signals, "t", 1).await;
+}
+
+/// A node in a runtime of its own, which is there until that is shut down, and says nothing then.
+async fn mortal(store: MemoryStore, config: NatsConfig) -> (Runtime, Arc<dyn Store>) {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let connected = runtime.spawn(Clustered::connect(Arc::new(store), config)).await;
+    (runtime, Arc::new(connected.unwrap().unwrap()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_dies_may_not_have_told_everything() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let config = cluster(nats);
+    let memory = MemoryStore::new();
+    let (two, one) = (memory.join("two"), memory.join("one"));
+    let two: Arc<dyn Store> =
+        Arc::new(Clustered::connect(Arc::new(two), config.clone()).await.unwrap());
+    let mut signals = two.signals().unwrap();
+    let (runtime, store) = mortal(one, config.clone()).await;
+    begin(&*store, "t").await;
+    hear_until(&mut signals, "t", 1).await;
+    runtime.shutdown_background();
+    // Written, and not told: as of a process that was killed in between.
+    write(&memory, "t", 1).await;
+    hear_missed(&mut signals).await;
+
+    // Who starts again under the same name is not waited for so long.
+    let (runtime, store) = mortal(memory.join("one"), config.clone()).await;
+    begin(&*store, "u").await;
+    hear_until(&mut signals, "u", 1).await;
+    runtime.shutdown_background();
+    let (runtime, store) = mortal(memory.join("one"), config).await;
+    begin(&*store, "v").await;
+    hear_missed(&mut signals).await;
+    runtime.shutdown_background();
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_has_told_everything() {
+    let Ok(nats) = a2a_test_servers::nats().await else { return };
+    let (one, two) = nodes(cluster(nats)).await;
+    let mut signals = two.signals().unwrap();
+    begin(&*one, "t").await;
+    assert_eq!(hear_until(&mut signals, "t", 1).await, 0);
+    drop(one);
+    let heard = timeout(Duration::from_secs(11), signals.next()).await;
+    assert!(heard.is_err(), "{heard:?}");
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     NatsError,
+    presence::{Presence, Word},
     stream::{Link, MAX_AGE, backoff},
     wire,
 };
@@ -41,6 +42,7 @@ pub(super) struct Listener {
     sender: Sender<Signal>,
     /// Up to where all is heard; `None` where that is not known.
     place: Option<Place>,
+    presence: Presence,
 }
 
 /// A place in a stream.
@@ -69,7 +71,13 @@ impl Listener {
         node: &str,
         sender: Sender<Signal>,
     ) -> Result<AbortOnDropHandle<()>, NatsError> {
-        let mut listener = Self { link, node: node.to_owned(), sender, place: None };
+        let mut listener = Self {
+            link,
+            node: node.to_owned(),
+            sender,
+            place: None,
+            presence: Presence::new(node),
+        };
         let stream = listener.link.stream().await.map_err(|error| listener.link.fault(error))?;
         let place = Place::end_of(stream.cached_info());
         let messages = listener.fetch(&stream, place).await;
@@ -171,7 +179,14 @@ impl Listener {
             return Err(Broken::Lost);
         }
         place.next += 1;
-        for signal in wire::read(&message.payload, &self.node) {
+        let time = info.published.unix_timestamp_nanos();
+        let letter = wire::read(&message.payload);
+        let word = Word { from: &letter.from, life: letter.life, leaves: letter.leaves, time };
+        let missed = self.presence.hear(word).then(|| {
+            tracing::debug!("a node is gone, and may not have told all that it wrote");
+            Signal::Missed
+        });
+        for signal in letter.signals(&self.node).chain(missed) {
             match timeout(PATIENCE, self.sender.send(signal)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_closed)) => return Err(Broken::End),

@@ -1,14 +1,19 @@
 //! Publishes what waits in the outbox.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_nats::jetstream::context::PublishError;
 use bytes::Bytes;
 use prost::Message as _;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    outbox::Outbox,
+    outbox::{Batch, Outbox},
+    presence::BEAT,
     stream::{Link, backoff},
     wire::{Letter, Line},
 };
@@ -23,27 +28,41 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct Publisher {
     link: Link,
     node: String,
+    /// Which life of the node this is.
+    life: u64,
     outbox: Arc<Outbox>,
 }
 
 impl Publisher {
     pub(super) fn new(link: Link, node: &str, outbox: Arc<Outbox>) -> Self {
-        Self { link, node: node.to_owned(), outbox }
+        // By chance, and not 0.
+        let life = RandomState::new().hash_one(node) | 1;
+        Self { link, node: node.to_owned(), life, outbox }
     }
 
-    /// Publishes until the outbox is closed, and what is in it then.
+    /// Publishes until the outbox is closed, what is in it then, and a farewell; while there is
+    /// nothing to say, that this node is there.
     pub(super) async fn run(self) {
         loop {
             // Free data may take more in a message than in an event; and the server counts its
             // own words, too.
             let limit = MAX_LETTER.min(self.link.max_payload() / 3);
-            let Some(batch) = self.outbox.next(limit).await else { return };
-            let lines = batch.iter().map(|(signal, to)| Line::new(signal, to)).collect();
-            let letter = Letter { from: self.node.clone(), lines }.encode_to_vec().into();
+            let letter = match timeout(BEAT, self.outbox.next(limit)).await {
+                Ok(Some(batch)) => self.letter(&batch, false),
+                Ok(None) => break,
+                Err(_elapsed) => self.letter(&Batch::new(), false),
+            };
             if !self.publish(&letter).await {
                 return;
             }
         }
+        self.publish(&self.letter(&Batch::new(), true)).await;
+    }
+
+    fn letter(&self, batch: &Batch, leaves: bool) -> Bytes {
+        let lines = batch.iter().map(|(signal, to)| Line::new(signal, to)).collect();
+        let letter = Letter { from: self.node.clone(), lines, life: self.life, leaves };
+        letter.encode_to_vec().into()
     }
 
     /// Publishes until it is confirmed: hearing something twice does no harm. Returns `false`

@@ -17,6 +17,12 @@ pub(super) struct Letter {
     pub(super) from: String,
     #[prost(message, repeated, tag = "2")]
     pub(super) lines: Vec<Line>,
+    /// Which life of the node says it: each start is another.
+    #[prost(fixed64, tag = "3")]
+    pub(super) life: u64,
+    /// Whether it is the last that this life says.
+    #[prost(bool, tag = "4")]
+    pub(super) leaves: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -101,11 +107,21 @@ impl Line {
     }
 }
 
-/// What a message tells a node. One that can't be read may have told anything.
-pub(super) fn read(bytes: &[u8], node: &str) -> Vec<Signal> {
-    let Ok(Letter { from, lines }) = Letter::decode(bytes) else { return vec![Signal::Missed] };
-    let lines = lines.into_iter().filter(|line| line.is_for(node, &from));
-    lines.map(Line::into_signal).collect()
+/// Reads a message. One that can't be read may have told anything.
+pub(super) fn read(bytes: &[u8]) -> Letter {
+    let unread = |_| {
+        let missed = Line { kind: Kind::Missed.into(), ..Line::default() };
+        Letter { lines: vec![missed], ..Letter::default() }
+    };
+    Letter::decode(bytes).unwrap_or_else(unread)
+}
+
+impl Letter {
+    /// What a message tells a node.
+    pub(super) fn signals(self, node: &str) -> impl Iterator<Item = Signal> {
+        let Self { from, lines, .. } = self;
+        lines.into_iter().filter(move |line| line.is_for(node, &from)).map(Line::into_signal)
+    }
 }
 
 #[cfg(test)]
@@ -115,7 +131,11 @@ mod tests {
     use super::*;
 
     fn letter(lines: Vec<Line>) -> Vec<u8> {
-        Letter { from: "n1".to_owned(), lines }.encode_to_vec()
+        Letter { from: "n1".to_owned(), lines, life: 1, leaves: false }.encode_to_vec()
+    }
+
+    fn read(bytes: &[u8], node: &str) -> Vec<Signal> {
+        super::read(bytes).signals(node).collect()
     }
 
     #[test]
