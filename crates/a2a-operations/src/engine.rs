@@ -284,7 +284,11 @@ impl Inner {
         task_id: &str,
     ) -> Result<Option<Handle>> {
         if let Some(entry) = self.entries.find(scope, task_id) {
-            return Ok(Some(Handle::new(Arc::clone(self), entry)));
+            let handle = Handle::new(Arc::clone(self), entry);
+            if self.clustered {
+                handle.wait(|state| (!state.is_appearing()).then_some(())).await;
+            }
+            return Ok(Some(handle));
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
         let Some(stored) = stored else { return Ok(None) };
@@ -310,7 +314,8 @@ impl Inner {
             // A task that another node works on may have moved on in the store. So may one that
             // this node holds, if it was paused for so long that another has taken it.
             let is_fresh = self.renewed.elapsed() < self.config.lease_renewal * 2;
-            if !self.clustered || state.holder == Holder::Here && is_fresh {
+            let is_sure = state.appeared && state.holder == Holder::Here && is_fresh;
+            if !self.clustered || is_sure {
                 return Ok(state.appeared.then(|| Arc::clone(&state.task)));
             }
         }

@@ -322,6 +322,13 @@ impl State {
         ending && !self.task.state().is_terminal() && !self.broken
     }
 
+    /// Returns whether it is not known here yet whether the task is stored: others may know of it
+    /// already.
+    pub(super) fn is_appearing(&self) -> bool {
+        let is_asked = self.writing || self.holder == Holder::Elsewhere;
+        !self.appeared && !self.broken && is_asked
+    }
+
     /// Returns whether this node holds the task and has nothing more to do with it.
     pub(super) fn is_idle_here(&self) -> bool {
         self.holder == Holder::Here

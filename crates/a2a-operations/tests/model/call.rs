@@ -61,10 +61,7 @@ impl Client {
             ErrorKind::Unavailable => self.shared.troubled.load(Ordering::Relaxed),
             ErrorKind::TaskNotFound => {
                 let records = self.shared.journal.lock();
-                // A node does not show its new task before it knows that it is stored, though others
-                // may have read it there already.
                 records.tasks.get(task).is_some_and(|record| record.is_swept)
-                    || self.shared.troubled.load(Ordering::Relaxed)
             }
             kind => allowed.contains(&kind),
         };

@@ -199,6 +199,22 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
     for seed in 0..96 {
         run(2, seed, scene.to_vec());
     }
+    // Known to others, as it is stored, before its node heard of that.
+    let scene = [
+        Step::Slow(0),
+        send("chunk gate complete", Mode::Wait, false),
+        Step::Pause(10),
+        Step::Freeze(0),
+        Step::Pause(400),
+        Step::Get { node: 0, task: 0 },
+        Step::Cancel { node: 0, task: 0 },
+        Step::Subscribe { node: 0, task: 0, after: Some(1) },
+        Step::Thaw(0),
+        Step::Pause(100),
+    ];
+    for seed in 0..96 {
+        run(2, seed, scene.to_vec());
+    }
 }
 
 fn run(nodes: usize, seed: u64, steps: Vec<Step>) {
