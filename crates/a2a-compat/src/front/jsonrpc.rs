@@ -83,7 +83,9 @@ async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<
 fn id_of<'a>(peek: &Peek<'a>) -> Option<&'a str> {
     let id = peek.id?.get();
     let fits = matches!(id.as_bytes(), [b'"' | b'-' | b'0'..=b'9', ..]) && id.len() <= 1 << 10;
-    fits.then_some(id)
+    // Whoever reads the answer may have no larger number.
+    let overflows = !id.starts_with('"') && !id.parse().is_ok_and(f64::is_finite);
+    (fits && !overflows).then_some(id)
 }
 
 impl Front {

@@ -76,6 +76,10 @@ impl<'a> Envelope<'a> {
             return Err(invalid("id", "is required: a string, a number or null"));
         };
         match id.get().as_bytes() {
+            // Whoever reads the answer may have nothing larger.
+            [b'-' | b'0'..=b'9', ..] if !id.get().parse().is_ok_and(f64::is_finite) => {
+                Err(invalid("id", "must be a number that fits into 64 bits of floating point"))
+            }
             [b'"' | b'-' | b'0'..=b'9', ..] if id.get().len() <= MAX_ID_BYTES => {
                 Ok(Id(Cow::Owned(id.get().to_owned())))
             }
@@ -202,6 +206,8 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":true,"method":"GetTask"}"#, "null", InvalidRequest),
             (r#"{"jsonrpc":"2.0","id":{},"method":"GetTask"}"#, "null", InvalidRequest),
             (r#"{"jsonrpc":"2.0","id":[1],"method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":1e999,"method":"GetTask"}"#, "null", InvalidRequest),
+            (r#"{"jsonrpc":"2.0","id":-1e999,"method":"GetTask"}"#, "null", InvalidRequest),
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"GetTask"}"#, "null", InvalidRequest),
             (r#"{"jsonrpc":"1.0","id":1,"method":"GetTask"}"#, "1", InvalidRequest),
             (r#"{"jsonrpc":2.0,"id":1,"method":"GetTask"}"#, "1", InvalidRequest),
