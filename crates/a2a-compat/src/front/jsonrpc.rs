@@ -79,13 +79,16 @@ async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<
     }
 }
 
-/// The id to answer under, where it is one that JSON-RPC allows.
-fn id_of<'a>(peek: &Peek<'a>) -> Option<&'a str> {
-    let id = peek.id?.get();
-    let fits = matches!(id.as_bytes(), [b'"' | b'-' | b'0'..=b'9', ..]) && id.len() <= 1 << 10;
-    // Whoever reads the answer may have no larger number.
-    let overflows = !id.starts_with('"') && !id.parse().is_ok_and(f64::is_finite);
-    (fits && !overflows).then_some(id)
+/// The id to answer under.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidRequest`] where there is none, or not one that JSON-RPC allows.
+fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
+    let none = || Error::new(ErrorKind::InvalidRequest, "id is required: a string or a number");
+    let id = peek.id.ok_or_else(none)?.get();
+    a2a_jsonrpc::check_id(id)?;
+    Ok(id)
 }
 
 impl Front {
@@ -127,10 +130,9 @@ impl Front {
         let Some(dialect) = dialect(revision) else {
             return refuse(None, "null", Error::internal("the current revision has no dialect"));
         };
-        let Some(id) = id_of(&peek) else {
-            let error =
-                Error::new(ErrorKind::InvalidRequest, "id is required: a string or a number");
-            return refuse(Some(&*dialect), "null", error);
+        let id = match id_of(&peek) {
+            Ok(id) => id,
+            Err(error) => return refuse(Some(&*dialect), "null", error),
         };
         if peek.jsonrpc.as_deref() != Some("2.0") {
             let error = Error::new(ErrorKind::InvalidRequest, "jsonrpc must be \"2.0\"");

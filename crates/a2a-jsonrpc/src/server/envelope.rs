@@ -28,6 +28,27 @@ impl Id {
     }
 }
 
+/// Checks the `id` of a request as it was written, which its answers repeat: a string or a number
+/// of at most 1,024 bytes, or `null` (JSON-RPC 2.0 §4). A number has to be one that readers with
+/// 64 bits of floating point can take.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidRequest`].
+pub fn check_id(id: &str) -> Result<()> {
+    match id.as_bytes() {
+        b"null" => Ok(()),
+        [b'"' | b'-' | b'0'..=b'9', ..] if id.len() > MAX_ID_BYTES => {
+            Err(invalid("id", format!("must have at most {MAX_ID_BYTES} bytes")))
+        }
+        [b'-' | b'0'..=b'9', ..] if !id.parse().is_ok_and(f64::is_finite) => {
+            Err(invalid("id", "must be a number that fits into 64 bits of floating point"))
+        }
+        [b'"' | b'-' | b'0'..=b'9', ..] => Ok(()),
+        _ => Err(invalid("id", "must be a string, a number or null")),
+    }
+}
+
 /// The envelope of a request; the members are read but not yet judged.
 #[derive(Deserialize)]
 pub(super) struct Envelope<'a> {
@@ -75,20 +96,8 @@ impl<'a> Envelope<'a> {
         let Some(id) = self.id else {
             return Err(invalid("id", "is required: a string, a number or null"));
         };
-        match id.get().as_bytes() {
-            // Whoever reads the answer may have nothing larger.
-            [b'-' | b'0'..=b'9', ..] if !id.get().parse().is_ok_and(f64::is_finite) => {
-                Err(invalid("id", "must be a number that fits into 64 bits of floating point"))
-            }
-            [b'"' | b'-' | b'0'..=b'9', ..] if id.get().len() <= MAX_ID_BYTES => {
-                Ok(Id(Cow::Owned(id.get().to_owned())))
-            }
-            [b'"' | b'-' | b'0'..=b'9', ..] => {
-                Err(invalid("id", format!("must have at most {MAX_ID_BYTES} bytes")))
-            }
-            b"null" => Ok(Id::NULL),
-            _ => Err(invalid("id", "must be a string, a number or null")),
-        }
+        check_id(id.get())?;
+        Ok(if id.get() == "null" { Id::NULL } else { Id(Cow::Owned(id.get().to_owned())) })
     }
 
     /// The operation that the method names, and where its request is read from.

@@ -5,5 +5,6 @@ mod envelope;
 mod router;
 mod serve;
 
+pub use envelope::check_id;
 pub use router::{router, router_with};
 pub use serve::serve;
