@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
+use a2a_http::tls::ClientTls;
 use a2a_operations::trace;
 use a2a_telemetry::{Audit, Config, Format, Guard, Otlp};
 use axum::{
@@ -36,6 +37,8 @@ pub(crate) struct Observe {
     pub(crate) metrics: bool,
     /// Where security events are written to; `-` is stderr.
     pub(crate) audit: Option<PathBuf>,
+    /// Whose certificates are believed where spans are sent to.
+    pub(crate) trust: ClientTls,
 }
 
 /// Starts to log to stderr, panics included, and to tell what else is asked for. `RUST_LOG`
@@ -60,10 +63,11 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> 
         Some(path) if path.as_os_str() == "-" => Audit::Stderr,
         Some(path) => Audit::File(path),
     };
+    let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
     let config = Config::default()
         .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
         .with_format(format)
-        .with_otlp(observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment))
+        .with_otlp(otlp.map(|otlp| otlp.with_tls(observe.trust)))
         .with_metrics(observe.metrics)
         .with_audit(audit);
     let guard =

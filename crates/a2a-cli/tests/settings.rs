@@ -316,6 +316,7 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
     let certificate = params.self_signed(&key).unwrap().pem();
     fs::write(secrets.join("agent.crt"), &certificate).unwrap();
     fs::write(secrets.join("clients.crt"), &certificate).unwrap();
+    fs::write(secrets.join("company.crt"), &certificate).unwrap();
     fs::write(secrets.join("agent.key"), key.serialize_pem()).unwrap();
     let path = folder.path().join("a2a.toml");
     fs::write(&path, example.replace("/run/secrets", secrets.to_str().unwrap())).unwrap();

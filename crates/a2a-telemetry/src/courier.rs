@@ -1,13 +1,12 @@
 //! Brings what was exported to the collector, apart from everything that serves.
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{error::Error, fmt, time::Duration};
 
+use a2a_tls::ClientTls;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use rustls_platform_verifier::Verifier;
 use tokio::runtime::{Builder, Runtime};
 
 /// What is read of a collector's answer, in bytes.
@@ -22,10 +21,13 @@ pub(crate) struct Courier {
 }
 
 impl Courier {
-    pub(crate) fn new(timeout: Duration) -> Result<Self, Box<dyn Error + Send + Sync>> {
+    pub(crate) fn new(
+        timeout: Duration,
+        tls: &ClientTls,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls()?)
+            .tls_backend_preconfigured(tls.http_config()?)
             .redirect(reqwest::redirect::Policy::none())
             .timeout(timeout)
             .build()?;
@@ -50,21 +52,6 @@ impl Courier {
         }
         Ok(answer.body(body.into())?)
     }
-}
-
-/// rustls with ring, and the certificates that the platform trusts.
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    Ok(match Verifier::new(provider) {
-        Ok(verifier) => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth(),
-        // A container without certificates can still speak to its neighbours in clear.
-        Err(_none) => builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth(),
-    })
 }
 
 #[async_trait]

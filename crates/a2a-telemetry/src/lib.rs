@@ -33,6 +33,7 @@ mod otlp;
 mod prometheus;
 pub mod propagation;
 
+pub use a2a_tls as tls;
 pub use audit::{AUDIT, AuditLog};
 pub use config::{Audit, Config, Format};
 pub use filter::{FilterError, quiet};

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, time::Duration};
 
+use a2a_tls::ClientTls;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{
     ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
@@ -45,6 +46,8 @@ pub struct Otlp {
     /// The part of the traces that begin here which is sent, from 0 to 1. Traces that began
     /// elsewhere are sent if their beginning was.
     pub sample: Option<f64>,
+    /// Whose certificates are believed at the collector, and the one to show there.
+    pub tls: ClientTls,
 }
 
 impl Otlp {
@@ -85,6 +88,14 @@ impl Otlp {
     #[must_use]
     pub fn with_sample(mut self, part: f64) -> Self {
         self.sample = Some(part);
+        self
+    }
+
+    /// Sets whose certificates are believed at the collector, and the one to show there. Default:
+    /// what the platform trusts, and none.
+    #[must_use]
+    pub fn with_tls(mut self, tls: ClientTls) -> Self {
+        self.tls = tls;
         self
     }
 }
@@ -128,7 +139,7 @@ impl Traces {
     ///
     /// The settings can't be used. Whether a collector is there shows in the log.
     pub fn new(otlp: Otlp) -> Result<Self, OtlpError> {
-        let courier = Courier::new(TIMEOUT).map_err(OtlpError::Client)?;
+        let courier = Courier::new(TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
         let mut exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(courier)

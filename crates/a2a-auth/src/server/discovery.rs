@@ -41,13 +41,13 @@ struct Configuration {
 }
 
 /// An issuer that describes itself at an address: its name, and its keys.
-pub(super) fn discover(url: &str) -> Result<(String, RemoteKeys), AddressError> {
+pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), AddressError> {
     secure(url)?;
     let issuer: Arc<str> = url
         .strip_suffix(WELL_KNOWN)
         .ok_or_else(|| AddressError::NotWellKnown(url.to_owned()))?
         .into();
-    let client = fetch::client(ClientTls::new())?;
+    let client = fetch::client(tls)?;
     let (url, named) = (Arc::<str>::from(url), issuer.to_string());
     // Both documents are read each time, as either may change.
     let keys =
@@ -106,6 +106,7 @@ mod tests {
 
     #[test]
     fn the_issuer_is_what_stands_in_front_of_the_well_known_path() {
+        let discover = |url| discover(url, ClientTls::new());
         let (issuer, _) =
             discover("https://a.example/realm/.well-known/openid-configuration").unwrap();
         assert_eq!(issuer, "https://a.example/realm");

@@ -99,6 +99,17 @@ impl Introspection {
         })))
     }
 
+    /// Sets whose certificates are believed where tokens are asked about, and the certificate to
+    /// show there. Default: what the platform trusts, and none.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError::Setup`] where TLS can't be set up.
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, AddressError> {
+        Arc::make_mut(&mut self.0).client = fetch::client(tls)?;
+        Ok(self)
+    }
+
     /// Takes only tokens for this audience, or another that was named so. Default: all that are
     /// active, as many servers answer only about tokens for the one who asks.
     #[must_use]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use a2a_core::v1::security_scheme::Scheme;
+use a2a_http::tls::ClientTls;
 use a2a_operations::Caller;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -64,7 +65,21 @@ impl Jwt {
     ///
     /// [`AddressError`] where the address is not of https, nor on this machine, or ends otherwise.
     pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, AddressError> {
-        let (issuer, keys) = discover(url)?;
+        Self::discovered_with_tls(url, audience, ClientTls::new())
+    }
+
+    /// The same where other certificates are believed than those that the platform trusts, or one
+    /// is shown.
+    ///
+    /// # Errors
+    ///
+    /// As [`discovered`](Self::discovered).
+    pub fn discovered_with_tls(
+        url: &str,
+        audience: impl Into<String>,
+        tls: ClientTls,
+    ) -> Result<Self, AddressError> {
+        let (issuer, keys) = discover(url, tls)?;
         let described_at = Some(url.into());
         Ok(Self { described_at, ..Self::new(issuer, audience, keys) })
     }

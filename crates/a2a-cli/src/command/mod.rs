@@ -159,10 +159,11 @@ fn client(
 ) -> Result<(), Failure> {
     use crate::log::{self, Detail, Observe};
 
+    let observe = || Observe { trust: settings.trust.clone(), ..Observe::default() };
     // What waits is sent when it is dropped, after the command.
     let _guard = match (settings.debug, Otlp::from_environment()) {
-        (true, _) => Some(log::start(Detail::Debug, Observe::default())?),
-        (false, Some(_)) => Some(log::start(Detail::Warnings, Observe::default())?),
+        (true, _) => Some(log::start(Detail::Debug, observe())?),
+        (false, Some(_)) => Some(log::start(Detail::Warnings, observe())?),
         (false, None) => None,
     };
     let command = command.instrument(log::command_span());

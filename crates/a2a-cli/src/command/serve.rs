@@ -229,13 +229,14 @@ pub(super) fn start(
         return Err(Failure::internal("another command than at first"));
     };
     needs_proxy(flags, &serve)?;
-    let mut settings = Settings::resolve(&cli.flags, environment)?;
+    let placed = |failure| told.place(failure);
+    let mut settings = Settings::resolve(&cli.flags, environment).map_err(placed)?;
     // A variable says how to call agents, not how to serve one.
     settings.transport = cli.flags.transport;
     let output = Output::new(&settings);
     crate::target::warn(&settings, output);
     if serve.print_settings {
-        serve::check(&serve, &told, &settings).map_err(|failure| told.place(failure))?;
+        serve::check(&serve, &told, &settings).map_err(placed)?;
         let flags = matches.subcommand_matches(name).unwrap_or(&matches);
         return Effective::new(flags, &told).print(output);
     }

@@ -54,7 +54,9 @@ async fn connect(turn: &Turn, reference: &str) -> Result<Client, Box<dyn Error +
     if !matches!(reference.parse()?, CardReference::Url(_)) {
         return Err("only agents on the web may be called".into());
     }
-    let settings = ClientSettings::default().with_policy(turn.agent.reach.clone());
+    let settings = ClientSettings::default()
+        .with_tls(turn.agent.trust.clone())
+        .with_policy(turn.agent.reach.clone());
     Ok(Client::builder().http(settings).connect(reference).await?)
 }
 

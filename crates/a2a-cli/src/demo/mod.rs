@@ -15,7 +15,7 @@ mod word;
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{Artifact, Message, Part, TaskState};
-use a2a_http::WebhookPolicy;
+use a2a_http::{WebhookPolicy, tls::ClientTls};
 use a2a_operations::{AgentError, AgentExecutor, Recovery, RequestContext, TaskUpdater};
 
 pub(crate) use authorize::Authorizations;
@@ -47,6 +47,8 @@ pub(crate) struct DemoAgent {
     pub(crate) authorizations: Authorizations,
     /// What the word `call` may call; `None` where it may call anything.
     pub(crate) reach: Option<WebhookPolicy>,
+    /// Whose certificates it believes there.
+    pub(crate) trust: ClientTls,
     /// How long the suites expect streams to last, in seconds (`TCK_STREAMING_TIMEOUT`).
     pub(crate) streaming_timeout: Duration,
 }

@@ -248,6 +248,7 @@ fn engine(
             profile: serve.profile,
             completes: serve.default.is_some(),
             authorizations,
+            trust: options.trust.clone(),
             // Where callers are told apart, they are not to reach what only this machine does.
             reach: (options.access.is_some() || serve.encryption.production)
                 .then(|| options.webhooks.clone()),
@@ -257,6 +258,7 @@ fn engine(
     };
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
+            .and_then(|webhooks| webhooks.with_tls(&options.trust))
             .map_err(|error| Failure::internal(format!("webhooks can't be set up: {error}")))?
             .with_payload(a2a_compat::webhook::payload);
         let webhooks = match signer {

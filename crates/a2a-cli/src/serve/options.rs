@@ -5,7 +5,11 @@ use std::{error::Error, path::Path, time::Duration};
 use a2a::Revisions;
 use a2a_auth::jose::SigningKey;
 use a2a_client::Transport;
-use a2a_http::{Allowed, Limits, WebhookPolicy, rate::AddressRate, tls::Tls};
+use a2a_http::{
+    Allowed, Limits, WebhookPolicy,
+    rate::AddressRate,
+    tls::{ClientTls, Tls},
+};
 
 use super::{
     access::{self, Access},
@@ -50,6 +54,8 @@ pub(super) struct Options {
     /// How often an address may call.
     pub(super) address_rate: Option<AddressRate>,
     pub(super) tls: Option<Tls>,
+    /// Whose certificates are believed where this server calls somebody.
+    pub(super) trust: ClientTls,
     pub(super) streaming_timeout: Duration,
     pub(super) log: Detail,
     pub(super) logs_traffic: bool,
@@ -79,7 +85,7 @@ impl Options {
             (Some(token), false) => Some(Bearer::new(token, Protects::ExtendedCard)),
             (None, false) => None,
         };
-        let access = Access::read(serve, told)?;
+        let access = Access::read(serve, told, &settings.trust)?;
         check_access(serve, access.as_ref(), bearer.as_ref())?;
         let push = !serve.no_push && !is_reduced;
         let is_bench = serve.profile == Profile::Bench;
@@ -104,6 +110,7 @@ impl Options {
             limits: serve.limits.of_connections(),
             address_rate: address_rate(serve)?,
             tls: encryption::tls(&serve.encryption)?,
+            trust: settings.trust.clone(),
             streaming_timeout: streaming_timeout(),
             log: match (settings.debug, logs_traffic, serve.log_json) {
                 (true, ..) => Detail::Debug,
@@ -116,6 +123,7 @@ impl Options {
                 otlp_endpoint: serve.otlp_endpoint.clone(),
                 metrics: !serve.no_metrics,
                 audit: serve.audit_log.clone(),
+                trust: settings.trust.clone(),
             },
             metrics_listen: serve.metrics_listen.clone(),
         })

@@ -98,7 +98,8 @@ pub(crate) struct Flags {
     /// everything: for tries on one's own machine
     #[arg(long, global = true, help_heading = TLS)]
     pub(crate) insecure: bool,
-    /// Certificates to trust beside those of the platform, as PEM
+    /// Certificates to trust beside those of the platform, as PEM: of agents, and with serve of
+    /// issuers, webhooks and the collector of spans too
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
           help_heading = TLS)]
     pub(crate) ca_cert: Option<PathBuf>,

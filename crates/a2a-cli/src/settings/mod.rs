@@ -48,7 +48,9 @@ pub(crate) struct Settings {
     pub(crate) passes_credentials: bool,
     /// Whether any certificate is taken.
     pub(crate) insecure: bool,
-    /// Whom to trust, and who to be, over TLS.
+    /// Whom to trust over TLS, whoever is called.
+    pub(crate) trust: ClientTls,
+    /// Whom to trust, and who to be, where agents are called.
     pub(crate) tls: ClientTls,
     pub(crate) format: Format,
     pub(crate) compact: bool,
@@ -127,6 +129,7 @@ impl Settings {
             flags.credential_origin.clone()
         };
         let insecure = switch(flags.insecure, "insecure")?;
+        let trust = tls::trust(flags, environment)?;
         let settings = Self {
             agent_card: text(&flags.agent_card, "agent-card"),
             endpoint: text(&flags.endpoint, "endpoint"),
@@ -156,9 +159,10 @@ impl Settings {
             credential_origins,
             passes_credentials: false,
             tls: {
-                let tls = tls::of(flags, environment)?;
+                let tls = tls::identified(trust.clone(), flags, environment)?;
                 if insecure { tls.without_verification() } else { tls }
             },
+            trust,
             insecure,
             format: match flags.output {
                 Some(format) => format,

@@ -1,28 +1,42 @@
 //! Whom to trust, and who to be, over TLS.
 
-use std::{error::Error, path::Path};
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+};
 
 use a2a_http::tls::{ClientTls, Pem};
 
 use super::{Environment, Flags};
 use crate::failure::Failure;
 
-/// Reads the certificates that flags and variables name.
+/// Reads whom to trust.
 ///
 /// # Errors
 ///
 /// A usage failure that names the flag.
-pub(super) fn of(flags: &Flags, environment: &Environment) -> Result<ClientTls, Failure> {
-    let path =
-        |flag: &Option<_>, name| flag.clone().or_else(|| environment.text(name).map(Into::into));
-    let mut tls = ClientTls::new();
-    if let Some(roots) = path(&flags.ca_cert, "ca-cert") {
-        tls = tls
+pub(super) fn trust(flags: &Flags, environment: &Environment) -> Result<ClientTls, Failure> {
+    let tls = ClientTls::new();
+    match path(&flags.ca_cert, environment, "ca-cert") {
+        None => Ok(tls),
+        Some(roots) => tls
             .with_more_roots(&Pem::file(&roots))
-            .map_err(|error| unusable("--ca-cert", &roots, &error))?;
+            .map_err(|error| unusable("--ca-cert", &roots, &error)),
     }
-    let certificate = path(&flags.client_cert, "client-cert");
-    let key = path(&flags.client_key, "client-key");
+}
+
+/// Reads who to be towards agents, beside whom to trust.
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(super) fn identified(
+    tls: ClientTls,
+    flags: &Flags,
+    environment: &Environment,
+) -> Result<ClientTls, Failure> {
+    let certificate = path(&flags.client_cert, environment, "client-cert");
+    let key = path(&flags.client_key, environment, "client-key");
     match (certificate, key) {
         (Some(certificate), Some(key)) => tls
             .with_identity(&Pem::file(&certificate), &Pem::file(&key))
@@ -31,6 +45,10 @@ pub(super) fn of(flags: &Flags, environment: &Environment) -> Result<ClientTls, 
         (None, Some(_)) => Err(Failure::usage("--client-key needs --client-cert")),
         (None, None) => Ok(tls),
     }
+}
+
+fn path(flag: &Option<PathBuf>, environment: &Environment, name: &str) -> Option<PathBuf> {
+    flag.clone().or_else(|| environment.text(name).map(Into::into))
 }
 
 fn unusable(flag: &str, path: &Path, error: &dyn Error) -> Failure {

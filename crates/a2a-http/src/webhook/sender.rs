@@ -58,6 +58,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 pub struct Webhooks {
     client: reqwest::Client,
     policy: Arc<WebhookPolicy>,
+    lookup: Lookup,
     payload: PayloadFn,
     signer: Option<Arc<dyn PushSigner>>,
 }
@@ -102,19 +103,20 @@ impl Webhooks {
 
     fn with_lookup(policy: WebhookPolicy, lookup: Lookup) -> Result<Self> {
         let policy = Arc::new(policy);
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(ClientTls::new().http_config().map_err(Error::internal)?)
-            .dns_resolver(CheckedResolver::new(Arc::clone(&policy), lookup))
-            // A proxy would resolve names itself, behind the check.
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(policy.timeout)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(Error::internal)?;
+        let client = client(&policy, &lookup, &ClientTls::new())?;
         let payload: PayloadFn = Arc::new(|_, delivery| Some(Payload::current(delivery)));
-        Ok(Self { client, policy, payload, signer: None })
+        Ok(Self { client, policy, lookup, payload, signer: None })
+    }
+
+    /// Sets whose certificates are believed at webhooks, and the certificate to show there.
+    /// Default: what the platform trusts, and none.
+    ///
+    /// # Errors
+    ///
+    /// [`Internal`](a2a_core::ErrorKind::Internal) where TLS can't be set up.
+    pub fn with_tls(mut self, tls: &ClientTls) -> Result<Self> {
+        self.client = client(&self.policy, &self.lookup, tls)?;
+        Ok(self)
     }
 
     /// Signs every delivery, so that receivers can tell who sends it.
@@ -134,6 +136,24 @@ impl Webhooks {
         self.payload = Arc::new(payload);
         self
     }
+}
+
+fn client(
+    policy: &Arc<WebhookPolicy>,
+    lookup: &Lookup,
+    tls: &ClientTls,
+) -> Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls.http_config().map_err(Error::internal)?)
+        .dns_resolver(CheckedResolver::new(Arc::clone(policy), Lookup::clone(lookup)))
+        // A proxy would resolve names itself, behind the check.
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(policy.timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(Error::internal)
 }
 
 #[async_trait]

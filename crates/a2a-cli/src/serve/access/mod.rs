@@ -16,6 +16,7 @@ use a2a_auth::server::{
 use a2a_core::v1::{
     ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
 };
+use a2a_http::tls::ClientTls;
 use a2a_operations::Caller;
 
 use crate::{
@@ -49,18 +50,23 @@ struct Declared {
 }
 
 impl Access {
-    /// Reads who may call; `None` where everybody may.
+    /// Reads who may call; `None` where everybody may. `trust` says whose certificates are
+    /// believed at issuers.
     ///
     /// # Errors
     ///
     /// A usage failure that names the flag, or the place in the file.
-    pub(super) fn read(serve: &Serve, told: &Told) -> Result<Option<Self>, Failure> {
+    pub(super) fn read(
+        serve: &Serve,
+        told: &Told,
+        trust: &ClientTls,
+    ) -> Result<Option<Self>, Failure> {
         let mut schemes = Vec::new();
         schemes.extend(api_keys(serve, told)?);
         schemes.extend(bearer_tokens(serve, told)?);
         schemes.extend(users(told)?);
         schemes.extend(certificates(serve, told)?);
-        schemes.extend(tokens::of_issuers(told)?);
+        schemes.extend(tokens::of_issuers(told, trust)?);
         if schemes.is_empty() {
             let is_idle = serve.limits.address_rate.is_none();
             return match serve.access.trusted_proxy.first() {

@@ -7,6 +7,7 @@ use a2a_auth::{
     server::{Introspection, Jwt, Verifier},
 };
 use a2a_core::v1::{OpenIdConnectSecurityScheme, security_scheme::Scheme};
+use a2a_http::tls::ClientTls;
 use url::{Host, Url};
 
 use super::{Declared, http};
@@ -19,20 +20,20 @@ use crate::{
 };
 
 /// What reads a table of some kind.
-type Read = fn(&Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure>;
+type Read = fn(&Row, &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure>;
 
 /// The issuers of the settings file, each a scheme of its own.
 ///
 /// # Errors
 ///
 /// A usage failure that names the place in the file.
-pub(super) fn of_issuers(told: &Told) -> Result<Vec<Declared>, Failure> {
+pub(super) fn of_issuers(told: &Told, trust: &ClientTls) -> Result<Vec<Declared>, Failure> {
     let kinds: [(&str, Read); 3] =
         [("jwt", of_keys), ("oidc", of_discovery), ("introspection", of_introspection)];
     let mut schemes = Vec::new();
     for (kind, read) in kinds {
         for (index, row) in told.rows(&format!("auth.{kind}")).enumerate() {
-            let (scheme, verifier) = read(row)?;
+            let (scheme, verifier) = read(row, trust)?;
             let name = match (row.text("scheme"), index) {
                 (Some(name), _) => name.to_owned(),
                 (None, 0) => kind.to_owned(),
@@ -52,13 +53,14 @@ pub(super) fn of_issuers(told: &Told) -> Result<Vec<Declared>, Failure> {
 }
 
 /// An issuer whose keys are known, or fetched.
-fn of_keys(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
+fn of_keys(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let issuer = row.text("issuer").unwrap_or_default();
     let (first, more) = audiences(row)?;
     let jwt = match (row.text("jwks_url"), row.text("jwks_file")) {
         (Some(url), None) => {
             encrypted(url).map_err(|said| row.failure(format!("jwks_url: {said}")))?;
-            Jwt::new(issuer, first, RemoteKeys::at(url).map_err(|error| row.failure(error))?)
+            let keys = RemoteKeys::at_with_tls(url, trust.clone());
+            Jwt::new(issuer, first, keys.map_err(|error| row.failure(error))?)
         }
         (None, Some(path)) => Jwt::new(issuer, first, keys(row, path)?),
         _ => return Err(row.failure("jwks_url or jwks_file is needed, and not both")),
@@ -67,10 +69,11 @@ fn of_keys(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
 }
 
 /// An issuer that says itself where its keys are.
-fn of_discovery(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
+fn of_discovery(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let url = row.text("url").unwrap_or_default();
     let (first, more) = audiences(row)?;
-    let jwt = Jwt::discovered(url, first).map_err(|error| row.failure(error))?;
+    let jwt =
+        Jwt::discovered_with_tls(url, first, trust.clone()).map_err(|error| row.failure(error))?;
     let scheme = OpenIdConnectSecurityScheme {
         open_id_connect_url: url.to_owned(),
         ..OpenIdConnectSecurityScheme::default()
@@ -80,10 +83,11 @@ fn of_discovery(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
 }
 
 /// An issuer that is asked about each token.
-fn of_introspection(row: &Row) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
+fn of_introspection(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let text = |name| row.text(name).unwrap_or_default();
     let asked =
         Introspection::new(text("issuer"), text("url"), text("client_id"), text("client_secret"));
+    let asked = asked.and_then(|asked| asked.with_tls(trust.clone()));
     let mut asked = asked.map_err(|error| row.failure(error))?;
     for audience in row.list("audiences") {
         asked = asked.with_audience(audience);

@@ -67,7 +67,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section { name: "store", about: "Where tasks are kept" },
     Section { name: "webhooks", about: "Calls of webhooks" },
     Section { name: "auth", about: "Who may call" },
-    Section { name: "tls", about: "How connections are encrypted" },
+    Section { name: "tls", about: "How connections are encrypted, and who is trusted" },
     Section { name: "limits", about: "What callers are held to" },
     Section { name: "telemetry", about: "What is logged" },
 ];
@@ -130,6 +130,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("auth", "extended_card_token", "extended_card_token", Form::Secret),
     Key::new("tls", "cert_file", "tls_cert", Form::Path),
     Key::new("tls", "key_file", "tls_key", Form::Path),
+    Key::new("tls", "ca_file", "ca_cert", Form::Path).global().or_variable("A2ACLI_CA_CERT"),
     Key::new("tls", "client_ca_file", "tls_client_ca", Form::Path),
     Key::new("tls", "client_auth", "tls_client_auth", Form::Text),
     Key::new("tls", "revocations_file", "tls_revocations", Form::Path),
