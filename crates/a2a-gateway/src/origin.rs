@@ -1,5 +1,8 @@
 //! Whose fault an error is, as the callers of a gateway have to see it.
 
+use std::error::Error as _;
+
+use a2a_auth::client::CredentialError;
 use a2a_core::{Error, ErrorKind};
 use a2a_http::client::TransportError;
 
@@ -7,9 +10,15 @@ use a2a_http::client::TransportError;
 ///
 /// What is between the gateway and that agent is not the callers' affair: its credentials, its
 /// version, its address. Everything else is passed on as it is, also a refusal of credentials
-/// that are `callers`. The original stays as the source, for the log.
+/// that are `callers`, if it is the agent's. The original stays as the source, for the log.
 pub(crate) fn translated(error: Error, callers: bool) -> Error {
     let (kind, message) = match error.kind() {
+        ErrorKind::Unauthenticated if is_kept_back(&error) => {
+            (ErrorKind::Internal, "the gateway is not set up to authenticate at the upstream agent")
+        }
+        ErrorKind::Unavailable if is_kept_back(&error) => {
+            (ErrorKind::Unavailable, "the gateway can't authenticate at the moment")
+        }
         ErrorKind::Unauthenticated | ErrorKind::PermissionDenied if callers => return error,
         ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => {
             (ErrorKind::Internal, "the upstream agent refused the gateway's credentials")
@@ -52,6 +61,11 @@ pub(crate) fn translated(error: Error, callers: bool) -> Error {
     translated.with_source(error)
 }
 
+/// Whether a call was never made, as there was nothing to authenticate with, or nowhere to send it.
+fn is_kept_back(error: &Error) -> bool {
+    error.source().is_some_and(|source| source.is::<CredentialError>())
+}
+
 fn of_transport(error: &TransportError) -> &'static str {
     if error.is_connect() {
         "the upstream agent can't be reached"
@@ -64,7 +78,7 @@ fn of_transport(error: &TransportError) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::{error::Error as _, time::Duration};
+    use std::{sync::Arc, time::Duration};
 
     use super::*;
 
@@ -99,6 +113,22 @@ mod tests {
                 error.metadata().is_empty() && !error.message().contains("inside"),
                 "{error:?}"
             );
+        }
+    }
+
+    #[test]
+    fn what_the_gateway_could_not_send_is_no_refusal_of_its_callers() {
+        let (card, interface) =
+            ("https://one.inside".parse().unwrap(), "https://two.inside".parse().unwrap());
+        let elsewhere = Error::from(CredentialError::Elsewhere { card, interface });
+        let away = CredentialError::Unavailable(Arc::new(std::io::Error::other("down")));
+        for (error, seen) in
+            [(elsewhere, ErrorKind::Internal), (away.into(), ErrorKind::Unavailable)]
+        {
+            let error = translated(error, true);
+            assert_eq!(error.kind(), seen);
+            assert!(!error.message().contains("inside"), "{error}");
+            assert!(error.source().unwrap().downcast_ref::<Error>().is_some(), "it is for the log");
         }
     }
 
