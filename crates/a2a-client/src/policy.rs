@@ -20,7 +20,7 @@ pub struct Timeouts {
     /// 10 min.
     pub send: Duration,
     /// Silence on an open stream after which it counts as cut and is taken up again. Our servers
-    /// write every 15 s, others may never. Default: 5 min.
+    /// write every 4 s, others may never. Default: 5 min.
     pub idle: Option<Duration>,
 }
 

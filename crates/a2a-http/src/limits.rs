@@ -31,7 +31,8 @@ pub struct Limits {
     /// Time without a request after which an HTTP/2 connection is asked to leave, and closed
     /// after [`grace`](Self::grace). Default: 10 min.
     pub idle_timeout: Duration,
-    /// Silence on an event stream after which a keep-alive is written. Default: 15 s.
+    /// Silence on an event stream after which a keep-alive is written. Default: 4 s, as clients
+    /// on httpx give up after 5 s of silence unless they are told otherwise.
     pub keep_alive: Duration,
     /// Most connections at a time; more wait in the listener's queue. Default: 65,536.
     pub max_connections: usize,
@@ -69,7 +70,7 @@ impl Default for Limits {
             first_request_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(600),
-            keep_alive: Duration::from_secs(15),
+            keep_alive: Duration::from_secs(4),
             max_connections: 65_536,
             max_connections_per_address: 16_384,
             max_concurrent_streams: 1_024,

@@ -345,6 +345,15 @@ async def stream_crash(peer):
 
 
 @check
+async def stream_silence(peer):
+    """An agent that thinks for longer than clients wait for a word from a server that died."""
+    slow = message('think', message_id=f'acc-slow-{uuid.uuid4()}')
+    slow.metadata['delayMs'] = 7000
+    events = [one async for one in peer.streaming.send_message(SendMessageRequest(message=slow))]
+    state_is(events[-1].status_update.status, 'COMPLETED')
+
+
+@check
 async def stream_cut(peer):
     """A client that goes away and comes back: the task went on, nothing is lost."""
     seen = peer.stream('stream 40')

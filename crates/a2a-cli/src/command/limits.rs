@@ -75,7 +75,7 @@ pub(crate) struct Limits {
           hide_short_help = true)]
     pub(crate) http2_ping: Duration,
     /// Silence on an event stream after which a keep-alive is written
-    #[arg(long, default_value = "15s", value_name = "DURATION", value_parser = value::duration,
+    #[arg(long, default_value = "4s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
     pub(crate) keep_alive: Duration,
     /// Time that streams may go on after the server was asked to stop

@@ -16,7 +16,7 @@ pub struct ClientSettings {
     /// not apply to event streams. Default: 30 s.
     pub request_timeout: Option<Duration>,
     /// Silence after which an event stream counts as cut, before its head too; `None` waits
-    /// for ever. Our own servers write every 15 s, others may never. Default: 5 min.
+    /// for ever. Our own servers write every 4 s, others may never. Default: 5 min.
     pub idle_timeout: Option<Duration>,
     /// Largest answer that is not an event stream, in bytes. Default: 64 MiB.
     pub max_response_bytes: usize,
