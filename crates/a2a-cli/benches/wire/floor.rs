@@ -1,0 +1,340 @@
+//! What axum and tonic do without us: handlers that read a request and write the answer of the
+//! echo agent, by serde and prost, and streams whose events were written before. There is no
+//! engine, no store and no check of anything.
+
+use std::convert::Infallible;
+
+use a2a_core::{
+    Artifact, Message, Operation, TaskState, fresh_id,
+    v1::{
+        GetTaskRequest, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
+        TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
+        send_message_response::Payload as Answer, stream_response::Payload as Event,
+    },
+    well_known::Timestamp,
+};
+use axum::{
+    Router,
+    body::Body,
+    extract::{Path, Request},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+    serve::ListenerExt as _,
+};
+use bytes::{BufMut as _, Bytes};
+use futures_util::stream;
+use http::header::CONTENT_TYPE;
+use prost::Message as _;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+use tonic::{
+    Status,
+    codec::{Codec, EncodeBuf, Encoder},
+    server::Grpc,
+    service::Routes,
+    transport::server::TcpIncoming,
+};
+use tonic_prost::{ProstCodec, ProstDecoder};
+
+use crate::case::CHUNKS;
+
+/// With this word the bench is the floor.
+pub(crate) const COMMAND: &str = "floor";
+
+/// Serves until the process is ended.
+pub(crate) fn serve() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        println!("Listening: {}", http.local_addr().unwrap());
+        println!("{}", grpc.local_addr().unwrap());
+        let http = http.tap_io(|stream| stream.set_nodelay(true).unwrap());
+        let grpc = TcpIncoming::from(grpc).with_nodelay(Some(true));
+        let tonic = tonic::transport::Server::builder().add_routes(Routes::from(of_grpc()));
+        let (axum, tonic) =
+            tokio::join!(axum::serve(http, of_json()), tonic.serve_with_incoming(grpc));
+        axum.unwrap();
+        tonic.unwrap();
+    });
+}
+
+// -- JSON ------------------------------------------------------------------------------------
+
+#[derive(Deserialize)]
+struct Rpc {
+    id: u64,
+    method: String,
+    params: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    id: u64,
+    params: Send,
+}
+
+#[derive(Deserialize)]
+struct Send {
+    message: Said,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    message_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    role: String,
+    parts: Vec<Text>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Text {
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Success<T> {
+    jsonrpc: &'static str,
+    id: u64,
+    result: T,
+}
+
+#[derive(Serialize)]
+struct Wrapped {
+    task: Echo,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Echo {
+    id: String,
+    context_id: String,
+    status: Reached,
+    artifacts: [Given; 1],
+    history: [Said; 1],
+}
+
+#[derive(Serialize)]
+struct Reached {
+    state: &'static str,
+    timestamp: Timestamp,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Given {
+    artifact_id: String,
+    name: &'static str,
+    parts: [Text; 1],
+}
+
+impl Echo {
+    fn of(mut message: Said, id: String) -> Self {
+        let context_id = fresh_id();
+        let text = format!("Echo: {}", message.parts[0].text);
+        message.context_id = Some(context_id.clone());
+        message.task_id = Some(id.clone());
+        Self {
+            id,
+            context_id,
+            status: Reached { state: "TASK_STATE_COMPLETED", timestamp: Timestamp::now() },
+            artifacts: [Given { artifact_id: fresh_id(), name: "echo", parts: [Text { text }] }],
+            history: [message],
+        }
+    }
+
+    /// The task that was asked for, whichever it is.
+    fn known(id: String) -> Self {
+        let parts = vec![Text { text: "hello".into() }];
+        let (message_id, role) = ("m".into(), "ROLE_USER".into());
+        Self::of(Said { message_id, context_id: None, task_id: None, role, parts }, id)
+    }
+}
+
+fn of_json() -> Router {
+    let (wrapped, plain) = (events(true), events(false));
+    Router::new()
+        .route("/", post(async move |body: Bytes| rpc(&body, &wrapped)))
+        .route("/message:send", post(rest))
+        .route("/message:stream", post(async move || streamed(plain.clone())))
+        .route("/tasks/{id}", get(async |Path(id): Path<String>| json(&Echo::known(id))))
+}
+
+fn rpc(body: &[u8], events: &[Bytes]) -> Response {
+    // The method that is asked for most is read in one go, as one would who knows no other.
+    if memchr::memmem::find(body, b"\"SendMessage\"").is_some() {
+        let call: Call = serde_json::from_slice(body).unwrap();
+        let task = Echo::of(call.params.message, fresh_id());
+        return json(&Success { jsonrpc: "2.0", id: call.id, result: Wrapped { task } });
+    }
+    let call: Rpc = serde_json::from_slice(body).unwrap();
+    match call.method.as_str() {
+        "GetTask" => {
+            let id = call.params["id"].as_str().unwrap().to_owned();
+            json(&Success { jsonrpc: "2.0", id: call.id, result: Echo::known(id) })
+        }
+        _ => streamed(events.to_vec()),
+    }
+}
+
+async fn rest(body: Bytes) -> Response {
+    let call: Send = serde_json::from_slice(&body).unwrap();
+    json(&Wrapped { task: Echo::of(call.message, fresh_id()) })
+}
+
+fn json(answer: &impl Serialize) -> Response {
+    ([(CONTENT_TYPE, "application/json")], serde_json::to_vec(answer).unwrap()).into_response()
+}
+
+fn streamed(events: Vec<Bytes>) -> Response {
+    let body = stream::iter(events.into_iter().map(Ok::<_, Infallible>));
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
+}
+
+/// The events of a stream as they go over the wire.
+fn events(is_rpc: bool) -> Vec<Bytes> {
+    let text = |(index, event): (usize, StreamResponse)| {
+        let event = serde_json::to_string(&event).unwrap();
+        let event = match is_rpc {
+            true => format!(r#"{{"jsonrpc":"2.0","id":1,"result":{event}}}"#),
+            false => event,
+        };
+        format!("id: {}\ndata: {event}\n\n", index + 1).into()
+    };
+    of_stream().into_iter().enumerate().map(text).collect()
+}
+
+// -- messages --------------------------------------------------------------------------------
+
+fn task(message: Option<Message>, id: String, state: TaskState) -> Task {
+    Task {
+        id,
+        context_id: fresh_id(),
+        status: Some(status(state)),
+        history: message.into_iter().collect(),
+        ..Task::default()
+    }
+}
+
+fn status(state: TaskState) -> TaskStatus {
+    TaskStatus { state: state.into(), message: None, timestamp: Some(Timestamp::now()) }
+}
+
+fn echo(mut message: Option<Message>, id: String) -> Task {
+    let context_id = fresh_id();
+    let mut text = String::from("Echo: hello");
+    if let Some(message) = &mut message {
+        text = format!("Echo: {}", message.parts[0].as_text().unwrap_or_default());
+        message.context_id.clone_from(&context_id);
+        message.task_id.clone_from(&id);
+    }
+    Task {
+        context_id,
+        artifacts: vec![Artifact::new("echo", text)],
+        ..task(message, id, TaskState::Completed)
+    }
+}
+
+/// The events of a stream.
+fn of_stream() -> Vec<StreamResponse> {
+    let text = format!("stream:{CHUNKS}");
+    let task = task(Some(Message::user(text)), fresh_id(), TaskState::Submitted);
+    let (task_id, context_id, artifact_id) = (task.id.clone(), task.context_id.clone(), fresh_id());
+    let reached = |state| {
+        Event::StatusUpdate(TaskStatusUpdateEvent {
+            task_id: task_id.clone(),
+            context_id: context_id.clone(),
+            status: Some(status(state)),
+            ..TaskStatusUpdateEvent::default()
+        })
+    };
+    let chunks = (0..CHUNKS).map(|index| {
+        let chunk = Artifact {
+            artifact_id: artifact_id.clone(),
+            parts: vec![format!("chunk {index:04} of the streamed answer").into()],
+            ..Artifact::default()
+        };
+        Event::ArtifactUpdate(TaskArtifactUpdateEvent {
+            task_id: task_id.clone(),
+            context_id: context_id.clone(),
+            artifact: Some(chunk),
+            append: index > 0,
+            last_chunk: index + 1 == CHUNKS,
+            ..TaskArtifactUpdateEvent::default()
+        })
+    });
+    let begun = [Event::Task(task), reached(TaskState::Working)];
+    begun
+        .into_iter()
+        .chain(chunks)
+        .chain([reached(TaskState::Completed)])
+        .map(|event| StreamResponse { payload: Some(event) })
+        .collect()
+}
+
+// -- gRPC ------------------------------------------------------------------------------------
+
+fn of_grpc() -> Router {
+    let send = async |request: Request| {
+        let answer = async |request: tonic::Request<SendMessageRequest>| {
+            let task = echo(request.into_inner().message, fresh_id());
+            let payload = Some(Answer::Task(task));
+            Ok::<_, Status>(tonic::Response::new(SendMessageResponse { payload }))
+        };
+        let codec = ProstCodec::<SendMessageResponse, SendMessageRequest>::default();
+        Grpc::new(codec).unary(tower::service_fn(answer), request).await
+    };
+    let read = async |request: Request| {
+        let answer = async |request: tonic::Request<GetTaskRequest>| {
+            let task = echo(Some(Message::user("hello")), request.into_inner().id);
+            Ok::<_, Status>(tonic::Response::new(task))
+        };
+        let codec = ProstCodec::<Task, GetTaskRequest>::default();
+        Grpc::new(codec).unary(tower::service_fn(answer), request).await
+    };
+    let events: Vec<Bytes> = of_stream().iter().map(|event| event.encode_to_vec().into()).collect();
+    let streamed = async move |request: Request| {
+        let answer = async |_: tonic::Request<SendMessageRequest>| {
+            let events = stream::iter(events.clone().into_iter().map(Ok));
+            Ok::<_, Status>(tonic::Response::new(events))
+        };
+        Grpc::new(Written).server_streaming(tower::service_fn(answer), request).await
+    };
+    let path = |operation: Operation| format!("/lf.a2a.v1.A2AService/{}", operation.name());
+    Router::new()
+        .route(&path(Operation::SendMessage), post(send))
+        .route(&path(Operation::GetTask), post(read))
+        .route(&path(Operation::SendStreamingMessage), post(streamed))
+}
+
+/// Messages that were encoded before.
+struct Written;
+
+impl Codec for Written {
+    type Encode = Bytes;
+    type Decode = SendMessageRequest;
+    type Encoder = Self;
+    type Decoder = ProstDecoder<SendMessageRequest>;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self::Decoder {
+        ProstCodec::<(), SendMessageRequest>::raw_decoder(tonic::codec::BufferSettings::default())
+    }
+}
+
+impl Encoder for Written {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(item);
+        Ok(())
+    }
+}
