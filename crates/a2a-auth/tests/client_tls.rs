@@ -8,9 +8,9 @@
     reason = "tests fail by panicking"
 )]
 
-#[path = "support/authority.rs"]
-mod authority;
 mod support;
+#[path = "support/tls.rs"]
+mod tls;
 
 use a2a_auth::client::{
     ClientCredentials, CredentialError, CredentialSource as _, Demand, Endpoints, OAuthClient,
@@ -18,8 +18,7 @@ use a2a_auth::client::{
 };
 use a2a_core::v1::{HttpAuthSecurityScheme, security_scheme::Scheme};
 use a2a_http::tls::{ClientCertificates, ClientTls};
-use authority::Authority;
-use rcgen::CertificateParams;
+use a2a_test_certificates::Authority;
 use support::AuthorizationServer;
 
 async fn token(client: OAuthClient) -> Result<Secret, CredentialError> {
@@ -54,11 +53,13 @@ fn chain(error: &CredentialError) -> String {
 //
 #[tokio::test]
 async fn an_authorization_server_of_an_own_authority_is_believed_where_that_is_trusted() {
-    let (authority, other) = (Authority::new(), Authority::new());
-    let server = AuthorizationServer::start_with(authority.server().load().unwrap()).await;
+    let (authority, other) = (Authority::new("root"), Authority::new("root"));
+    let server = AuthorizationServer::start_with(tls::server(&authority).load().unwrap()).await;
     assert!(server.url.starts_with("https://"), "{}", server.url);
     for client in clients(&server) {
-        for (tls, who) in [(ClientTls::new(), "the platform"), (other.client(None), "another")] {
+        for (tls, who) in
+            [(ClientTls::new(), "the platform"), (tls::client(&other, None), "another")]
+        {
             let error = token(client.clone().with_tls(tls).unwrap()).await.unwrap_err();
             assert!(matches!(error, CredentialError::Unavailable(_)), "{who}: {error:?}");
             let text = chain(&error);
@@ -66,7 +67,7 @@ async fn an_authorization_server_of_an_own_authority_is_believed_where_that_is_t
             assert!(!text.contains("its secret"), "{who}: {text}");
         }
         assert!(server.records().asked.is_empty());
-        let trusting = client.with_tls(authority.client(None)).unwrap();
+        let trusting = client.with_tls(tls::client(&authority, None)).unwrap();
         assert!(token(trusting).await.unwrap().expose().starts_with("access-"));
         server.records().asked.clear();
     }
@@ -74,16 +75,17 @@ async fn an_authorization_server_of_an_own_authority_is_believed_where_that_is_t
 
 #[tokio::test]
 async fn a_client_shows_its_certificate_to_an_authorization_server_that_asks_for_one() {
-    let authority = Authority::new();
-    let tls = authority.server().with_client_roots(authority.root(), ClientCertificates::Required);
+    let authority = Authority::new("root");
+    let tls = tls::server(&authority)
+        .with_client_roots(tls::root(&authority), ClientCertificates::Required);
     let server = AuthorizationServer::start_with(tls.load().unwrap()).await;
-    let certified = authority.issue(CertificateParams::new(["app".to_owned()]).unwrap());
+    let certified = authority.for_host("app");
     for client in clients(&server) {
-        let without = client.clone().with_tls(authority.client(None)).unwrap();
+        let without = client.clone().with_tls(tls::client(&authority, None)).unwrap();
         let error = token(without).await.unwrap_err();
         assert!(matches!(error, CredentialError::Unavailable(_)), "{error:?}");
         assert!(server.records().asked.is_empty());
-        let with = client.with_tls(authority.client(Some(&certified))).unwrap();
+        let with = client.with_tls(tls::client(&authority, Some(&certified))).unwrap();
         assert!(token(with).await.unwrap().expose().starts_with("access-"));
         server.records().asked.clear();
     }

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-#[path = "common/authority.rs"]
-mod authority;
 mod common;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +11,7 @@ use a2a_http::{
     card::CardDocument,
     tls::{Pem, TlsSettings},
 };
-use authority::Authority;
+use a2a_test_certificates::Folder;
 use common::{Run, command};
 use serde_json::{Value, json};
 
@@ -188,9 +186,9 @@ async fn keys_are_taken_from_an_address_that_is_given_or_trusted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_come_from_a_host_of_an_own_authority_where_that_is_trusted() {
-    let (scene, authority) = (Scene::new(), Authority::new());
-    authority.issue("server");
-    let pem = |name: &str| Pem::file(authority.path(name));
+    let (scene, folder) = (Scene::new(), Folder::new("root"));
+    folder.issue("server");
+    let pem = |name: &str| Pem::file(folder.path(name));
     let tls = TlsSettings::new(pem("server.crt"), pem("server.key")).load().unwrap();
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -201,7 +199,7 @@ async fn keys_come_from_a_host_of_an_own_authority_where_that_is_trusted() {
     let server = a2a_http::Server::new(keys.router()).with_tls(tls);
     tokio::spawn(server.serve(listener, std::future::pending()));
 
-    let root = authority.file("root.pem");
+    let root = folder.path("root.pem");
     for trust in [["--trust-jku", &host], ["--jwks", &jku]] {
         let verify = ["card", "verify", "signed.json", trust[0], trust[1]];
         let stranger = scene.run(&verify);

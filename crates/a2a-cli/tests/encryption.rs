@@ -2,26 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-#[path = "common/authority.rs"]
-mod authority;
 mod common;
 
 use std::fs;
 
-use authority::Authority;
+use a2a_test_certificates::Folder;
 use common::{Run, Server, command};
-use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 
 // covers: R-378
 #[test]
 fn every_binding_speaks_tls_and_the_card_says_so() {
-    let authority = Authority::new();
-    authority.issue("server");
-    let settings = authority.file("a2a.toml");
+    let folder = Folder::new("root");
+    folder.issue("server");
+    let settings = folder.path("a2a.toml");
     let text = format!(
         "[tls]\ncert_file = {:?}\nkey_file = {:?}\n[listen]\ngrpc_port = 0\n",
-        authority.file("server.crt"),
-        authority.file("server.key"),
+        folder.path("server.crt"),
+        folder.path("server.key"),
     );
     fs::write(&settings, text).unwrap();
     let server = Server::start(&["--settings", &settings]);
@@ -29,7 +26,7 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
     assert_eq!(server.lines[0], format!("Listening: {base}"));
     assert!(server.lines.contains(&format!("Try: a2a send -a {base} \"stream 5\" --stream")));
 
-    let root = authority.file("root.pem");
+    let root = folder.path("root.pem");
     let run = |arguments: &[&str]| Run::of(command().args(arguments).args(["-a", &base]));
     for binding in ["jsonrpc", "rest", "grpc"] {
         let sent = run(&["send", "stream 2", "--transport", binding, "--ca-cert", &root]);
@@ -56,19 +53,19 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
 
 #[test]
 fn a_credential_does_not_go_in_clear_where_a_card_says_so() {
-    let authority = Authority::new();
-    authority.issue("server");
+    let folder = Folder::new("root");
+    folder.issue("server");
     let start = |url: &str| {
         Server::start(&[
             "--tls-cert",
-            &authority.file("server.crt"),
+            &folder.path("server.crt"),
             "--tls-key",
-            &authority.file("server.key"),
+            &folder.path("server.key"),
             "--public-url",
             url,
         ])
     };
-    let root = authority.file("root.pem");
+    let root = folder.path("root.pem");
     let clear = start("http://agent.invalid");
     let base = format!("https://{}", clear.address);
     let send = ["send", "hello", "--transport", "rest", "-a", &base, "--ca-cert", &root];
@@ -93,11 +90,10 @@ fn a_credential_does_not_go_in_clear_where_a_card_says_so() {
 
 #[test]
 fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
-    let authority = Authority::new();
-    authority.issue("server");
-    authority.issue("client");
-    let [root, certificate, key] =
-        ["root.pem", "server.crt", "server.key"].map(|f| authority.file(f));
+    let folder = Folder::new("root");
+    folder.issue("server");
+    folder.issue("client");
+    let [root, certificate, key] = ["root.pem", "server.crt", "server.key"].map(|f| folder.path(f));
     let start = |whether: &str| {
         Server::start(&[
             "--tls-cert",
@@ -118,7 +114,7 @@ fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
         };
         let without = send(&[]);
         assert_eq!(without.code, exit, "{whether}: {without:?}");
-        let (own, own_key) = (authority.file("client.crt"), authority.file("client.key"));
+        let (own, own_key) = (folder.path("client.crt"), folder.path("client.key"));
         let with = send(&["--client-cert", &own, "--client-key", &own_key]);
         assert_eq!(with.code, 0, "{whether}: {with:?}");
     }
@@ -126,35 +122,30 @@ fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
 
 #[test]
 fn a_certificate_says_who_calls() {
-    let authority = Authority::new();
-    for name in ["server", "ann", "bob"] {
-        authority.issue(name);
-    }
-    let fingerprint = |name: &str| {
-        let certificate = fs::read(authority.path(&format!("{name}.crt"))).unwrap();
-        let certificate = CertificateDer::from_pem_slice(&certificate).unwrap();
-        let digest = ring::digest::digest(&ring::digest::SHA256, &certificate);
-        digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    let settings = authority.file("a2a.toml");
+    let folder = Folder::new("root");
+    let [_server, ann, _bob] = ["server", "ann", "bob"].map(|name| folder.issue(name));
+    let fingerprint = ring::digest::digest(&ring::digest::SHA256, &ann.der);
+    let fingerprint: String =
+        fingerprint.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let settings = folder.path("a2a.toml");
     let text = format!(
         "[tls]\ncert_file = {:?}\nkey_file = {:?}\nclient_ca_file = {:?}\nclient_auth = \"optional\"\n\
          [[auth.mtls]]\ncaller = \"ann\"\nfingerprint = {:?}\n\
          [[auth.api_key]]\ncaller = \"robot\"\nkey = \"robots\"\n",
-        authority.file("server.crt"),
-        authority.file("server.key"),
-        authority.file("root.pem"),
-        fingerprint("ann"),
+        folder.path("server.crt"),
+        folder.path("server.key"),
+        folder.path("root.pem"),
+        fingerprint,
     );
     fs::write(&settings, text).unwrap();
     let server = Server::start(&["--settings", &settings]);
     let base = format!("https://{}", server.address);
-    let root = authority.file("root.pem");
+    let root = folder.path("root.pem");
     let run = |arguments: &[&str], more: &[&str]| {
         Run::of(command().args(arguments).args(["-a", &base, "--ca-cert", &root]).args(more))
     };
     let as_one = |name: &str| {
-        let file = |end: &str| authority.file(&format!("{name}.{end}"));
+        let file = |end: &str| folder.path(&format!("{name}.{end}"));
         ["--client-cert".to_owned(), file("crt"), "--client-key".to_owned(), file("key")]
     };
     let (ann, bob) = (as_one("ann"), as_one("bob"));
@@ -176,11 +167,11 @@ fn a_certificate_says_who_calls() {
 
 #[test]
 fn files_that_can_t_be_used_are_named_with_their_flag() {
-    let authority = Authority::new();
-    authority.issue("server");
-    authority.issue("other");
+    let folder = Folder::new("root");
+    folder.issue("server");
+    folder.issue("other");
     let [certificate, key, other] =
-        ["server.crt", "server.key", "other.key"].map(|f| authority.file(f));
+        ["server.crt", "server.key", "other.key"].map(|f| folder.path(f));
     for (arguments, said) in [
         (&["serve", "--tls-cert", &certificate][..], "--tls-cert needs --tls-key"),
         (&["serve", "--tls-key", &key], "--tls-key needs --tls-cert"),

@@ -11,8 +11,8 @@ use std::{
 };
 
 use a2a_auth::jose::{Algorithm, SigningKey};
+use a2a_test_certificates::Identity;
 use common::{Run, Server, command};
-use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 /// A folder with a settings file that only its owner reads.
@@ -311,13 +311,10 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
     fs::write(secrets.join("a2a-keys"), "07".repeat(32)).unwrap();
     fs::write(secrets.join("webhook-key.pem"), SigningKey::generate_pem(Algorithm::Es256).unwrap())
         .unwrap();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["agent.example.com".to_owned()]).unwrap();
-    let certificate = params.self_signed(&key).unwrap().pem();
-    fs::write(secrets.join("agent.crt"), &certificate).unwrap();
-    fs::write(secrets.join("clients.crt"), &certificate).unwrap();
-    fs::write(secrets.join("company.crt"), &certificate).unwrap();
-    fs::write(secrets.join("agent.key"), key.serialize_pem()).unwrap();
+    let agent = Identity::self_signed("agent.example.com");
+    agent.write(&secrets, "agent");
+    fs::write(secrets.join("clients.crt"), &agent.certificate).unwrap();
+    fs::write(secrets.join("company.crt"), &agent.certificate).unwrap();
     let path = folder.path().join("a2a.toml");
     fs::write(&path, example.replace("/run/secrets", secrets.to_str().unwrap())).unwrap();
     let variables = [

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-#[path = "common/authority.rs"]
-mod authority;
 mod common;
 
 use std::{
@@ -14,7 +12,7 @@ use std::{
 
 use a2a_auth::jose::{Algorithm, JwkSet, SigningKey};
 use a2a_http::tls::{Pem, TlsSettings};
-use authority::Authority;
+use a2a_test_certificates::Folder;
 use axum::{
     Router,
     extract::{Request, State},
@@ -34,9 +32,9 @@ struct Company {
 }
 
 impl Company {
-    async fn start(authority: &Authority) -> Self {
-        authority.issue("company");
-        let pem = |name: &str| Pem::file(authority.path(name));
+    async fn start(folder: &Folder) -> Self {
+        folder.issue("company");
+        let pem = |name: &str| Pem::file(folder.path(name));
         let tls = TlsSettings::new(pem("company.crt"), pem("company.key")).load().unwrap();
         let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
         let company = Self {
@@ -121,10 +119,10 @@ fn send(server: &Server, token: &str) -> Run {
 //
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authority_of_ones_own_is_believed_by_all_that_a_server_calls() {
-    let authority = Authority::new();
-    let company = Company::start(&authority).await;
-    let path = authority.file("a2a.toml");
-    let root = format!("[tls]\nca_file = {:?}\n", authority.file("root.pem"));
+    let folder = Folder::new("root");
+    let company = Company::start(&folder).await;
+    let path = folder.path("a2a.toml");
+    let root = format!("[tls]\nca_file = {:?}\n", folder.path("root.pem"));
     fs::write(&path, format!("{root}{}", company.settings())).unwrap();
     let server = Server::start(&["--settings", &path]);
 
@@ -156,9 +154,9 @@ async fn an_authority_of_ones_own_is_believed_by_all_that_a_server_calls() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_believed_whom_the_platform_does_not_know() {
-    let authority = Authority::new();
-    let company = Company::start(&authority).await;
-    let path = authority.file("a2a.toml");
+    let folder = Folder::new("root");
+    let company = Company::start(&folder).await;
+    let path = folder.path("a2a.toml");
     fs::write(&path, company.settings()).unwrap();
     let server = Server::start(&["--settings", &path]);
     for token in [company.token().as_str(), "opaque"] {
@@ -169,15 +167,15 @@ async fn nobody_is_believed_whom_the_platform_does_not_know() {
     assert!(company.heard.lock().unwrap().is_empty(), "no handshake was ended");
 
     // The same by a variable, for all that is not in the file.
-    let root = authority.file("root.pem");
+    let root = folder.path("root.pem");
     let server = Server::start_with(&["--settings", &path], &[("A2ACLI_CA_CERT", &root)]);
     assert_eq!(send(&server, "opaque").field("State"), "COMPLETED");
 }
 
 #[test]
 fn an_authority_that_is_none_is_named_where_it_was_set() {
-    let authority = Authority::new();
-    let path = authority.file("a2a.toml");
+    let folder = Folder::new("root");
+    let path = folder.path("a2a.toml");
     fs::write(&path, "[tls]\nca_file = \"missing.pem\"\n").unwrap();
     let run = Run::of(command().args(["serve", "--settings", &path]));
     assert_eq!(run.code, 2, "{run:?}");

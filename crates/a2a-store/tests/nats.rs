@@ -6,8 +6,8 @@
     reason = "a test panics where it does not get what it expects"
 )]
 
-#[path = "support/authority.rs"]
-mod authority;
+#[path = "support/chain.rs"]
+mod chain;
 #[path = "nats/tls.rs"]
 mod tls;
 

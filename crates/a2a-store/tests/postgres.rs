@@ -8,8 +8,8 @@
     reason = "tests fail by panicking"
 )]
 
-#[path = "support/authority.rs"]
-mod authority;
+#[path = "support/chain.rs"]
+mod chain;
 #[path = "postgres/healing.rs"]
 mod healing;
 #[path = "postgres/laws.rs"]

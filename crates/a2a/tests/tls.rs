@@ -16,42 +16,22 @@ use a2a::{
         tls::{ClientCertificates, ClientTls, Pem, Tls, TlsSettings},
     },
 };
+use a2a_test_certificates::Authority;
 use axum::{
     extract::Request,
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use http::StatusCode;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::net::TcpListener;
 
-/// A root, and what it vouches for.
-struct Authority(Issuer<'static, KeyPair>, Pem);
+fn encrypted(authority: &Authority) -> TlsSettings {
+    let identity = authority.for_this_machine("server");
+    TlsSettings::new(Pem::text(identity.certificate), Pem::text(identity.key))
+}
 
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let pem = Pem::text(params.self_signed(&key).unwrap().pem());
-        Self(Issuer::new(params, key), pem)
-    }
-
-    fn issue(&self) -> (Pem, Pem) {
-        let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.0).unwrap().pem();
-        (Pem::text(certificate), Pem::text(key.serialize_pem()))
-    }
-
-    fn server(&self) -> TlsSettings {
-        let (certificate, key) = self.issue();
-        TlsSettings::new(certificate, key)
-    }
-
-    fn trusted(&self) -> ClientTls {
-        ClientTls::new().with_roots(&self.1).unwrap()
-    }
+fn trusting(authority: &Authority) -> ClientTls {
+    ClientTls::new().with_roots(&Pem::text(authority.root())).unwrap()
 }
 
 fn server(tls: Tls) -> Server {
@@ -83,10 +63,10 @@ async fn connect(
 //
 #[tokio::test]
 async fn every_binding_is_encrypted_and_the_card_says_so() {
-    let authority = Authority::new();
-    let address = start(server(authority.server().load().unwrap())).await;
+    let authority = Authority::new("root");
+    let address = start(server(encrypted(&authority).load().unwrap())).await;
     for transport in Transport::ALL {
-        let client = connect(address, transport, authority.trusted()).await.unwrap();
+        let client = connect(address, transport, trusting(&authority)).await.unwrap();
         let interface = client.interface().unwrap().clone();
         assert_eq!(interface.url, format!("https://{address}"), "{transport}");
         assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi", "{transport}");
@@ -97,12 +77,12 @@ async fn every_binding_is_encrypted_and_the_card_says_so() {
 
 #[tokio::test]
 async fn grpc_at_a_port_of_its_own_is_encrypted_too() {
-    let authority = Authority::new();
+    let authority = Authority::new("root");
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let grpc = listener.local_addr().unwrap();
-    let server = server(authority.server().load().unwrap()).with_grpc_listener(listener);
+    let server = server(encrypted(&authority).load().unwrap()).with_grpc_listener(listener);
     let address = start(server).await;
-    let client = connect(address, Transport::Grpc, authority.trusted()).await.unwrap();
+    let client = connect(address, Transport::Grpc, trusting(&authority)).await.unwrap();
     assert_eq!(client.interface().unwrap().url, format!("https://{grpc}"));
     assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi");
 }
@@ -110,11 +90,11 @@ async fn grpc_at_a_port_of_its_own_is_encrypted_too() {
 //
 #[tokio::test]
 async fn no_binding_is_called_where_nobody_vouches_for_the_server() {
-    let authority = Authority::new();
-    let address = start(server(authority.server().load().unwrap())).await;
+    let authority = Authority::new("root");
+    let address = start(server(encrypted(&authority).load().unwrap())).await;
     for transport in Transport::ALL {
-        let trusting = connect(address, transport, authority.trusted()).await.unwrap();
-        let card = trusting.card();
+        let known = connect(address, transport, trusting(&authority)).await.unwrap();
+        let card = known.card();
         assert!(connect(address, transport, ClientTls::new()).await.is_err(), "{transport}");
         // The card is at hand, so that only the call itself can fail.
         let client = Client::builder().only([transport]).build((*card).clone()).unwrap();
@@ -131,22 +111,23 @@ async fn every_binding_learns_who_a_client_is_by_its_certificate() {
             _ => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }
     }
-    let authority = Authority::new();
-    let tls =
-        authority.server().with_client_roots(authority.1.clone(), ClientCertificates::Required);
+    let authority = Authority::new("root");
+    let tls = encrypted(&authority)
+        .with_client_roots(Pem::text(authority.root()), ClientCertificates::Required);
     let server = server(tls.load().unwrap())
         .with_layers(|router| router.layer(axum::middleware::from_fn(only_known)));
     let address = start(server).await;
-    let (certificate, key) = authority.issue();
+    let client = authority.for_this_machine("client");
+    let (certificate, key) = (Pem::text(client.certificate), Pem::text(client.key));
     for transport in Transport::ALL {
-        let known = authority.trusted().with_identity(&certificate, &key).unwrap();
+        let known = trusting(&authority).with_identity(&certificate, &key).unwrap();
         let client = connect(address, transport, known).await.unwrap();
         assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi", "{transport}");
 
         // Without a certificate there is no card to be had, and no call where it is at hand.
-        assert!(connect(address, transport, authority.trusted()).await.is_err(), "{transport}");
+        assert!(connect(address, transport, trusting(&authority)).await.is_err(), "{transport}");
         let card = (*client.card()).clone();
-        let settings = ClientSettings::default().with_tls(authority.trusted());
+        let settings = ClientSettings::default().with_tls(trusting(&authority));
         let unknown = Client::builder().only([transport]).http(settings).build(card).unwrap();
         let error = unknown.send_text("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}: {error}");

@@ -10,8 +10,11 @@ use std::{
     time::Duration,
 };
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer as Signer, KeyPair};
-use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer};
+use a2a_test_certificates::Authority;
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
 use tempfile::TempDir;
 
 use super::{Canary, Issuer, Process, Scene, authentication::FREE_FAILURES, webhook::ALLOWED};
@@ -105,25 +108,13 @@ impl Drop for Started {
     }
 }
 
-/// Makes an authority and a certificate of the server, and returns the authority.
+/// Writes a certificate of the server and its key, and returns who vouches for it.
 fn certificates(folder: &Path) -> Result<RootCertStore, String> {
-    let made = |error: rcgen::Error| error.to_string();
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().map_err(made)?;
-    let root = authority.self_signed(&key).map_err(made)?;
-    let signer = Signer::new(authority, key);
-    let own = KeyPair::generate().map_err(made)?;
-    let server = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()])
-        .and_then(|params| params.signed_by(&own, &signer))
-        .map_err(made)?;
-    let write = |name: &str, text: String| {
-        fs::write(folder.join(name), text).map_err(|error| error.to_string())
-    };
-    write("server.pem", server.pem())?;
-    write("server-key.pem", own.serialize_pem())?;
+    let authority = Authority::new("root");
+    authority.for_this_machine("server").write(folder, "server");
+    let root = CertificateDer::from_pem_slice(authority.root().as_bytes());
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from(root.der().to_vec())).map_err(|error| error.to_string())?;
+    roots.add(root.map_err(|error| error.to_string())?).map_err(|error| error.to_string())?;
     Ok(roots)
 }
 
@@ -147,8 +138,8 @@ fn settings_of(folder: &Path, port: u16, keys: &Canary) -> String {
 port = {port}
 
 [tls]
-cert_file = "{folder}/server.pem"
-key_file = "{folder}/server-key.pem"
+cert_file = "{folder}/server.crt"
+key_file = "{folder}/server.key"
 
 [webhooks]
 allow = ["{ALLOWED}"]

@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rustls::{ClientConfig, pki_types::ServerName};
+use a2a_test_certificates::Identity;
+use rustls::{
+    ClientConfig,
+    pki_types::{PrivateKeyDer, ServerName, pem::PemObject as _},
+};
 use tokio::{
     io::AsyncWriteExt as _,
     net::{TcpSocket, TcpStream},
@@ -162,11 +166,10 @@ async fn protocols(scene: &Scene) -> Verdict {
 
 async fn client(scene: &Scene) -> Verdict {
     let Some(tls) = &scene.tls else { return Ok(CLEAR.to_owned()) };
-    let made = rcgen::generate_simple_self_signed(vec!["ann".to_owned()])
-        .map_err(|error| error.to_string())?;
-    let key = made.signing_key.serialize_der().try_into().map_err(str::to_owned)?;
+    let made = Identity::self_signed("ann");
+    let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes()).map_err(|e| e.to_string())?;
     let signer = rustls::crypto::ring::sign::any_supported_type(&key).map_err(|e| e.to_string())?;
-    let certified = rustls::sign::CertifiedKey::new(vec![made.cert.der().clone()], signer);
+    let certified = rustls::sign::CertifiedKey::new(vec![made.der.into()], signer);
     let mut config = ClientConfig::clone(tls);
     config.client_auth_cert_resolver = Arc::new(rustls::sign::SingleCertAndKey::from(certified));
     let connector = TlsConnector::from(Arc::new(config));

@@ -8,7 +8,7 @@ use crate::{Result, workspace};
 
 /// Each crate may depend on those of the rows above its own, and on none of its own row.
 const LAYERS: [&[&str]; 9] = [
-    &["a2a-core", "a2a-test-servers", "a2a-tls"],
+    &["a2a-core", "a2a-test-certificates", "a2a-test-servers", "a2a-tls"],
     &["a2a-operations"],
     &["a2a-http", "a2a-store", "a2a-telemetry"],
     &["a2a-auth", "a2a-grpc", "a2a-jsonrpc", "a2a-rest"],

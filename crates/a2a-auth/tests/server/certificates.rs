@@ -13,18 +13,21 @@ use a2a::{
 };
 use a2a_auth::server::{ApiKeys, Certificates, Guard};
 use a2a_core::v1::{MutualTlsSecurityScheme, security_scheme::Scheme};
-use rcgen::{CertificateParams, DnType, SanType, date_time_ymd};
+use a2a_test_certificates::{
+    Authority,
+    rcgen::{CertificateParams, DistinguishedName, DnType, SanType, date_time_ymd},
+};
 use ring::digest;
 
 use crate::{
-    authority::Authority,
     scene::{api_key, card, requirement, serve, server},
+    tls,
 };
 
 /// A certificate's subject, from the outside in, and its alternative names.
 fn named(name: &str, alternative: Vec<SanType>) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::OrganizationName, "Example");
     params.distinguished_name.push(DnType::CommonName, name);
     params.subject_alt_names = alternative;
@@ -56,8 +59,8 @@ async fn ask(
 }
 
 async fn start(authority: &Authority, certificates: Certificates) -> SocketAddr {
-    let settings =
-        authority.server().with_client_roots(authority.root(), ClientCertificates::Optional);
+    let settings = tls::server(authority)
+        .with_client_roots(tls::root(authority), ClientCertificates::Optional);
     let card = card(
         &[("mtls", mutual()), ("key", api_key("header", "x-key"))],
         &[requirement(&[("mtls", &[])]), requirement(&[("key", &[])])],
@@ -74,12 +77,12 @@ fn mutual() -> Scheme {
 //
 #[tokio::test]
 async fn a_certificate_names_its_caller_by_what_is_known_of_it() {
-    let authority = Authority::new();
+    let authority = Authority::new("root");
     let by_uri = authority.issue(named("x", vec![uri("spiffe://example/ann")]));
     let by_dns = authority.issue(named("x", vec![dns("Bob.example")]));
     let by_subject = authority.issue(named("cy", vec![]));
     let by_hash = authority.issue(named("x", vec![uri("spiffe://example/ann")]));
-    let fingerprint = digest::digest(&digest::SHA256, by_hash.0.der());
+    let fingerprint = digest::digest(&digest::SHA256, &by_hash.der);
     let fingerprint: Vec<_> =
         fingerprint.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
     let stranger = authority.issue(named("dan", vec![uri("spiffe://example/dan")]));
@@ -94,16 +97,18 @@ async fn a_certificate_names_its_caller_by_what_is_known_of_it() {
         for (certified, name) in
             [(&by_uri, "ann read"), (&by_dns, "bob"), (&by_subject, "cy"), (&by_hash, "eve")]
         {
-            let answer = ask(address, transport, authority.client(Some(certified)), None).await;
+            let answer =
+                ask(address, transport, tls::client(&authority, Some(certified)), None).await;
             assert_eq!(answer.unwrap(), name, "{transport}");
         }
         for certified in [Some(&stranger), None] {
-            let refused = ask(address, transport, authority.client(certified), None).await;
+            let refused = ask(address, transport, tls::client(&authority, certified), None).await;
             let error = refused.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{transport}");
             let challenge = error.challenge().unwrap();
             assert!(challenge.contains("MutualTLS realm=\"a2a\""), "{transport}: {challenge}");
-            let keyed = ask(address, transport, authority.client(certified), Some("secret")).await;
+            let keyed =
+                ask(address, transport, tls::client(&authority, certified), Some("secret")).await;
             assert_eq!(keyed.unwrap(), "keyed", "{transport}");
         }
     }
@@ -111,14 +116,14 @@ async fn a_certificate_names_its_caller_by_what_is_known_of_it() {
 
 #[tokio::test]
 async fn whoever_tls_lets_in_can_be_called_by_their_certificate() {
-    let authority = Authority::new();
+    let authority = Authority::new("root");
     let address = start(&authority, Certificates::new().with_any()).await;
     for (params, name) in [
         (named("ann", vec![uri("spiffe://example/ann")]), "x509#spiffe://example/ann"),
         (named("bob", vec![dns("bob.example")]), "x509#CN=bob,O=Example"),
     ] {
         let certified = authority.issue(params);
-        let tls = authority.client(Some(&certified));
+        let tls = tls::client(&authority, Some(&certified));
         assert_eq!(ask(address, Transport::Grpc, tls, None).await.unwrap(), name);
     }
     let mut expired = named("old", vec![]);
@@ -126,7 +131,7 @@ async fn whoever_tls_lets_in_can_be_called_by_their_certificate() {
     expired.not_after = date_time_ymd(2002, 1, 1);
     let expired = authority.issue(expired);
     let builder = Client::builder().only([Transport::JsonRpc]).retry(RetryPolicy::NEVER);
-    let tls = authority.client(Some(&expired));
+    let tls = tls::client(&authority, Some(&expired));
     let builder = builder.http(ClientSettings::default().with_tls(tls));
     let refused = builder.connect(&format!("https://{address}")).await;
     assert!(refused.is_err(), "the handshake fails");
@@ -157,14 +162,14 @@ async fn ask_by_card(
 //
 #[tokio::test]
 async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_else() {
-    let (authority, other) = (Authority::new(), Authority::new());
+    let (authority, other) = (Authority::new("root"), Authority::new("root"));
     let ann = authority.issue(named("ann", vec![uri("spiffe://example/ann")]));
     let bob = authority.issue(named("bob", vec![uri("spiffe://example/bob")]));
     let stranger = other.issue(named("ann", vec![uri("spiffe://example/ann")]));
     for asked in [ClientCertificates::Required, ClientCertificates::Optional] {
         let certificates =
             Certificates::new().with_uri("spiffe://example/ann", Caller::authenticated("ann"));
-        let tls = authority.server().with_client_roots(authority.root(), asked);
+        let tls = tls::server(&authority).with_client_roots(tls::root(&authority), asked);
         let card = card(&[("mtls", mutual())], &[requirement(&[("mtls", &[])])]);
         let guard = Guard::new().with_verifier("mtls", certificates);
         let server = server(card).with_tls(tls.load().unwrap()).with_auth(guard);
@@ -172,17 +177,21 @@ async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_
         for transport in Transport::ALL {
             let case = format!("{transport}, {asked:?}");
             let ask = |tls| ask_by_card(address, transport, tls);
-            assert_eq!(ask(authority.client(Some(&ann))).await.unwrap().unwrap(), "ann", "{case}");
+            assert_eq!(
+                ask(tls::client(&authority, Some(&ann))).await.unwrap().unwrap(),
+                "ann",
+                "{case}"
+            );
 
             // Known to the authority and not to the agent: in, and no further.
-            let refused = ask(authority.client(Some(&bob))).await.unwrap().unwrap_err();
+            let refused = ask(tls::client(&authority, Some(&bob))).await.unwrap().unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "{case}");
             let challenge = refused.challenge().unwrap();
             assert!(challenge.contains("MutualTLS"), "{case}: {challenge}");
 
             // Without one, nothing is tried where the card can be read, and the card can't where
             // the handshake is for those alone who have one.
-            let without = ask(authority.client(None)).await.unwrap_err();
+            let without = ask(tls::client(&authority, None)).await.unwrap_err();
             match (asked, without) {
                 (
                     ClientCertificates::Optional,
@@ -195,7 +204,7 @@ async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_
             }
 
             // Of another authority, it is refused in the handshake.
-            let forged = ask(authority.client(Some(&stranger))).await.unwrap_err();
+            let forged = ask(tls::client(&authority, Some(&stranger))).await.unwrap_err();
             assert!(matches!(forged, DiscoveryError::Unreachable { .. }), "{case}: {forged:?}");
         }
     }

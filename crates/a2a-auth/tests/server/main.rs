@@ -7,11 +7,11 @@
     reason = "tests fail by panicking"
 )]
 
-#[path = "../support/authority.rs"]
-mod authority;
 mod certificates;
 mod issuers;
 mod keys;
 mod refusals;
 mod scene;
+#[path = "../support/tls.rs"]
+mod tls;
 mod tokens;

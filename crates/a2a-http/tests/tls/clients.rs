@@ -2,23 +2,21 @@
 
 use a2a_core::ErrorKind;
 use a2a_http::tls::{ClientCertificates, ClientTls, Pem, TlsError};
+use a2a_test_certificates::{Authority, Identity};
 
-use crate::{
-    authority::{Authority, Identity},
-    running::{ask, settings, start, trusting},
-};
+use crate::running::{ask, settings, start, trusting};
 
 //
 #[tokio::test]
 async fn a_client_does_not_speak_to_a_server_that_nobody_vouches_for() {
     let (authority, other) = (Authority::new("root"), Authority::new("other"));
-    let address = start(settings(&authority.issue("server", 1)).load().unwrap()).await;
+    let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for (tls, who) in [(ClientTls::new(), "the platform"), (trusting(&other), "another root")] {
         let error = ask(address, tls).await.expect_err(who);
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{who}");
     }
-    let both = trusting(&other).with_more_roots(&authority.pem()).unwrap();
-    let beside = ClientTls::new().with_more_roots(&authority.pem()).unwrap();
+    let both = trusting(&other).with_more_roots(&Pem::text(authority.root())).unwrap();
+    let beside = ClientTls::new().with_more_roots(&Pem::text(authority.root())).unwrap();
     let anybody = ClientTls::new().without_verification();
     for tls in [both, beside, trusting(&authority), anybody] {
         assert_eq!(ask(address, tls).await.unwrap().status(), 200);
@@ -26,20 +24,23 @@ async fn a_client_does_not_speak_to_a_server_that_nobody_vouches_for() {
 }
 
 fn by(authority: &Authority, identity: &Identity) -> ClientTls {
-    trusting(authority).with_identity(&identity.certificate(), &identity.key()).unwrap()
+    trusting(authority)
+        .with_identity(&Pem::text(&identity.certificate), &Pem::text(&identity.key))
+        .unwrap()
 }
 
 #[tokio::test]
 async fn a_server_asks_for_certificates_and_hands_on_whose_they_are() {
     use ClientCertificates::{Optional, Required};
     let (authority, other) = (Authority::new("root"), Authority::new("other"));
-    let server = authority.issue("server", 1);
-    let (client, revoked) = (authority.issue("client", 2), authority.issue("revoked", 3));
-    let stranger = other.issue("stranger", 4);
+    let server = authority.for_this_machine("server");
+    let (client, revoked) =
+        (authority.for_this_machine("client"), authority.for_this_machine("revoked"));
+    let stranger = other.for_this_machine("stranger");
     for required in [Required, Optional] {
         let settings = settings(&server)
-            .with_client_roots(authority.pem(), required)
-            .with_revocations(authority.revoke(&revoked));
+            .with_client_roots(Pem::text(authority.root()), required)
+            .with_revocations(Pem::text(authority.revoked(&revoked)));
         let address = start(settings.load().unwrap()).await;
 
         let answer = ask(address, by(&authority, &client)).await.unwrap();
@@ -57,11 +58,12 @@ async fn a_server_asks_for_certificates_and_hands_on_whose_they_are() {
 #[test]
 fn what_a_client_is_given_is_looked_at_at_once() {
     let authority = Authority::new("root");
-    let (one, two) = (authority.issue("one", 1), authority.issue("two", 2));
+    let (one, two) = (authority.for_this_machine("one"), authority.for_this_machine("two"));
     let new = ClientTls::new;
-    let error = new().with_identity(&one.certificate(), &two.key()).unwrap_err();
+    let error =
+        new().with_identity(&Pem::text(&one.certificate), &Pem::text(&two.key)).unwrap_err();
     assert!(matches!(error, TlsError::Identity(_)), "{error}");
-    let error = new().with_identity(&one.key(), &one.key()).unwrap_err();
+    let error = new().with_identity(&Pem::text(&one.key), &Pem::text(&one.key)).unwrap_err();
     assert!(matches!(error, TlsError::Missing("certificate")), "{error}");
     let error = new().with_roots(&Pem::text("")).unwrap_err();
     assert!(matches!(error, TlsError::Missing("root certificate")), "{error}");
@@ -72,7 +74,7 @@ fn what_a_client_is_given_is_looked_at_at_once() {
 #[test]
 fn nothing_prints_a_key() {
     let authority = Authority::new("root");
-    let one = authority.issue("one", 1);
+    let one = authority.for_this_machine("one");
     let settings = settings(&one);
     let tls = settings.clone().load().unwrap();
     let client = by(&authority, &one);

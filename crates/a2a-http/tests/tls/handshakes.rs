@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use a2a_http::tls::{ClientCertificates, Pem};
+use a2a_test_certificates::Authority;
 use rustls::{
     HandshakeKind, ProtocolVersion,
     version::{TLS12, TLS13},
@@ -12,35 +14,32 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    authority::Authority,
-    running::{LONG, ask, handshake, offering, settings, start, trusting},
-};
+use crate::running::{LONG, ask, handshake, offering, settings, start, trusting};
 
 //
 //
 #[tokio::test]
 async fn both_versions_of_http_are_agreed_on_at_one_port() {
     let authority = Authority::new("root");
-    let address = start(settings(&authority.issue("server", 1)).load().unwrap()).await;
+    let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for (offered, agreed) in [
         (&["h2", "http/1.1"][..], Some("h2")),
         (&["http/1.1", "h2"], Some("h2")),
         (&["http/1.1"], Some("http/1.1")),
         (&[], None),
     ] {
-        let config = offering(authority.text(), offered, &[&TLS13, &TLS12]);
+        let config = offering(authority.root(), offered, &[&TLS13, &TLS12]);
         let stream = handshake(address, &config).await.unwrap();
         let found = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
         assert_eq!(found.as_deref(), agreed.map(str::as_bytes), "{offered:?}");
     }
     // A client that knows none of the protocols is not served by another one.
-    let config = offering(authority.text(), &["smtp"], &[&TLS13]);
+    let config = offering(authority.root(), &["smtp"], &[&TLS13]);
     assert!(handshake(address, &config).await.is_err());
 
     let answer = ask(address, trusting(&authority)).await.unwrap();
     assert_eq!(answer.body(), "HTTP/2.0 0");
-    let config = offering(authority.text(), &["http/1.1"], &[&TLS13]);
+    let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
     let mut stream = handshake(address, &config).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
     let mut answer = String::new();
@@ -52,20 +51,20 @@ async fn both_versions_of_http_are_agreed_on_at_one_port() {
 #[tokio::test]
 async fn tls_1_3_is_preferred_and_1_2_is_spoken_unless_it_is_refused() {
     let authority = Authority::new("root");
-    let identity = authority.issue("server", 1);
+    let identity = authority.for_this_machine("server");
     let address = start(settings(&identity).load().unwrap()).await;
     for (versions, agreed) in [
         (&[&TLS12, &TLS13][..], ProtocolVersion::TLSv1_3),
         (&[&TLS13], ProtocolVersion::TLSv1_3),
         (&[&TLS12], ProtocolVersion::TLSv1_2),
     ] {
-        let config = offering(authority.text(), &[], versions);
+        let config = offering(authority.root(), &[], versions);
         let stream = handshake(address, &config).await.unwrap();
         assert_eq!(stream.get_ref().1.protocol_version(), Some(agreed));
     }
     let strict = start(settings(&identity).with_only_tls13(true).load().unwrap()).await;
-    assert!(handshake(strict, &offering(authority.text(), &[], &[&TLS12])).await.is_err());
-    assert!(handshake(strict, &offering(authority.text(), &[], &[&TLS13])).await.is_ok());
+    assert!(handshake(strict, &offering(authority.root(), &[], &[&TLS12])).await.is_err());
+    assert!(handshake(strict, &offering(authority.root(), &[], &[&TLS13])).await.is_ok());
 }
 
 /// The first message of a client whose newest version is `version`.
@@ -87,7 +86,7 @@ fn hello(version: [u8; 2]) -> Vec<u8> {
 #[tokio::test]
 async fn versions_before_tls_1_2_are_refused_by_an_alert() {
     let authority = Authority::new("root");
-    let address = start(settings(&authority.issue("server", 1)).load().unwrap()).await;
+    let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for (name, version) in [("SSL 3.0", [3, 0]), ("TLS 1.0", [3, 1]), ("TLS 1.1", [3, 2])] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(&hello(version)).await.unwrap();
@@ -101,14 +100,14 @@ async fn versions_before_tls_1_2_are_refused_by_an_alert() {
 #[tokio::test]
 async fn a_session_is_resumed_unless_clients_have_certificates() {
     let authority = Authority::new("root");
-    let identity = authority.issue("server", 1);
+    let identity = authority.for_this_machine("server");
     let asking = settings(&identity)
-        .with_client_roots(authority.pem(), a2a_http::tls::ClientCertificates::Optional);
+        .with_client_roots(Pem::text(authority.root()), ClientCertificates::Optional);
     for (settings, second) in
         [(settings(&identity), HandshakeKind::Resumed), (asking, HandshakeKind::Full)]
     {
         let address = start(settings.load().unwrap()).await;
-        let config = offering(authority.text(), &["http/1.1"], &[&TLS13]);
+        let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
         for expected in [HandshakeKind::Full, second] {
             let mut stream = handshake(address, &config).await.unwrap();
             // Tickets come with the first answer.
@@ -125,7 +124,7 @@ async fn a_session_is_resumed_unless_clients_have_certificates() {
 #[tokio::test]
 async fn who_comes_in_clear_is_told_what_to_do() {
     let authority = Authority::new("root");
-    let address = start(settings(&authority.issue("server", 1)).load().unwrap()).await;
+    let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for request in ["GET / HTTP/1.1\r\nhost: a\r\n\r\n", "POST / HTTP/1.1\r\n\r\n{}"] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -139,7 +138,7 @@ async fn who_comes_in_clear_is_told_what_to_do() {
 #[tokio::test]
 async fn who_does_not_finish_a_handshake_is_closed_and_keeps_nobody_waiting() {
     let authority = Authority::new("root");
-    let settings = settings(&authority.issue("server", 1))
+    let settings = settings(&authority.for_this_machine("server"))
         .with_max_handshakes(8)
         .with_handshake_timeout(Duration::from_secs(3));
     let address = start(settings.load().unwrap()).await;
@@ -152,7 +151,7 @@ async fn who_does_not_finish_a_handshake_is_closed_and_keeps_nobody_waiting() {
     }
     // An address may have two handshakes at a time here, which have begun, so that its third is
     // closed; silence is no handshake yet.
-    let config = offering(authority.text(), &["http/1.1"], &[&TLS13]);
+    let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
     assert!(timeout(LONG, handshake(address, &config)).await.unwrap().is_err());
     for mut stream in silent {
         let end = timeout(LONG, stream.read(&mut [0; 64])).await.expect("it is closed");
@@ -166,7 +165,7 @@ async fn who_does_not_finish_a_handshake_is_closed_and_keeps_nobody_waiting() {
 #[tokio::test]
 async fn browsers_are_told_to_stay_with_tls_unless_told_otherwise() {
     let authority = Authority::new("root");
-    let identity = authority.issue("server", 1);
+    let identity = authority.for_this_machine("server");
     for (settings, expected) in [
         (settings(&identity), Some("max-age=31536000")),
         (settings(&identity).with_hsts(Duration::from_secs(60)), Some("max-age=60")),

@@ -7,7 +7,6 @@
     reason = "scenery that can't be set up fails the test"
 )]
 
-mod authority;
 mod clients;
 mod handshakes;
 mod material;

@@ -3,21 +3,14 @@
 use std::{fs, path::Path, time::Duration};
 
 use a2a_http::tls::{ClientCertificates, Pem, TlsError, TlsSettings};
+use a2a_test_certificates::Authority;
 use rustls::version::TLS13;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     time::{sleep, timeout},
 };
 
-use crate::{
-    authority::{Authority, Identity},
-    running::{LONG, handshake, offering, settings, shown, start},
-};
-
-fn write(directory: &Path, identity: &Identity) {
-    fs::write(directory.join("server.crt"), &identity.certificate).unwrap();
-    fs::write(directory.join("server.key"), &identity.key).unwrap();
-}
+use crate::running::{LONG, handshake, offering, settings, shown, start};
 
 fn in_files(directory: &Path) -> TlsSettings {
     let place = |name| Pem::file(directory.join(name));
@@ -27,17 +20,20 @@ fn in_files(directory: &Path) -> TlsSettings {
 #[tokio::test]
 async fn a_new_certificate_serves_new_connections_and_a_broken_one_none() {
     let authority = Authority::new("root");
-    let (first, second, third) =
-        (authority.issue("1", 1), authority.issue("2", 2), authority.issue("3", 3));
+    let (first, second, third) = (
+        authority.for_this_machine("1"),
+        authority.for_this_machine("2"),
+        authority.for_this_machine("3"),
+    );
     let directory = tempfile::tempdir().unwrap();
-    write(directory.path(), &first);
+    first.write(directory.path(), "server");
     let settings = in_files(directory.path()).with_reload_interval(Duration::from_millis(20));
     let address = start(settings.load().unwrap()).await;
-    let config = offering(authority.text(), &["http/1.1"], &[&TLS13]);
+    let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
     let mut old = handshake(address, &config).await.unwrap();
     assert_eq!(shown(address, &config).await, first.der);
 
-    write(directory.path(), &second);
+    second.write(directory.path(), "server");
     let changed = async {
         while shown(address, &config).await != second.der {
             sleep(Duration::from_millis(20)).await;
@@ -56,7 +52,7 @@ async fn a_new_certificate_serves_new_connections_and_a_broken_one_none() {
     sleep(Duration::from_millis(100)).await;
     assert_eq!(shown(address, &config).await, second.der);
 
-    write(directory.path(), &third);
+    third.write(directory.path(), "server");
     let changed = async {
         while shown(address, &config).await != third.der {
             sleep(Duration::from_millis(20)).await;
@@ -73,13 +69,13 @@ async fn a_new_certificate_serves_new_connections_and_a_broken_one_none() {
 #[tokio::test]
 async fn certificates_are_read_again_when_asked() {
     let authority = Authority::new("root");
-    let (first, second) = (authority.issue("1", 1), authority.issue("2", 2));
+    let (first, second) = (authority.for_this_machine("1"), authority.for_this_machine("2"));
     let directory = tempfile::tempdir().unwrap();
-    write(directory.path(), &first);
+    first.write(directory.path(), "server");
     let tls = in_files(directory.path()).with_reload_interval(None).load().unwrap();
     let address = start(tls.clone()).await;
-    let config = offering(authority.text(), &[], &[&TLS13]);
-    write(directory.path(), &second);
+    let config = offering(authority.root(), &[], &[&TLS13]);
+    second.write(directory.path(), "server");
     assert_eq!(shown(address, &config).await, first.der);
     tls.reload().unwrap();
     assert_eq!(shown(address, &config).await, second.der);
@@ -92,34 +88,37 @@ async fn certificates_are_read_again_when_asked() {
 #[test]
 fn what_can_not_be_used_is_named() {
     let authority = Authority::new("root");
-    let (one, two) = (authority.issue("one", 1), authority.issue("two", 2));
+    let (one, two) = (authority.for_this_machine("one"), authority.for_this_machine("two"));
     let with_roots = |roots| settings(&one).with_client_roots(roots, ClientCertificates::Required);
     let broken = "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n";
     for (settings, message) in [
         (
-            TlsSettings::new(Pem::file("/nowhere/a.crt"), one.key()),
+            TlsSettings::new(Pem::file("/nowhere/a.crt"), Pem::text(&one.key)),
             "can't read the certificate in /nowhere/a.crt",
         ),
         (
-            TlsSettings::new(one.certificate(), Pem::file("/nowhere/a.key")),
+            TlsSettings::new(Pem::text(&one.certificate), Pem::file("/nowhere/a.key")),
             "can't read the private key in /nowhere/a.key",
         ),
         (
-            TlsSettings::new(one.key(), one.key()),
+            TlsSettings::new(Pem::text(&one.key), Pem::text(&one.key)),
             "there is no certificate in what was given as one",
         ),
         (
-            TlsSettings::new(one.certificate(), one.certificate()),
+            TlsSettings::new(Pem::text(&one.certificate), Pem::text(&one.certificate)),
             "there is no private key in what was given as one",
         ),
-        (TlsSettings::new(Pem::text(broken), one.key()), "the certificate is not PEM"),
+        (TlsSettings::new(Pem::text(broken), Pem::text(&one.key)), "the certificate is not PEM"),
         (
-            TlsSettings::new(one.certificate(), two.key()),
+            TlsSettings::new(Pem::text(&one.certificate), Pem::text(&two.key)),
             "the certificate and the key can't be used together",
         ),
-        (with_roots(one.key()), "there is no root certificate of clients in what was given as one"),
         (
-            with_roots(authority.pem()).with_revocations(authority.pem()),
+            with_roots(Pem::text(&one.key)),
+            "there is no root certificate of clients in what was given as one",
+        ),
+        (
+            with_roots(Pem::text(authority.root())).with_revocations(Pem::text(authority.root())),
             "there is no list of revocations in what was given as one",
         ),
     ] {

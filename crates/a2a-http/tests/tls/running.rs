@@ -5,8 +5,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use a2a_http::{
     PeerCertificates, Server,
     client::{ClientSettings, HttpClient},
-    tls::{ClientTls, Tls, TlsSettings},
+    tls::{ClientTls, Pem, Tls, TlsSettings},
 };
+use a2a_test_certificates::{Authority, Identity};
 use axum::{Router, extract::Request, routing::get};
 use bytes::Bytes;
 use http::Response;
@@ -16,8 +17,6 @@ use rustls::{
 };
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
-
-use crate::authority::{Authority, Identity};
 
 /// More than any of these tests may take.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
@@ -32,7 +31,7 @@ fn router() -> Router {
 }
 
 pub(crate) fn settings(identity: &Identity) -> TlsSettings {
-    TlsSettings::new(identity.certificate(), identity.key())
+    TlsSettings::new(Pem::text(&identity.certificate), Pem::text(&identity.key))
 }
 
 pub(crate) async fn start(tls: Tls) -> SocketAddr {
@@ -44,7 +43,7 @@ pub(crate) async fn start(tls: Tls) -> SocketAddr {
 }
 
 pub(crate) fn trusting(authority: &Authority) -> ClientTls {
-    ClientTls::new().with_roots(&authority.pem()).unwrap()
+    ClientTls::new().with_roots(&Pem::text(authority.root())).unwrap()
 }
 
 /// Asks once, over a connection of its own.

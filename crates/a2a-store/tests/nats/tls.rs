@@ -1,19 +1,22 @@
 //! Encrypted connections to NATS, and who is believed there.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use a2a_operations::{MemoryStore, store::LeaseStore as _};
 use a2a_store::nats::{Clustered, NatsConfig, NatsError};
+use a2a_test_certificates::{Authority, Folder, Identity};
 use a2a_test_servers::{Private, Skipped};
 
-use crate::authority::{Authority, chain};
+use crate::chain::chain;
 
 /// A server that has a certificate for 127.0.0.1, and speaks nothing but TLS.
 async fn server(authority: &Authority, more: &[&str]) -> Result<Private, Skipped> {
-    let (certificate, key) = authority.issue("127.0.0.1");
-    let root = std::fs::read_to_string(authority.root()).unwrap();
-    let files =
-        [("server.crt", certificate.as_str()), ("server.key", key.as_str()), ("root.pem", &root)];
+    let Identity { certificate, key, .. } = authority.for_host("127.0.0.1");
+    let files = [
+        ("server.crt", certificate.as_str()),
+        ("server.key", key.as_str()),
+        ("root.pem", authority.root()),
+    ];
     let arguments = ["--tls", "--tlscert", "server.crt", "--tlskey", "server.key"];
     Private::nats_with(&files, &[&arguments[..], more].concat()).await
 }
@@ -32,31 +35,30 @@ fn refused(error: NatsError, expected: &str) {
 
 #[tokio::test]
 async fn a_server_is_believed_by_its_certificate() {
-    let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
-    let Ok(server) = server(&authority, &[]).await else { return };
+    let (ours, theirs) = (Folder::new("ours"), Folder::new("theirs"));
+    let (own, others) = (ours.path("root.pem"), theirs.path("root.pem"));
+    let Ok(server) = server(ours.authority(), &[]).await else { return };
     let plain = NatsConfig::new(server.url());
     let secure = NatsConfig::new(server.url().replace("nats://", "tls://"));
     let by_name = NatsConfig::new(server.url().replace("nats://127.0.0.1", "tls://localhost"));
     let unknown = "invalid peer certificate: UnknownIssuer";
-    connect(secure.clone().with_roots(authority.root())).await.unwrap();
+    connect(secure.clone().with_roots(&own)).await.unwrap();
     // Certificates to check by say that there is to be TLS.
-    connect(plain.clone().with_roots(authority.root())).await.unwrap();
-    refused(connect(secure.clone().with_roots(other.root())).await.unwrap_err(), unknown);
+    connect(plain.clone().with_roots(&own)).await.unwrap();
+    refused(connect(secure.clone().with_roots(&others)).await.unwrap_err(), unknown);
     refused(connect(secure).await.unwrap_err(), "invalid peer certificate");
-    let misnamed = connect(by_name.with_roots(authority.root())).await.unwrap_err();
+    let misnamed = connect(by_name.with_roots(&own)).await.unwrap_err();
     refused(misnamed, "certificate not valid for name \"localhost\"");
 }
 
 #[tokio::test]
 async fn a_server_that_asks_for_a_certificate_is_shown_one() {
-    let authority = Authority::new("ours");
+    let folder = Folder::new("ours");
     let more = ["--tlsverify", "--tlscacert", "root.pem"];
-    let Ok(server) = server(&authority, &more).await else { return };
-    let config = NatsConfig::new(server.url()).with_roots(authority.root());
-    let (certificate, key) = authority.issue("node.example");
-    let files: [PathBuf; 2] =
-        [authority.write("node.crt", &certificate), authority.write("node.key", &key)];
-    let [certificate, key] = files;
+    let Ok(server) = server(folder.authority(), &more).await else { return };
+    let config = NatsConfig::new(server.url()).with_roots(folder.path("root.pem"));
+    folder.keep("node", &folder.authority().for_host("node.example"));
+    let (certificate, key) = (folder.path("node.crt"), folder.path("node.key"));
     connect(config.clone().with_certificate(&certificate, &key)).await.unwrap();
     let error = connect(config.clone()).await.unwrap_err();
     assert!(matches!(error, NatsError::Connect { .. }), "{error:?}");

@@ -1,14 +1,15 @@
 //! Encrypted connections to the database, and who is believed to be it.
 
 use a2a_store::postgres::{PostgresConfig, PostgresError, PostgresStore};
+use a2a_test_certificates::{Authority, Folder, Identity};
 use a2a_test_servers::{Private, Skipped};
 use tokio_postgres::NoTls;
 
-use crate::authority::{Authority, chain};
+use crate::chain::chain;
 
 /// A server that has a certificate for 127.0.0.1, and takes connections in clear too.
 async fn server(authority: &Authority) -> Result<Private, Skipped> {
-    let (certificate, key) = authority.issue("127.0.0.1");
+    let Identity { certificate, key, .. } = authority.for_host("127.0.0.1");
     let files = [("server.crt", certificate.as_str()), ("server.key", key.as_str())];
     let settings = ["ssl=on", "ssl_cert_file=../server.crt", "ssl_key_file=../server.key"];
     Private::postgres_with(&files, &settings).await
@@ -32,13 +33,12 @@ async fn open(url: &str, query: &str) -> Result<bool, PostgresError> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_is_believed_by_its_certificate_as_far_as_sslmode_says() {
-    let (authority, other) = (Authority::new("ours"), Authority::new("theirs"));
-    let Ok(server) = server(&authority).await else { return };
+    let (ours, theirs) = (Folder::new("ours"), Folder::new("theirs"));
+    let Ok(server) = server(ours.authority()).await else { return };
     let by_address = server.url();
     // The certificate is for the address, and not for the name.
     let by_name = by_address.replace("127.0.0.1", "localhost");
-    let (own, others) = (authority.root(), other.root());
-    let (own, others) = (own.display(), others.display());
+    let (own, others) = (ours.path("root.pem"), theirs.path("root.pem"));
     let unknown = "invalid peer certificate: UnknownIssuer";
     let misnamed = "certificate not valid for name \"localhost\"";
     for (url, query, expected) in [
@@ -78,18 +78,16 @@ async fn a_server_without_tls_is_refused_where_that_is_asked_for() {
 
 #[tokio::test]
 async fn roots_that_can_t_be_read_are_named() {
-    let authority = Authority::new("ours");
-    let (_, key) = authority.issue("a.example");
-    let empty = authority.write("empty.pem", "");
-    let other = authority.write("key.pem", &key);
-    let missing = authority.root().with_file_name("missing.pem");
+    let folder = Folder::new("ours");
+    let empty = folder.write("empty.pem", "");
+    let other = folder.write("key.pem", &folder.authority().for_host("a.example").key);
+    let missing = folder.path("missing.pem");
     for path in [empty, other, missing] {
-        let path = path.display();
         let url = format!("postgres://ann:hunter2@127.0.0.1:1/tasks?sslrootcert={path}");
         let error = PostgresStore::connect(&url).await.unwrap_err();
         assert!(matches!(error, PostgresError::Roots { .. }), "{path}: {error:?}");
         let said = chain(&error);
-        assert!(said.contains(&path.to_string()), "{path}: {said}");
+        assert!(said.contains(&path), "{path}: {said}");
         assert!(!said.contains("hunter2"), "{said}");
     }
 }
