@@ -8,9 +8,6 @@ use super::{Group, Scene};
 
 /// How long memory may take to come back.
 const RETURN: Duration = Duration::from_secs(60);
-/// What the memory may have more at the end of a group than at its start: a fifth, and so many
-/// bytes, as a small process grows by that for the first use of anything.
-const SLACK: u64 = 8 << 20;
 /// Rounds of normal requests before the first group.
 const WARM: usize = 40;
 
@@ -31,8 +28,10 @@ pub async fn run(scene: &Scene, groups: &[Group], mut say: impl FnMut(String)) -
     if let Some(bob) = &scene.bob {
         let _known = scene.call(bob, "ListTasks", serde_json::json!({})).await;
     }
+    let memory = || scene.process.as_ref().and_then(super::Process::memory);
+    let first = memory();
     for group in groups.iter().filter(|group| !group.attacks.is_empty()) {
-        let before = scene.process.as_ref().and_then(super::Process::memory);
+        let before = memory();
         for attack in &group.attacks {
             outcome.attacks += 1;
             let start = Instant::now();
@@ -56,6 +55,9 @@ pub async fn run(scene: &Scene, groups: &[Group], mut say: impl FnMut(String)) -
         if let Err(harm) = returns(scene, group.name, before, &mut say).await {
             outcome.failed.push(harm);
         }
+    }
+    if let Err(harm) = returns(scene, "all attacks", first, &mut say).await {
+        outcome.failed.push(harm);
     }
     outcome
 }
@@ -84,7 +86,8 @@ async fn returns(
     say: &mut impl FnMut(String),
 ) -> Result<(), String> {
     let (Some(process), Some(before)) = (&scene.process, before) else { return Ok(()) };
-    let most = before + before / 5 + SLACK;
+    // At the end of a group against its start, and at the end of all against the first.
+    let most = before + before / 5;
     let end = Instant::now() + RETURN;
     loop {
         let Some(now) = process.memory() else { return Err("the server is gone".to_owned()) };
