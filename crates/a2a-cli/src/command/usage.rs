@@ -9,6 +9,7 @@ use crate::{
     output::Output,
     settings::{
         Environment,
+        serve::is_alike,
         value::{self, Format},
     },
 };
@@ -52,12 +53,51 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
     let message = lines.join(" ");
     let message = message.strip_prefix("error: ").unwrap_or(&message);
-    let hint = suggestion(error).unwrap_or_else(|| "see --help".to_owned());
+    let hint = elsewhere(error).or_else(|| suggestion(error));
+    let hint = hint.unwrap_or_else(|| "see --help".to_owned());
     Failure::usage(message).with_hint(hint)
+}
+
+/// What flags of other tools are called here: by clients, and by `serve`.
+const ELSEWHERE: [(&[&str], &str, &str); 9] = [
+    (&["token", "auth", "auth-token"], "--bearer", "--require-bearer"),
+    (&["listen", "bind", "addr", "address"], "", "--host and --port"),
+    (&["cert", "certificate"], "--client-cert", "--tls-cert"),
+    (&["key", "private-key"], "--client-key", "--tls-key"),
+    (&["ca", "cacert", "ca-file"], "--ca-cert", "--ca-cert"),
+    (&["db", "database", "data"], "", "--store"),
+    (&["url", "agent", "server"], "--agent-card", "--public-url"),
+    (&["config", "config-file"], "", "--settings"),
+    (&["header", "headers"], "--svc-param", ""),
+];
+
+/// The flag of ours that does what one of others does.
+fn elsewhere(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let name = flag.trim_start_matches('-');
+    let (_, client, server) = ELSEWHERE.iter().find(|(names, ..)| names.contains(&name))?;
+    let serves = match error.get(ContextKind::Usage) {
+        Some(usage) => usage.to_string().contains("a2a serve"),
+        None => false,
+    };
+    let ours = if serves { server } else { client };
+    (!ours.is_empty()).then(|| format!("did you mean {ours}? see --help"))
 }
 
 /// What was probably meant.
 fn suggestion(error: &clap::Error) -> Option<String> {
+    let written = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) => Some(flag.trim_start_matches('-')),
+        _ => None,
+    };
+    // A flag that is only a little like it helps nobody.
+    let helps = |suggestion: &&str| {
+        let flag = suggestion.strip_prefix("--");
+        flag.zip(written).is_none_or(|(flag, written)| is_alike(flag, written))
+    };
     for kind in
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
     {
@@ -66,7 +106,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
             Some(ContextValue::Strings(suggestions)) => suggestions.first().map(String::as_str),
             _ => None,
         };
-        if let Some(suggestion) = suggestion {
+        if let Some(suggestion) = suggestion.filter(helps) {
             return Some(format!("did you mean {suggestion}? see --help"));
         }
     }

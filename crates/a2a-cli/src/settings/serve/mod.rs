@@ -28,6 +28,7 @@ pub(crate) use form::Form;
 pub(crate) use key::Key;
 use key::{EXCLUSIVE, KEYS, PREFIX, SHORTHANDS};
 use secret::Found;
+pub(crate) use suggestion::is_alike;
 pub(crate) use table::Row;
 
 use super::Environment;

@@ -34,6 +34,11 @@ pub(super) fn of(path: &str) -> Option<String> {
     most_alike(keys.chain(sections).chain(tables))
 }
 
+/// Whether one word may be meant by the other.
+pub(crate) fn is_alike(one: &str, other: &str) -> bool {
+    strsim::jaro_winkler(one, other) > ALIKE
+}
+
 /// The word that is most like `name`.
 pub(super) fn closest(
     words: impl Iterator<Item = &'static str>,
