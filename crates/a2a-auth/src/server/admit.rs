@@ -43,7 +43,7 @@ impl Admitting {
         operation: Operation,
         mut call: Call<R>,
         skill: Option<&Rule>,
-    ) -> Result<Call<R>> {
+    ) -> Result<(Call<R>, Arc<Identified>)> {
         let inner = &*self.enforcement.0;
         let identified = call.context.caller.take_evidence::<Identified>();
         let identified = identified.unwrap_or_else(|| Arc::new(Identified::nothing()));
@@ -52,7 +52,7 @@ impl Admitting {
             caller = caller.with_credential(credential.clone());
         }
         call.context.caller = caller;
-        Ok(call)
+        Ok((call, identified))
     }
 
     /// The rule of the skill that a message is for.
@@ -61,11 +61,33 @@ impl Admitting {
         skills.get(&skill.as_ref()?(request)?)
     }
 
-    /// Ends a stream when its caller's credentials do.
-    fn bounded(&self, reply: Reply<EventStream>, caller: &Caller) -> Reply<EventStream> {
-        let Some(expires) = caller.expires() else { return reply };
-        let error = Refusal::Expired.error(&self.enforcement.0.any);
-        reply.map(|events| expiry::until(events, expires, error))
+    /// Ends a stream when its caller's credentials do, or are taken back.
+    fn bounded(
+        &self,
+        operation: Operation,
+        reply: Reply<EventStream>,
+        caller: Caller,
+        identified: &Identified,
+    ) -> Reply<EventStream> {
+        let reviewed = || identified.verified.iter().filter(|one| one.review.is_some());
+        if caller.expires().is_none() && reviewed().next().is_none() {
+            return reply;
+        }
+        let (reviewed, address) = (reviewed().cloned().collect(), identified.address);
+        let enforcement = self.enforcement.clone();
+        let end = async move {
+            let refusal = tokio::select! {
+                refusal = expiry::expired(caller.expires()) => refusal,
+                refusal = expiry::taken_back(reviewed) => {
+                    let (subject, operation) = (caller.subject(), Some(operation));
+                    let circumstances = Circumstances { subject, address, operation };
+                    audit::failed(circumstances, refusal.reason());
+                    refusal
+                }
+            };
+            refusal.error(&enforcement.0.any)
+        };
+        reply.map(|events| expiry::until(events, end))
     }
 }
 
@@ -141,7 +163,7 @@ macro_rules! admitted {
         impl Agent for Admitting {
             $(
                 async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                    let call = self.admit(Operation::$operation, call, None)?;
+                    let (call, _) = self.admit(Operation::$operation, call, None)?;
                     self.agent.$method(call).await
                 }
             )*
@@ -151,7 +173,7 @@ macro_rules! admitted {
                 call: Call<SendMessageRequest>,
             ) -> Result<Reply<SendMessageResponse>> {
                 let skill = self.skill(&call.request);
-                let call = self.admit(Operation::SendMessage, call, skill)?;
+                let (call, _) = self.admit(Operation::SendMessage, call, skill)?;
                 self.agent.send_message(call).await
             }
 
@@ -160,20 +182,22 @@ macro_rules! admitted {
                 call: Call<SendMessageRequest>,
             ) -> Result<Reply<EventStream>> {
                 let skill = self.skill(&call.request);
-                let call = self.admit(Operation::SendStreamingMessage, call, skill)?;
+                let operation = Operation::SendStreamingMessage;
+                let (call, identified) = self.admit(operation, call, skill)?;
                 let caller = call.context.caller.clone();
                 let reply = self.agent.send_streaming_message(call).await?;
-                Ok(self.bounded(reply, &caller))
+                Ok(self.bounded(operation, reply, caller, &identified))
             }
 
             async fn subscribe_to_task(
                 &self,
                 call: Call<SubscribeToTaskRequest>,
             ) -> Result<Reply<EventStream>> {
-                let call = self.admit(Operation::SubscribeToTask, call, None)?;
+                let operation = Operation::SubscribeToTask;
+                let (call, identified) = self.admit(operation, call, None)?;
                 let caller = call.context.caller.clone();
                 let reply = self.agent.subscribe_to_task(call).await?;
-                Ok(self.bounded(reply, &caller))
+                Ok(self.bounded(operation, reply, caller, &identified))
             }
         }
     };

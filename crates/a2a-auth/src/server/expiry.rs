@@ -1,7 +1,7 @@
 //! Streams that end when their caller's credentials do.
 
 use std::{
-    future::Future as _,
+    future::{Future, pending},
     pin::Pin,
     task::{Context, Poll},
     time::{Duration, SystemTime},
@@ -10,40 +10,73 @@ use std::{
 use a2a_core::{Error, Result};
 use a2a_operations::{Event, EventStream};
 use futures_core::Stream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::sleep;
+
+use super::{identify::refusal_of, refusal::Refusal, requirement::Verified};
 
 /// The longest time in which the clock is not looked at: it may be set.
 const GLANCE: Duration = Duration::from_secs(60);
 
-/// Ends a stream with an error at a time.
-pub(super) fn until(events: EventStream, expires: SystemTime, error: Error) -> EventStream {
-    let timer = Box::pin(sleep(left(expires).min(GLANCE)));
-    EventStream::new(Expiring { events, expires, timer, error: Some(error) })
-}
-
-fn left(expires: SystemTime) -> Duration {
-    expires.duration_since(SystemTime::now()).unwrap_or_default()
-}
-
-struct Expiring {
+/// Ends a stream with an error, when there is one.
+pub(super) fn until(
     events: EventStream,
-    expires: SystemTime,
-    timer: Pin<Box<Sleep>>,
-    /// Taken when it is given.
-    error: Option<Error>,
+    end: impl Future<Output = Error> + Send + 'static,
+) -> EventStream {
+    EventStream::new(Ending { events: Some(events), end: Box::pin(end) })
 }
 
-impl Stream for Expiring {
+/// Waits for the end of what the caller presented, if it has one.
+pub(super) async fn expired(expires: Option<SystemTime>) -> Refusal {
+    let Some(expires) = expires else { return pending().await };
+    loop {
+        let left = expires.duration_since(SystemTime::now()).unwrap_or_default();
+        if left.is_zero() {
+            return Refusal::Expired;
+        }
+        sleep(left.min(GLANCE)).await;
+    }
+}
+
+/// Waits until something of what the caller presented is taken back. Where nobody can say at the
+/// moment, what was said last holds.
+pub(super) async fn taken_back(verified: Vec<Verified>) -> Refusal {
+    let reviewed = || verified.iter().filter_map(|one| Some((&one.caller, one.review.as_ref()?)));
+    let Some(interval) = reviewed().map(|(_, review)| review.interval).min() else {
+        return pending().await;
+    };
+    loop {
+        sleep(interval).await;
+        for (caller, review) in reviewed() {
+            match review.verifier.verify(&review.presented).await {
+                Ok(now)
+                    if now.subject() == caller.subject()
+                        && now.scopes().is_superset(caller.scopes()) => {}
+                Ok(_less) => return Refusal::Invalid,
+                Err(rejection) => match refusal_of(&rejection) {
+                    Refusal::Unavailable | Refusal::Overloaded => {}
+                    refusal => return refusal,
+                },
+            }
+        }
+    }
+}
+
+struct Ending {
+    /// Gone when the error was given.
+    events: Option<EventStream>,
+    end: Pin<Box<dyn Future<Output = Error> + Send>>,
+}
+
+impl Stream for Ending {
     type Item = Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        while self.timer.as_mut().poll(cx).is_ready() {
-            let left = left(self.expires);
-            if left.is_zero() {
-                return Poll::Ready(self.error.take().map(Err));
-            }
-            self.timer.set(sleep(left.min(GLANCE)));
+        let this = &mut *self;
+        let Some(events) = &mut this.events else { return Poll::Ready(None) };
+        if let Poll::Ready(error) = this.end.as_mut().poll(cx) {
+            this.events = None;
+            return Poll::Ready(Some(Err(error)));
         }
-        Pin::new(&mut self.events).poll_next(cx)
+        Pin::new(events).poll_next(cx)
     }
 }

@@ -27,7 +27,7 @@ use super::{
     enforcement::Inner,
     presented::Place,
     refusal::Refusal,
-    requirement::{Judgement, Verified},
+    requirement::{Judgement, Review, Verified},
 };
 
 /// How much is read of a request that is refused anyway, in bytes: enough to answer it in the
@@ -239,7 +239,12 @@ impl Inner {
         for scheme in self.schemes.iter().filter(|scheme| scheme.place == *place) {
             let rejected = match scheme.verifier.verify(presented).await {
                 Ok(caller) if caller.subject().is_some_and(|subject| !subject.is_empty()) => {
-                    verified.push(Verified { scheme: Arc::clone(&scheme.name), caller });
+                    let review = scheme.verifier.review_interval().map(|interval| Review {
+                        verifier: Arc::clone(&scheme.verifier),
+                        presented: presented.clone(),
+                        interval,
+                    });
+                    verified.push(Verified { scheme: Arc::clone(&scheme.name), caller, review });
                     continue;
                 }
                 Ok(_) => Refusal::Invalid,
@@ -283,7 +288,7 @@ impl Inner {
     }
 }
 
-fn refusal_of(rejection: &Rejection) -> Refusal {
+pub(super) fn refusal_of(rejection: &Rejection) -> Refusal {
     match rejection {
         Rejection::Invalid(_) | Rejection::Unknown => Refusal::Invalid,
         Rejection::Expired => Refusal::Expired,

@@ -30,6 +30,8 @@ use crate::fetch;
 const MAX_REMEMBERED: usize = 16_384;
 /// How long it is remembered that a token is not active.
 const INACTIVE: Duration = Duration::from_secs(10);
+/// Streams do not look more often whether their token is active.
+const SHORTEST_REVIEW: Duration = Duration::from_millis(10);
 /// Most requests at a time, and most callers that wait for one.
 const MAX_ASKING: usize = 32;
 const MAX_WAITING: usize = 256;
@@ -118,8 +120,9 @@ impl Introspection {
         self
     }
 
-    /// Sets how long an answer is believed: a token that is revoked is good for as long. It is
-    /// never believed for longer than the token lives. Default: 60 s.
+    /// Sets how long an answer is believed: a token that is revoked is good for as long, and a
+    /// quarter more where a stream is open. It is never believed for longer than the token lives.
+    /// Default: 60 s.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         Arc::make_mut(&mut self.0).lifetime = lifetime;
@@ -209,6 +212,11 @@ impl Verifier for Introspection {
 
     fn can_be_guessed(&self) -> bool {
         true
+    }
+
+    fn review_interval(&self) -> Option<Duration> {
+        // Most find an answer that is remembered.
+        Some((self.0.lifetime / 4).max(SHORTEST_REVIEW))
     }
 
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {

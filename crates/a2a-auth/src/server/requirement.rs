@@ -3,16 +3,29 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use a2a_core::v1::SecurityRequirement;
 use a2a_operations::Caller;
+
+use super::{Presented, Verifier};
 
 /// A scheme that a caller has shown to be right, and who it says the caller is.
 #[derive(Clone, Debug)]
 pub(super) struct Verified {
     pub(super) scheme: Arc<str>,
     pub(super) caller: Caller,
+    /// How it is looked at again, where it can be taken back.
+    pub(super) review: Option<Review>,
+}
+
+/// How what was presented is looked at again.
+#[derive(Clone, Debug)]
+pub(super) struct Review {
+    pub(super) verifier: Arc<dyn Verifier>,
+    pub(super) presented: Presented,
+    pub(super) interval: Duration,
 }
 
 /// Alternatives, of which one is enough. Without any, everyone may enter.
@@ -121,7 +134,7 @@ mod tests {
 
     fn verified(scheme: &str, subject: &str, scopes: &[&str]) -> Verified {
         let caller = Caller::authenticated(subject).with_scopes(scopes.iter().copied());
-        Verified { scheme: scheme.into(), caller }
+        Verified { scheme: scheme.into(), caller, review: None }
     }
 
     fn subject(judgement: Judgement) -> Option<String> {

@@ -1,6 +1,6 @@
 //! What stands behind a scheme of the card.
 
-use std::{error::Error as StdError, fmt, sync::Arc};
+use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use a2a_core::v1::security_scheme::Scheme;
 use a2a_operations::Caller;
@@ -17,6 +17,15 @@ pub trait Verifier: fmt::Debug + Send + Sync + 'static {
     /// Returns whether trying often enough finds what is right. What can't be guessed, as a
     /// signature, is looked at even while its address has to wait.
     fn can_be_guessed(&self) -> bool;
+
+    /// Returns how often a caller whose stream stays open is verified again, where what is good
+    /// now may be taken back before it expires. Default: never.
+    ///
+    /// A stream ends when its caller is refused, is called otherwise, or has lost scopes; it goes
+    /// on where that can't be found out at the moment.
+    fn review_interval(&self) -> Option<Duration> {
+        None
+    }
 
     /// Returns who presents this, with what it is good for and until when. The caller has to have
     /// a subject.
@@ -38,6 +47,10 @@ impl<V: Verifier + ?Sized> Verifier for Arc<V> {
 
     fn can_be_guessed(&self) -> bool {
         (**self).can_be_guessed()
+    }
+
+    fn review_interval(&self) -> Option<Duration> {
+        (**self).review_interval()
     }
 
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {

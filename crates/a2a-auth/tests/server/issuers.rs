@@ -164,6 +164,69 @@ async fn a_token_that_was_revoked_is_good_no_longer_than_its_answer_is_kept() {
     assert_eq!(error.kind(), ErrorKind::Unauthenticated);
 }
 
+//
+#[tokio::test]
+async fn an_open_stream_ends_when_its_token_is_revoked_and_not_when_nobody_can_say() {
+    let (listener, address) = bind().await;
+    let (answers, asked) = (Arc::new(AtomicUsize::new(ACTIVE)), Arc::<AtomicUsize>::default());
+    let (shown, counted) = (Arc::clone(&answers), Arc::clone(&asked));
+    let answer = move || async move {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let says = |active| json!({ "active": active, "client_id": "robot", "scope": "read" });
+        match shown.load(Ordering::SeqCst) {
+            ACTIVE => (StatusCode::OK, says(true).to_string()),
+            REVOKED => (StatusCode::OK, says(false).to_string()),
+            _ => (StatusCode::BAD_GATEWAY, String::new()),
+        }
+    };
+    run(listener, Router::new().route("/introspect", post(answer)));
+    let url = format!("http://{address}/introspect");
+    let introspection = Introspection::new("https://issuer", &url, "a", "b").unwrap();
+    let guard = Guard::new()
+        .with_verifier("oauth", introspection.with_lifetime(Duration::from_millis(200)));
+    let agent = start(oauth_card(address), guard).await;
+    for way in WAYS {
+        answers.store(ACTIVE, Ordering::SeqCst);
+        // It is remembered of a token that it was revoked.
+        let token = format!("Bearer {:?}.{:?}", way.0, way.1);
+        let client = client(agent, way, &[("authorization", &token)]).await;
+        let mut events = client.stream("wait").await.unwrap();
+        events.next().await.unwrap().unwrap();
+
+        let more = async |count: usize| {
+            let until = asked.load(Ordering::SeqCst) + count;
+            while asked.load(Ordering::SeqCst) < until {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let ended = async {
+            loop {
+                match events.next().await {
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return error.kind(),
+                    None => return ErrorKind::Internal,
+                }
+            }
+        };
+        tokio::pin!(ended);
+        for answer in [ACTIVE, AWAY] {
+            answers.store(answer, Ordering::SeqCst);
+            tokio::select! {
+                kind = &mut ended => panic!("{way:?}: it ended with {kind:?}"),
+                () = more(3) => {}
+            }
+        }
+        answers.store(REVOKED, Ordering::SeqCst);
+        let kind = tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
+        assert_eq!(kind, ErrorKind::Unauthenticated, "{way:?}");
+    }
+}
+
+/// What the authorization server of that test says of the token.
+const ACTIVE: usize = 0;
+const REVOKED: usize = 1;
+const AWAY: usize = 2;
+
 /// What an authorization server knows of each token.
 fn known_tokens() -> HashMap<&'static str, Value> {
     let base = || json!({ "active": true, "sub": "ann", "scope": "read", "aud": "agent" });
