@@ -8,5 +8,5 @@ mod serve;
 pub(crate) mod service;
 
 pub use guard::Guard;
-pub use router::{Options, fallback, router, router_with};
+pub use router::{Options, fallback, operations_router, router, router_with};
 pub use serve::serve;

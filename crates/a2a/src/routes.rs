@@ -107,16 +107,17 @@ fn grpc_bindings(server: &Server, origins: &Origins) -> Router {
     let agent = || server.agent.clone();
     let has_older =
         server.revisions.contains_kind() || server.revisions.contains(ProtocolVersion::V1Draft);
-    let mut router = Router::new();
-    if serves_current(server) {
-        let mut options = a2a_grpc::Options::default()
-            .with_limits(server.limits.clone())
-            .with_versions(server.versions);
-        if has_older {
-            options = options.with_descriptor(a2a_compat::grpc::DESCRIPTOR);
-        }
-        router = a2a_grpc::router_with(agent(), options);
+    let mut options = a2a_grpc::Options::default()
+        .with_limits(server.limits.clone())
+        .with_versions(server.versions);
+    if has_older {
+        options = options.with_service(a2a_compat::grpc::SERVICE, a2a_compat::grpc::DESCRIPTOR);
     }
+    let mut router = match (serves_current(server), has_older) {
+        (true, _) => a2a_grpc::router_with(agent(), options),
+        (false, true) => a2a_grpc::operations_router(&options),
+        (false, false) => Router::new(),
+    };
     if has_older {
         let card = server.card.clone();
         router = router.merge(a2a_compat::grpc::router(agent(), card, older(server, origins)));

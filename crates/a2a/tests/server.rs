@@ -19,6 +19,9 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
 };
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus::Serving, health_client::HealthClient,
+};
 
 fn server() -> Server {
     let card = AgentCard::new("Echo", "Says what it hears");
@@ -186,5 +189,27 @@ async fn a_server_of_one_revision_names_that_in_its_card_and_serves_nothing_else
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{body}}}"#);
         let answer = exchange(address, head, &body).await;
         assert_eq!(answer.contains("\"result\""), is_current, "{revision}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn services_of_every_revision_over_grpc_are_healthy_and_no_others() {
+    const CURRENT: &str = "lf.a2a.v1.A2AService";
+    const OLDER: &str = "a2a.v1.A2AService";
+    for (revisions, healthy) in [
+        ("1.0,0.3", &["", CURRENT, OLDER][..]),
+        ("1.0", &["", CURRENT]),
+        ("draft", &["", OLDER]),
+        ("0.3", &["", OLDER]),
+        ("0.1", &[]),
+    ] {
+        let address = start(server().with_revisions(revisions.parse().unwrap())).await;
+        let channel = tonic::transport::Endpoint::from_shared(format!("http://{address}"));
+        let mut health = HealthClient::new(channel.unwrap().connect().await.unwrap());
+        for service in ["", CURRENT, OLDER] {
+            let answer = health.check(HealthCheckRequest { service: service.into() }).await;
+            let is_healthy = answer.is_ok_and(|answer| answer.get_ref().status() == Serving);
+            assert_eq!(is_healthy, healthy.contains(&service), "{revisions}: {service:?}");
+        }
     }
 }

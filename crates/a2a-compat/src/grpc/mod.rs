@@ -13,3 +13,6 @@ mod tests;
 pub use crate::proto::DESCRIPTOR;
 pub use client::GrpcClient;
 pub use router::router;
+
+/// The name of the service.
+pub const SERVICE: &str = "a2a.v1.A2AService";

@@ -17,7 +17,7 @@ use prost_reflect::DescriptorPool;
 use tokio::task::JoinHandle;
 use tonic::{Code, IntoRequest as _, Request, Status, transport::Channel};
 
-use super::{DESCRIPTOR, GrpcClient, code, router};
+use super::{DESCRIPTOR, GrpcClient, SERVICE, code, router};
 use crate::{
     FrontOptions,
     proto::{
@@ -317,7 +317,7 @@ async fn a_revision_that_is_switched_off_has_no_methods() {
 async fn every_method_of_every_revision_is_served() {
     let served = Served::new(FrontOptions::default()).await;
     let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
-    let service = pool.get_service_by_name("a2a.v1.A2AService").unwrap();
+    let service = pool.get_service_by_name(SERVICE).unwrap();
     let channel = Channel::from_shared(served.url.clone()).unwrap().connect_lazy();
     for method in service.methods() {
         let path = format!("/{}/{}", service.full_name(), method.name());

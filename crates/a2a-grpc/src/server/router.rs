@@ -32,9 +32,9 @@ pub struct Options {
     pub reflection: bool,
     /// Whether the service answers `grpc.health.v1`. Default: yes.
     pub health: bool,
-    /// Encoded descriptors of the services that are mounted beside this one, for reflection.
-    /// Default: none.
-    pub descriptors: Vec<&'static [u8]>,
+    /// Services that are mounted beside this one, by their names and encoded descriptors, for
+    /// health and reflection. Default: none.
+    pub services: Vec<(&'static str, &'static [u8])>,
 }
 
 impl Default for Options {
@@ -45,7 +45,7 @@ impl Default for Options {
             max_answer_bytes: usize::MAX,
             reflection: true,
             health: true,
-            descriptors: Vec::new(),
+            services: Vec::new(),
         }
     }
 }
@@ -79,10 +79,11 @@ impl Options {
         self
     }
 
-    /// Adds the encoded descriptor of a service that is mounted beside this one.
+    /// Adds a service that is mounted beside this one, such as `a2a.v1.A2AService`, with the
+    /// encoded descriptor of its file.
     #[must_use]
-    pub fn with_descriptor(mut self, descriptor: &'static [u8]) -> Self {
-        self.descriptors.push(descriptor);
+    pub fn with_service(mut self, name: &'static str, descriptor: &'static [u8]) -> Self {
+        self.services.push((name, descriptor));
         self
     }
 
@@ -111,15 +112,33 @@ fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
     let service = AgentService::new(agent, options.versions, options.max_answer_bytes);
     let service =
         A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
-    let mut routes = Routes::new(Guard(service));
+    let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
+    with_operations(Routes::new(Guard(service)), options, services.collect())
+}
+
+/// Serves health and reflection of the services that `options` name, without the current one:
+/// for those who mount services of older revisions alone.
+pub fn operations_router(options: &Options) -> Router {
+    with_operations(Routes::default(), options, options.services.clone())
+}
+
+/// Puts what operators ask for beside services.
+fn with_operations(
+    mut routes: Routes,
+    options: &Options,
+    services: Vec<(&'static str, &'static [u8])>,
+) -> Router {
     if options.health {
         let (reporter, health) = tonic_health::server::health_reporter();
-        // Nobody else holds the reporter's lock yet, so this never has to wait.
-        let _ = reporter.set_service_status(SERVICE, ServingStatus::Serving).now_or_never();
+        for (name, _) in &services {
+            // Nobody else holds the reporter's lock yet, so this never has to wait.
+            let _ = reporter.set_service_status(name, ServingStatus::Serving).now_or_never();
+        }
         routes = routes.add_service(health);
     }
     if options.reflection {
-        routes = match reflected(routes.clone(), options) {
+        let descriptors: Vec<_> = services.into_iter().map(|(_, descriptor)| descriptor).collect();
+        routes = match reflected(routes.clone(), options, &descriptors) {
             Ok(reflected) => reflected,
             Err(error) => {
                 tracing::error!("the service is not reflected: {error}");
@@ -131,10 +150,14 @@ fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
     routes.into_axum_router().reset_fallback()
 }
 
-fn reflected(routes: Routes, options: &Options) -> Result<Routes, ReflectionError> {
+fn reflected(
+    routes: Routes,
+    options: &Options,
+    descriptors: &[&'static [u8]],
+) -> Result<Routes, ReflectionError> {
     let builder = || {
-        let mut builder = Builder::configure().register_encoded_file_descriptor_set(DESCRIPTOR);
-        for descriptor in &options.descriptors {
+        let mut builder = Builder::configure();
+        for descriptor in descriptors {
             builder = builder.register_encoded_file_descriptor_set(descriptor);
         }
         if options.health {
