@@ -14,8 +14,8 @@ use crate::{Result, workspace};
 /// connection, has to be served within 100 ms: the median of 5, up to 5 times a second apart, so
 /// that a pause of the machine is no harm. At the end of each group the resident memory has to be
 /// back, within 60 s of normal requests, at no more than a fifth above what it was before the
-/// group, and at the end of all groups above what it was before the first; caches of the store
-/// are filled before. The last line is `N attacks, M failed`.
+/// group; caches of the store are filled before, as far as that can be brought about. The last
+/// line is `N attacks, M failed`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Groups to try: authentication, scope, http, http/2, messages, webhooks, tls, injection
