@@ -41,6 +41,7 @@ const CURRENT = [
   'send-large',
   'send-history-length',
   'tenant',
+  'stream-silence',
   'stream-cut',
   'subscribe-input',
   'list-pages',
@@ -84,9 +85,9 @@ const stateIs = (status, name) => assert.equal(TaskState[status?.state], `TASK_S
 const textOf = (parts) =>
   parts.map((part) => (part.content?.$case === 'text' ? part.content.value : '')).join('');
 
-const request = ({ text, parts, messageId = randomUUID(), taskId, contextId, configuration }) =>
+const request = ({ text, parts, messageId = randomUUID(), configuration, ...fields }) =>
   SendMessageRequest.fromJSON({
-    message: { messageId, role: 'ROLE_USER', parts: parts ?? [{ text }], taskId, contextId },
+    message: { messageId, role: 'ROLE_USER', parts: parts ?? [{ text }], ...fields },
     configuration,
   });
 
@@ -332,6 +333,13 @@ const checks = {
   async 'stream-crash'() {
     const events = await stream({ text: 'panic' });
     stateIs(events.at(-1).value.status, 'FAILED');
+  },
+
+  // An agent that thinks for longer than some clients wait for a word from a server that died.
+  async 'stream-silence'() {
+    const messageId = `acc-slow-${randomUUID()}`;
+    const events = await stream({ text: 'think', messageId, metadata: { delayMs: 7000 } });
+    stateIs(events.at(-1).value.status, 'COMPLETED');
   },
 
   // A client that goes away and comes back: the task went on, nothing is lost.

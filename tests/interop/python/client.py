@@ -346,7 +346,7 @@ async def stream_crash(peer):
 
 @check
 async def stream_silence(peer):
-    """An agent that thinks for longer than clients wait for a word from a server that died."""
+    """An agent that thinks for longer than this client waits for a word by its default."""
     slow = message('think', message_id=f'acc-slow-{uuid.uuid4()}')
     slow.metadata['delayMs'] = 7000
     events = [one async for one in peer.streaming.send_message(SendMessageRequest(message=slow))]

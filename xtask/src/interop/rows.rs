@@ -25,6 +25,7 @@ pub(super) const OPERATIONS: &[Row] = &[
     ("stream-message", &BINDINGS),
     ("stream-input", &BINDINGS),
     ("stream-crash", &BINDINGS),
+    ("stream-silence", &BINDINGS),
     ("stream-cut", &BINDINGS),
     ("subscribe", &BINDINGS),
     ("subscribe-input", &BINDINGS),

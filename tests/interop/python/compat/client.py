@@ -38,6 +38,7 @@ for operation in (
     'send-large',
     'send-history-length',
     'tenant',
+    'stream-silence',
     'stream-cut',
     'subscribe-input',
     'list-pages',

@@ -28,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 type Check = for<'a> fn(&'a Peer) -> BoxFuture<'a, Result>;
 
-const CHECKS: [(&str, Check); 37] = [
+const CHECKS: [(&str, Check); 38] = [
     ("card", |peer| Box::pin(sending::card(peer))),
     ("extended-card", |peer| Box::pin(sending::extended_card(peer))),
     ("send", |peer| Box::pin(sending::send(peer))),
@@ -46,6 +46,7 @@ const CHECKS: [(&str, Check); 37] = [
     ("stream-message", |peer| Box::pin(streams::stream_message(peer))),
     ("stream-input", |peer| Box::pin(streams::stream_input(peer))),
     ("stream-crash", |peer| Box::pin(streams::stream_crash(peer))),
+    ("stream-silence", |peer| Box::pin(streams::stream_silence(peer))),
     ("stream-cut", |peer| Box::pin(streams::stream_cut(peer))),
     ("subscribe", |peer| Box::pin(streams::subscribe(peer))),
     ("subscribe-input", |peer| Box::pin(streams::subscribe_input(peer))),
@@ -69,10 +70,11 @@ const CHECKS: [(&str, Check); 37] = [
 ];
 
 /// What only the current revision has, or says in a way that can be relied on.
-const CURRENT: [&str; 13] = [
+const CURRENT: [&str; 14] = [
     "send-large",
     "send-history-length",
     "tenant",
+    "stream-silence",
     "stream-cut",
     "subscribe-input",
     "list-pages",

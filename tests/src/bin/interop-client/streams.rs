@@ -59,6 +59,12 @@ pub(crate) async fn stream_crash(peer: &Peer) -> Result {
     }
 }
 
+/// An agent that thinks for a while and says nothing meanwhile.
+pub(crate) async fn stream_silence(peer: &Peer) -> Result {
+    let events = drain(peer.client.stream("slow 7").await?).await?;
+    same(last_state(&events), Some(TaskState::Completed), "last state")
+}
+
 /// A connection that breaks in the middle: the stream goes on over another one, nothing is lost.
 pub(crate) async fn stream_cut(peer: &Peer) -> Result {
     let interface = peer.client.interface().ok_or("no interface was chosen")?;
