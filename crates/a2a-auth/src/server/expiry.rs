@@ -12,7 +12,7 @@ use a2a_operations::{Event, EventStream};
 use futures_core::Stream;
 use tokio::time::sleep;
 
-use super::{identify::refusal_of, refusal::Refusal, requirement::Verified};
+use super::{Rejection, refusal::Refusal, requirement::Verified};
 
 /// The longest time in which the clock is not looked at: it may be set.
 const GLANCE: Duration = Duration::from_secs(60);
@@ -52,10 +52,10 @@ pub(super) async fn taken_back(verified: Vec<Verified>) -> Refusal {
                     if now.subject() == caller.subject()
                         && now.scopes().is_superset(caller.scopes()) => {}
                 Ok(_less) => return Refusal::Invalid,
-                Err(rejection) => match refusal_of(&rejection) {
-                    Refusal::Unavailable | Refusal::Overloaded => {}
-                    refusal => return refusal,
-                },
+                // New calls say so in the log; a line for each stream would be too many.
+                Err(Rejection::Unavailable(_) | Rejection::Overloaded) => {}
+                Err(Rejection::Expired) => return Refusal::Expired,
+                Err(Rejection::Invalid(_) | Rejection::Unknown) => return Refusal::Invalid,
             }
         }
     }

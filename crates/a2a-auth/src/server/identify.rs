@@ -288,7 +288,7 @@ impl Inner {
     }
 }
 
-pub(super) fn refusal_of(rejection: &Rejection) -> Refusal {
+fn refusal_of(rejection: &Rejection) -> Refusal {
     match rejection {
         Rejection::Invalid(_) | Rejection::Unknown => Refusal::Invalid,
         Rejection::Expired => Refusal::Expired,
