@@ -13,6 +13,7 @@ mod http2;
 mod injection;
 mod issuer;
 mod json;
+mod latency;
 mod pipe;
 mod renegotiation;
 mod run;

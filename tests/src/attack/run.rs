@@ -5,7 +5,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
-use super::{Group, Scene};
+use super::{
+    Attack, Group, Scene, Verdict,
+    latency::{Bystander, Latency},
+};
 
 /// How long memory may take to come back.
 const RETURN: Duration = Duration::from_secs(60);
@@ -38,7 +41,7 @@ pub async fn run(scene: &Scene, groups: &[Group], mut say: impl FnMut(String)) -
         for attack in &group.attacks {
             outcome.attacks += 1;
             let start = Instant::now();
-            let verdict = (attack.run)(scene).await;
+            let verdict = beside_another(scene, attack).await;
             let verdict = match (verdict, scene.is_served().await) {
                 (Ok(did), Ok(time)) => Ok(format!("{did}; then served in {time:.0?}")),
                 (Ok(did), Err(why)) => Err(format!("{did}; then {why}")),
@@ -65,6 +68,19 @@ pub async fn run(scene: &Scene, groups: &[Group], mut say: impl FnMut(String)) -
         say(format!("      {} MiB before all attacks, {} MiB after", first >> 20, last >> 20));
     }
     outcome
+}
+
+/// Runs an attack while another caller is served, who must not notice.
+async fn beside_another(scene: &Scene, attack: &Attack) -> Verdict {
+    let bystander = Bystander::start(scene).await?;
+    let verdict = (attack.run)(scene).await;
+    let Some(bystander) = bystander else { return verdict };
+    let latency = bystander.finish().await.and_then(Latency::check);
+    let did = verdict?;
+    match latency {
+        Ok(latency) => Ok(format!("{did}; another caller: {latency}")),
+        Err(harm) => Err(format!("{did}; {harm}")),
+    }
 }
 
 /// Has the server fill what it keeps once and for all, the caches of its store before all, of
