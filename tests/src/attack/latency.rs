@@ -42,7 +42,9 @@ pub(super) struct Latency {
 impl Latency {
     fn of(mut times: Vec<Duration>) -> Option<Self> {
         times.sort_unstable();
-        let at = |percent: usize| times.get((times.len() * percent / 100).min(times.len() - 1));
+        let at = |percent: usize| {
+            times.get((times.len() * percent / 100).min(times.len().saturating_sub(1)))
+        };
         Some(Self { requests: times.len(), median: *at(50)?, p99: *at(99)?, worst: *times.last()? })
     }
 
