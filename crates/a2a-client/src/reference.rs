@@ -2,12 +2,12 @@
 
 use std::{
     fmt,
-    net::IpAddr,
     path::{Path, PathBuf},
     str::FromStr,
 };
 
-use url::{Host, Url};
+use a2a_core::host;
+use url::Url;
 
 use crate::DiscoveryError;
 
@@ -58,7 +58,7 @@ impl FromStr for CardReference {
             // The scheme depends on the host, which only a parsed URL tells.
             let mut url = Url::parse(&format!("https://{text}"))
                 .map_err(|error| invalid(&error.to_string()))?;
-            if is_loopback(&url) && url.set_scheme("http").is_err() {
+            if url.host_str().is_some_and(host::is_loopback) && url.set_scheme("http").is_err() {
                 return Err(invalid("it has no scheme"));
             }
             url
@@ -103,23 +103,6 @@ fn is_path(text: &str) -> bool {
     has_drive
         || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
         || (!text.contains("://") && Path::new(text).is_file())
-}
-
-/// Returns whether the host of a URL is this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        // A scheme that is not special leaves addresses as domains.
-        Some(Host::Domain(name)) => {
-            let address: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
-            let name = name.to_ascii_lowercase();
-            name == "localhost"
-                || name.ends_with(".localhost")
-                || address.is_some_and(|address| address.is_loopback())
-        }
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use a2a_auth::client::{CredentialError, Origin};
 use a2a_compat::card::DRAFT;
 use a2a_core::{
     ProtocolVersion, Violation,
+    host::is_loopback,
     v1::{AgentCard, AgentInterface},
 };
 use url::Url;
 
-use crate::{DiscoveryError, Transport, reference::is_loopback};
+use crate::{DiscoveryError, Transport};
 
 /// What a client wants of an interface. By default the card decides.
 #[derive(Clone, Debug, Default)]
@@ -44,8 +45,9 @@ impl Selected {
     /// and not on this machine.
     pub fn is_exposed(&self) -> bool {
         match Url::parse(&self.interface.url) {
-            Ok(url) if url.has_host() => {
-                matches!(url.scheme(), "http" | "grpc") && !is_loopback(&url)
+            Ok(url) => {
+                matches!(url.scheme(), "http" | "grpc")
+                    && url.host_str().is_some_and(|host| !is_loopback(host))
             }
             // A bare `host:port` of gRPC is TLS unless it is on this machine.
             _ => false,

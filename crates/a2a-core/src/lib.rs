@@ -20,6 +20,7 @@ pub mod well_known;
 pub mod card;
 mod error;
 mod extension;
+pub mod host;
 pub mod json;
 mod message;
 mod operation;

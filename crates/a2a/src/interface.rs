@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use a2a_compat::{Revisions, card::DRAFT};
-use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentInterface};
+use a2a_core::{AgentCard, ProtocolVersion, card, host::is_loopback, v1::AgentInterface};
 use http::Uri;
 
 use crate::Server;
@@ -97,13 +97,6 @@ pub(crate) fn grpc_address(server: &Server, address: SocketAddr, port: Option<u1
         return format!("https://{host}:{port}");
     }
     format!("{host}:{port}")
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    bare == "localhost"
-        || bare.ends_with(".localhost")
-        || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// A host that clients on this machine can connect to, also where every address is listened on.

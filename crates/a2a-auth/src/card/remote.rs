@@ -2,11 +2,11 @@
 
 use std::{
     collections::BTreeSet,
-    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
+use a2a_core::host;
 use a2a_http::{client::HttpClient, tls::ClientTls};
 use tokio::time::Instant;
 use url::Url;
@@ -38,7 +38,7 @@ impl Address {
         let mut url = Url::parse(text).ok()?;
         let is_safe = match url.scheme() {
             "https" => true,
-            "http" => is_loopback(&url),
+            "http" => url.host_str().is_some_and(host::is_loopback),
             _ => false,
         };
         let has_user = !url.username().is_empty() || url.password().is_some();
@@ -56,12 +56,6 @@ fn authority(url: &Url) -> Option<String> {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     })
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Addresses whose keys are kept, at most.

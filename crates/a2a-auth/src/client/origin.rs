@@ -1,8 +1,9 @@
 //! Where secrets may go.
 
-use std::{fmt, net::IpAddr, str::FromStr};
+use std::{fmt, str::FromStr};
 
-use url::{Host, Url};
+use a2a_core::host;
+use url::Url;
 
 /// A scheme, a host and a port: what secrets are for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,13 +27,13 @@ impl Origin {
             "http" | "grpc" => "http",
             _ => return None,
         };
-        let host = url.host()?;
+        let host = url.host_str()?;
         let port = url.port().unwrap_or(if scheme == "https" { 443 } else { 80 });
         Some(Self {
             text: format!("{scheme}://{host}:{port}"),
             port,
             is_encrypted: scheme == "https",
-            is_loopback: is_loopback(&host),
+            is_loopback: host::is_loopback(host),
         })
     }
 
@@ -56,14 +57,6 @@ impl Origin {
     }
 }
 
-fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => IpAddr::V6(*address).to_canonical().is_loopback(),
-    }
-}
-
 impl FromStr for Origin {
     type Err = UnknownOrigin;
 
@@ -80,7 +73,7 @@ impl FromStr for Origin {
                 if !matches!(url.path(), "" | "/") || !url.username().is_empty() {
                     return Err(unknown());
                 }
-                if url.host().is_some_and(|host| is_loopback(&host)) {
+                if url.host_str().is_some_and(host::is_loopback) {
                     // The port of a bare address is a part of it, so that it can't change here.
                     let _ = url.set_scheme("http");
                 }
@@ -112,6 +105,7 @@ mod tests {
             ("http://127.0.0.1:8080/", "http://127.0.0.1:8080", true),
             ("http://127.0.0.1.example:8080/", "http://127.0.0.1.example:8080", false),
             ("localhost:50051", "http://localhost:50051", true),
+            ("agent.localhost:50051", "http://agent.localhost:50051", true),
             ("[::1]:50051", "http://[::1]:50051", true),
             ("http://[::ffff:127.0.0.1]:1", "http://[::ffff:7f00:1]:1", true),
             ("http://[2001:db8::1]", "http://[2001:db8::1]:80", false),

@@ -1,15 +1,12 @@
 //! Where an issuer says that its keys are (OpenID Connect Discovery 1.0 §4).
 
-use std::{
-    error::Error as StdError,
-    net::{Ipv4Addr, Ipv6Addr},
-    sync::Arc,
-};
+use std::{error::Error as StdError, sync::Arc};
 
+use a2a_core::host;
 use a2a_http::{client::HttpClient, tls::ClientTls};
 use bytes::Bytes;
 use serde::Deserialize;
-use url::{Host, Url};
+use url::Url;
 
 use crate::{
     fetch::{self, SetupError},
@@ -75,15 +72,9 @@ async fn keys(
 pub(super) fn secure(address: &str) -> Result<(), AddressError> {
     let insecure = || AddressError::Insecure(address.to_owned());
     let url = Url::parse(address).map_err(|_error| insecure())?;
-    let is_here = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => Ipv4Addr::is_loopback(&address),
-        Some(Host::Ipv6(address)) => address == Ipv6Addr::LOCALHOST,
-        None => false,
-    };
     match url.scheme() {
         "https" => Ok(()),
-        "http" if is_here => Ok(()),
+        "http" if url.host_str().is_some_and(host::is_loopback) => Ok(()),
         _ => Err(insecure()),
     }
 }

@@ -1,5 +1,6 @@
 //! The addresses under which cards and people name a gRPC server.
 
+use a2a_core::host;
 use a2a_http::tls::TlsError;
 use http::{
     Uri,
@@ -49,7 +50,7 @@ pub(crate) fn parse(address: &str) -> Result<Uri, AddressError> {
     let scheme = match scheme.as_deref() {
         Some("http" | "grpc") => Scheme::HTTP,
         Some("https" | "grpcs") => Scheme::HTTPS,
-        None if is_loopback(authority.host()) => Scheme::HTTP,
+        None if host::is_loopback(authority.host()) => Scheme::HTTP,
         None => Scheme::HTTPS,
         Some(other) => return Err(AddressError::Scheme(other.to_owned())),
     };
@@ -58,13 +59,6 @@ pub(crate) fn parse(address: &str) -> Result<Uri, AddressError> {
     parts.authority = Some(authority);
     parts.path_and_query = Some(PathAndQuery::from_static("/"));
     Uri::from_parts(parts).map_err(|_parts| no_host(None))
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let is_name =
-        bare.eq_ignore_ascii_case("localhost") || bare.to_ascii_lowercase().ends_with(".localhost");
-    is_name || bare.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use a2a_core::{Error, Result};
+use a2a_core::{Error, Result, host};
 use url::{Host, Url};
 
 use super::address::{self, Allowed};
@@ -94,7 +94,7 @@ impl WebhookPolicy {
             Some(Host::Ipv4(v4)) => self.allows_address(v4.into()),
             Some(Host::Ipv6(v6)) => self.allows_address(v6.into()),
             // The name says enough (RFC 6761 §6.3); all others are judged when they are called.
-            Some(Host::Domain(name)) if is_local(name) => {
+            Some(Host::Domain(name)) if host::is_loopback(name) => {
                 let loopback =
                     [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])];
                 self.allows_host(name) || loopback.into_iter().any(|it| self.allows_address(it))
@@ -123,11 +123,6 @@ impl WebhookPolicy {
     pub(super) fn allows_host(&self, host: &str) -> bool {
         self.allow.iter().any(|allowed| allowed.has_host(host))
     }
-}
-
-fn is_local(name: &str) -> bool {
-    let name = name.trim_end_matches('.').to_ascii_lowercase();
-    name == "localhost" || name.ends_with(".localhost")
 }
 
 #[cfg(test)]

@@ -6,9 +6,12 @@ use a2a_auth::{
     jose::{JwkSet, RemoteKeys},
     server::{Introspection, Jwt, Verifier},
 };
-use a2a_core::v1::{OpenIdConnectSecurityScheme, security_scheme::Scheme};
+use a2a_core::{
+    host,
+    v1::{OpenIdConnectSecurityScheme, security_scheme::Scheme},
+};
 use a2a_http::tls::ClientTls;
-use url::{Host, Url};
+use url::Url;
 
 use super::{Declared, http};
 use crate::{
@@ -124,15 +127,9 @@ fn keys(row: &Row, path: &str) -> Result<JwkSet, Failure> {
 /// Checks that nobody on the way can change what is fetched (spec §7.1).
 fn encrypted(url: &str) -> Result<(), String> {
     let url = Url::parse(url).map_err(|error| error.to_string())?;
-    let is_here = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
     match url.scheme() {
         "https" => Ok(()),
-        "http" if is_here => Ok(()),
+        "http" if url.host_str().is_some_and(host::is_loopback) => Ok(()),
         _ => Err("expected an https URL".into()),
     }
 }
