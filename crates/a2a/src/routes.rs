@@ -1,6 +1,6 @@
 //! All bindings as one router.
 
-use a2a_compat::{FrontOptions, Origins, Revisions};
+use a2a_compat::{FrontOptions, Revisions};
 use a2a_core::{ProtocolVersion, Result};
 use a2a_http::{Options, card::CardDocument};
 use axum::{
@@ -19,10 +19,9 @@ const OLDER_CARD_PATH: &str = "/.well-known/agent.json";
 
 /// Everything that `server` serves.
 pub(crate) fn all(server: &Server) -> Result<Router> {
-    let origins = Origins::default();
-    let mut router = http(server, &origins);
+    let mut router = http(server);
     if server.grpc {
-        router = router.merge(layered(server, grpc_bindings(server, &origins)));
+        router = router.merge(layered(server, grpc_bindings(server)));
     }
     let mut card = card_document(server)?;
     if let Some(layers) = &server.card_layers {
@@ -33,18 +32,18 @@ pub(crate) fn all(server: &Server) -> Result<Router> {
 
 /// gRPC alone, for a port of its own.
 pub(crate) fn grpc(server: &Server) -> Router {
-    layered(server, grpc_bindings(server, &Origins::default())).fallback(a2a_grpc::fallback)
+    layered(server, grpc_bindings(server)).fallback(a2a_grpc::fallback)
 }
 
 /// The two bindings that pages in a browser can call, and the answer to unknown paths.
-fn http(server: &Server, origins: &Origins) -> Router {
+fn http(server: &Server) -> Router {
     let options = options(server);
     let rest = (server.rest && serves_current(server))
         .then(|| a2a_rest::router_with(server.agent.clone(), options.clone()));
     let mut bindings = Router::new();
     if server.rest {
         let agent = server.agent.clone();
-        let older = a2a_compat::front::rest(agent, older(server, origins));
+        let older = a2a_compat::front::rest(agent, older(server));
         let rest = rest.clone().unwrap_or_default().reset_fallback().merge(older);
         // Routers that both have a fallback don't merge; its answer comes back below.
         bindings = match &server.rest_prefix {
@@ -57,14 +56,14 @@ fn http(server: &Server, origins: &Origins) -> Router {
         let jsonrpc = if server.revisions == Revisions::latest() {
             a2a_jsonrpc::router_with(server.agent.clone(), options)
         } else {
-            a2a_compat::front::jsonrpc(server.agent.clone(), older(server, origins))
+            a2a_compat::front::jsonrpc(server.agent.clone(), older(server))
         };
         if let Some(path) = &server.rpc_path {
             bindings = bindings.nest_service(path, jsonrpc.clone());
         }
         let agent = server.agent.clone();
         bindings = bindings.merge(jsonrpc);
-        bindings = bindings.merge(a2a_compat::front::extended_card(agent, older(server, origins)));
+        bindings = bindings.merge(a2a_compat::front::extended_card(agent, older(server)));
     }
     let fallback = async move |mut request: Request| -> Response {
         match rest {
@@ -86,11 +85,11 @@ fn options(server: &Server) -> Options {
 }
 
 /// What the fronts of the older revisions are served with.
-fn older(server: &Server, origins: &Origins) -> FrontOptions {
+fn older(server: &Server) -> FrontOptions {
     FrontOptions::default()
         .with_revisions(server.revisions.clone())
         .with_binding(options(server))
-        .with_origins(origins.clone())
+        .with_origins(server.origins.clone())
 }
 
 /// The card at its address, and at the one that it had before 0.3 where older readers may come.
@@ -103,7 +102,7 @@ fn card_document(server: &Server) -> Result<Router> {
     Ok(document.into_router().merge(older))
 }
 
-fn grpc_bindings(server: &Server, origins: &Origins) -> Router {
+fn grpc_bindings(server: &Server) -> Router {
     let agent = || server.agent.clone();
     let has_older =
         server.revisions.contains_kind() || server.revisions.contains(ProtocolVersion::V1Draft);
@@ -120,7 +119,7 @@ fn grpc_bindings(server: &Server, origins: &Origins) -> Router {
     };
     if has_older {
         let card = server.card.clone();
-        router = router.merge(a2a_compat::grpc::router(agent(), card, older(server, origins)));
+        router = router.merge(a2a_compat::grpc::router(agent(), card, older(server)));
     }
     router
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use a2a_compat::Revisions;
+use a2a_compat::{Origins, Revisions};
 use a2a_core::{AgentCard, Error, Validate as _};
 use a2a_http::{Drain, Limits, VersionPolicy, bind, rate::AddressRate, tls::Tls};
 use a2a_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
@@ -78,6 +78,7 @@ pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) versions: VersionPolicy,
     pub(crate) revisions: Revisions,
+    pub(crate) origins: Origins,
     pub(crate) layers: Vec<Layers>,
     pub(crate) routes: Router,
     pub(crate) tls: Option<Tls>,
@@ -114,6 +115,7 @@ impl Server {
             limits: Limits::default(),
             versions: VersionPolicy::default(),
             revisions: Revisions::all(),
+            origins: Origins::default(),
             layers: Vec::new(),
             routes: Router::new(),
             tls: None,
@@ -264,6 +266,13 @@ impl Server {
     /// [`Webhooks`](a2a_http::Webhooks) for receivers of older revisions.
     pub fn with_revisions(mut self, revisions: Revisions) -> Self {
         self.revisions = revisions;
+        self
+    }
+
+    /// Sets where the tasks of older revisions are remembered, and for how long. Servers of one
+    /// agent share it. Default: 64 MiB at most, without an end.
+    pub fn with_origins(mut self, origins: Origins) -> Self {
+        self.origins = origins;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use a2a::Server;
+use a2a::{Origins, Server};
 use a2a_auth::webhook::{JWKS_PATH, Signer};
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
@@ -89,9 +89,11 @@ pub(super) fn compose(
         Profile::Bench if serve.is_demo() => Arc::new(front),
         _ => Arc::new(Quota::new(front, serve.limits.of_callers())),
     };
+    let origins = Origins::default().with_retention(serve.keeping.retention);
     let of = |card: &AgentCard| {
-        let server =
-            Server::new(front.clone(), card.clone()).with_revisions(options.revisions.clone());
+        let server = Server::new(front.clone(), card.clone())
+            .with_revisions(options.revisions.clone())
+            .with_origins(origins.clone());
         match &options.tls {
             Some(tls) => server.with_tls(tls.clone()),
             None => server,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, Validate,
+    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, TaskState, Validate,
     v1::{
         GetTaskRequest, ListTaskPushNotificationConfigsRequest, StreamResponse,
         send_message_response, stream_response::Payload,
@@ -17,19 +17,14 @@ use tracing::Instrument as _;
 
 use super::{
     FrontOptions,
+    alias::Aliases,
     patience::send_within,
     stream::{ended, unfolded},
 };
-use crate::{
-    AnyAnswer, AnyRequest, AnyResponse, Origins, call,
-    v0_1::{chosen_id, with_task_id},
-};
+use crate::{AnyAnswer, AnyRequest, AnyResponse, Origins, call, origin::Claimed, v0_1::chosen_id};
 
 /// The name of `A2A-Extensions` before 1.0.
 const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
-
-/// Longest id that a client of 0.1 may choose, in bytes: [`Origins`] keeps many of them.
-const MAX_CHOSEN_ID: usize = 1 << 10;
 
 /// Performs a request of an older revision, which has its answer in the names that its client
 /// knows: what comes between reading the request and writing the answer.
@@ -65,7 +60,39 @@ async fn perform_here(
     let origins = &options.origins;
     let revision = context.version;
     let scope = Scope::new("", &context.caller);
-    let (request, legacy) = up(origins, &scope, revision, request)?;
+    let client_id = chosen_id(&request).to_owned();
+    let (request, claimed) = if revision == ProtocolVersion::V0_1 {
+        let aliases = Aliases { agent, context: &context, scope: &scope, options };
+        Box::pin(aliases.resolve(&client_id, request)).await?
+    } else {
+        (request, None)
+    };
+    let is_of_task = is_of_task(&request);
+    let reply = match Box::pin(perform_resolved(agent, options, context, request)).await {
+        Ok(reply) => reply,
+        Err(error) => {
+            if error.kind() == ErrorKind::TaskNotFound && is_of_task {
+                origins.forget(&scope, &client_id);
+            }
+            if let Some(claimed) = claimed {
+                claimed.release();
+            }
+            return Err(error);
+        }
+    };
+    let legacy = (revision == ProtocolVersion::V0_1).then_some(client_id);
+    let names = Names { origins: origins.clone(), scope, revision, legacy, claimed };
+    Ok(reply.map(|answer| names.down(answer)))
+}
+
+/// Performs a request that names its task as the agent does.
+async fn perform_resolved(
+    agent: &dyn Agent,
+    options: &FrontOptions,
+    context: CallContext,
+    request: AnyRequest,
+) -> Result<Reply<AnyAnswer>> {
+    let revision = context.version;
     validate(&request)?;
     let subscribed = match &request {
         AnyRequest::SubscribeToTask(request) => Some(request.id.clone()),
@@ -79,19 +106,30 @@ async fn perform_here(
         }
         request => call(agent, context.clone(), request).await,
     };
-    let reply = match called {
+    match called {
         // Older revisions show an ended task to a late reader, and close.
         Err(error)
             if error.kind() == ErrorKind::UnsupportedOperation
                 && revision != ProtocolVersion::V1Draft
                 && subscribed.is_some() =>
         {
-            ended_task(agent, &context, subscribed.unwrap_or_default(), error).await?
+            ended_task(agent, &context, subscribed.unwrap_or_default(), error).await
         }
-        other => other?,
-    };
-    let names = Names { origins: origins.clone(), scope, revision, legacy };
-    Ok(reply.map(|answer| names.down(answer)))
+        other => other,
+    }
+}
+
+/// Whether a request for a task that is gone is answered with "task not found". Requests for a
+/// webhook are answered so where there is no webhook, too.
+fn is_of_task(request: &AnyRequest) -> bool {
+    matches!(
+        request,
+        AnyRequest::SendMessage(_)
+            | AnyRequest::SendStreamingMessage(_)
+            | AnyRequest::GetTask(_)
+            | AnyRequest::CancelTask(_)
+            | AnyRequest::SubscribeToTask(_)
+    )
 }
 
 /// The version that a request says it is in.
@@ -150,35 +188,6 @@ fn validate(request: &AnyRequest) -> Result<()> {
     }
 }
 
-/// Turns the id that a client of 0.1 chose into ours, and returns it.
-///
-/// # Errors
-///
-/// [`InvalidParams`](ErrorKind::InvalidParams) for one that is too long to be remembered.
-fn up(
-    origins: &Origins,
-    scope: &Scope,
-    revision: ProtocolVersion,
-    request: AnyRequest,
-) -> Result<(AnyRequest, Option<String>)> {
-    if revision != ProtocolVersion::V0_1 {
-        return Ok((request, None));
-    }
-    let legacy = chosen_id(&request).to_owned();
-    if legacy.len() > MAX_CHOSEN_ID {
-        let why = format!("must have at most {MAX_CHOSEN_ID} bytes");
-        return Err(Error::invalid_params("id", why));
-    }
-    let sends = matches!(request, AnyRequest::SendMessage(_) | AnyRequest::SendStreamingMessage(_));
-    let request = match origins.find(scope, &legacy) {
-        Some(origin) => with_task_id(request, &origin.task_id),
-        // A send under a new id makes a task.
-        None if sends => with_task_id(request, ""),
-        None => request,
-    };
-    Ok((request, Some(legacy)))
-}
-
 /// Finds the webhook that is meant where a request names none.
 async fn with_config_id(
     agent: &dyn Agent,
@@ -232,27 +241,37 @@ struct Names {
     revision: ProtocolVersion,
     /// The id that the client chose, in 0.1.
     legacy: Option<String>,
+    /// The right to make the task of that id, until the task is known.
+    claimed: Option<Claimed>,
 }
 
 impl Names {
     /// Remembers where a task comes from, and gives it back the name that its client chose.
-    fn down(self, answer: AnyAnswer) -> AnyAnswer {
+    fn down(mut self, answer: AnyAnswer) -> AnyAnswer {
         match answer {
             AnyAnswer::One(mut answer) => {
                 match &mut answer {
                     AnyResponse::Sent(response) => match &mut response.payload {
                         Some(send_message_response::Payload::Task(task)) => {
                             self.remember(&task.id);
+                            self.note_state(&task.id, Some(task.state()));
                             self.rename(&mut task.id);
                         }
-                        Some(send_message_response::Payload::Message(_)) | None => {}
+                        // There is no task of this id.
+                        Some(send_message_response::Payload::Message(_)) | None => {
+                            if let Some(claimed) = self.claimed.take() {
+                                claimed.release();
+                            }
+                        }
                     },
-                    AnyResponse::Task(task) if self.legacy.is_some() => {
-                        self.rename(&mut Arc::make_mut(task).id);
+                    AnyResponse::Task(task) => {
+                        self.note_state(&task.id, Some(task.state()));
+                        if self.legacy.is_some() {
+                            self.rename(&mut Arc::make_mut(task).id);
+                        }
                     }
                     AnyResponse::Config(config) => self.rename(&mut config.task_id),
-                    AnyResponse::Task(_)
-                    | AnyResponse::Tasks(_)
+                    AnyResponse::Tasks(_)
                     | AnyResponse::Configs(_)
                     | AnyResponse::Deleted
                     | AnyResponse::Card(_) => {}
@@ -275,6 +294,13 @@ impl Names {
         if let Some(task) = event.task() {
             self.remember(&task.id);
         }
+        match event.payload() {
+            Some(Payload::Task(task)) => self.note_state(&task.id, event.state()),
+            Some(Payload::StatusUpdate(update)) => {
+                self.note_state(&update.task_id, event.state());
+            }
+            Some(Payload::Message(_) | Payload::ArtifactUpdate(_)) | None => {}
+        }
         if self.legacy.is_none() {
             return event;
         }
@@ -292,6 +318,13 @@ impl Names {
     fn remember(&self, task_id: &str) {
         let id = self.legacy.as_deref().unwrap_or(task_id);
         self.origins.remember(&self.scope, id, self.revision, task_id);
+    }
+
+    /// Notes the end of a task.
+    fn note_state(&self, task_id: &str, state: Option<TaskState>) {
+        if state.is_some_and(TaskState::is_terminal) {
+            self.origins.end(&self.scope, self.legacy.as_deref().unwrap_or(task_id));
+        }
     }
 
     fn rename(&self, id: &mut String) {

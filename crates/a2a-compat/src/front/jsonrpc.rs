@@ -9,7 +9,7 @@ use axum::{Router, body::Body, extract::State, routing::post};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures_util::stream;
 use http::{Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 use tower::ServiceExt as _;
 
@@ -47,12 +47,18 @@ struct Front {
 struct Peek<'a> {
     #[serde(borrow, default)]
     jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    /// Null is an id, as in the current binding.
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow)]
     method: Cow<'a, str>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
+}
+
+/// Reads a member that is there, null included.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
 }
 
 impl<'a> Peek<'a> {
@@ -85,7 +91,8 @@ async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<
 ///
 /// [`ErrorKind::InvalidRequest`] where there is none, or not one that JSON-RPC allows.
 fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
-    let none = || Error::new(ErrorKind::InvalidRequest, "id is required: a string or a number");
+    let message = "id is required: a string, a number or null";
+    let none = || Error::new(ErrorKind::InvalidRequest, message);
     let id = peek.id.ok_or_else(none)?.get();
     a2a_jsonrpc::check_id(id)?;
     Ok(id)
@@ -118,7 +125,7 @@ impl Front {
         let scope = Scope::new("", &parameters::caller(&parts.extensions));
         let id = ["id", "taskId", "name"].iter().find_map(|name| params.get(name)?.as_str())?;
         let id = id.strip_prefix("tasks/").unwrap_or(id);
-        self.options.origins.find(&scope, id).map(|origin| origin.revision)
+        self.options.origins.revision(&scope, id)
     }
 
     async fn answer(

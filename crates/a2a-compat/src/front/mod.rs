@@ -1,5 +1,6 @@
 //! The older revisions on the wire: what stands before an agent.
 
+mod alias;
 pub(crate) mod common;
 mod extended_card;
 mod jsonrpc;

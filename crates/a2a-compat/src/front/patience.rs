@@ -27,13 +27,8 @@ pub(super) async fn send_within(
     patience: Duration,
     agent: &dyn Agent,
     context: CallContext,
-    mut request: SendMessageRequest,
+    request: SendMessageRequest,
 ) -> Result<Reply<AnyAnswer>> {
-    let message = request.message.get_or_insert_default();
-    // The conversation is what a task that is not known yet is found by.
-    if message.context_id.is_empty() && message.task_id.is_empty() {
-        message.context_id = a2a_core::fresh_id();
-    }
     let sent = Sent::of(&request);
     let mut answer = Box::pin(call(agent, context.clone(), AnyRequest::SendMessage(request)));
     match tokio::time::timeout(patience, &mut answer).await {
@@ -76,7 +71,7 @@ impl Sent {
         context: CallContext,
     ) -> Result<Option<Reply<AnyAnswer>>> {
         let id = if self.task_id.is_empty() {
-            match self.find(agent, context.clone()).await? {
+            match find_task(agent, context.clone(), &self.context_id, &self.message_id).await? {
                 Some(id) => id,
                 None => return Ok(None),
             }
@@ -91,18 +86,27 @@ impl Sent {
             AnyAnswer::One(AnyResponse::Sent(SendMessageResponse { payload }))
         })))
     }
+}
 
-    /// Finds the task that the message made.
-    async fn find(&self, agent: &dyn Agent, context: CallContext) -> Result<Option<String>> {
-        let request = ListTasksRequest {
-            context_id: self.context_id.clone(),
-            page_size: Some(LOOKED_THROUGH),
-            history_length: Some(LOOKED_THROUGH),
-            ..ListTasksRequest::default()
-        };
-        let page = agent.list_tasks(Call::with_context(context, request)).await?.response;
-        let has_message =
-            |task: &Task| task.history.iter().any(|message| message.message_id == self.message_id);
-        Ok(page.tasks.into_iter().find(has_message).map(|task| task.id))
-    }
+/// Finds the task that a message made.
+///
+/// # Errors
+///
+/// Those of the agent.
+pub(super) async fn find_task(
+    agent: &dyn Agent,
+    context: CallContext,
+    context_id: &str,
+    message_id: &str,
+) -> Result<Option<String>> {
+    let request = ListTasksRequest {
+        context_id: context_id.to_owned(),
+        page_size: Some(LOOKED_THROUGH),
+        history_length: Some(LOOKED_THROUGH),
+        ..ListTasksRequest::default()
+    };
+    let page = agent.list_tasks(Call::with_context(context, request)).await?.response;
+    let has_message =
+        |task: &Task| task.history.iter().any(|message| message.message_id == message_id);
+    Ok(page.tasks.into_iter().find(has_message).map(|task| task.id))
 }

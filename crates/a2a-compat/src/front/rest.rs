@@ -104,7 +104,7 @@ impl Front {
             return None;
         }
         let scope = Scope::new("", &parameters::caller(&parts.extensions));
-        self.options.origins.find(&scope, task_id).map(|origin| origin.revision)
+        self.options.origins.revision(&scope, task_id)
     }
 
     async fn answer(

@@ -1,6 +1,6 @@
 //! The ids of tasks: the client's at its side of the wire, the server's at the other.
 
-use a2a_core::v1::SendMessageRequest;
+use a2a_core::v1::{Message, SendMessageRequest};
 use serde_json::Value;
 
 use crate::AnyRequest;
@@ -22,6 +22,16 @@ pub fn chosen_id(request: &AnyRequest) -> &str {
         AnyRequest::ListTaskPushNotificationConfigs(request) => &request.task_id,
         AnyRequest::DeleteTaskPushNotificationConfig(request) => &request.task_id,
         AnyRequest::ListTasks(_) | AnyRequest::GetExtendedAgentCard(_) => "",
+    }
+}
+
+/// The message of a request that sends one.
+pub(crate) fn message_of(request: &mut AnyRequest) -> Option<&mut Message> {
+    match request {
+        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+            Some(request.message.get_or_insert_default())
+        }
+        _ => None,
     }
 }
 

@@ -18,6 +18,7 @@ mod webhook;
 
 pub use card::{read_card, write_card};
 pub use dialect::V0_1;
+pub(crate) use id::message_of;
 pub use id::{chosen_id, print_task_id, with_task_id};
 pub use unfold::Unfolding;
 pub use webhook::{read_webhook, write_webhook};
