@@ -473,6 +473,63 @@ async fn webhooks_are_kept_and_listed() {
 }
 
 #[tokio::test]
+async fn a_webhook_with_an_empty_authentication_is_one_without() {
+    let mut connection = connect(both(engine(), "all")).await;
+    let got = connection.ask("POST /v1/message:send", &[JSON], PROTO).await;
+    let id = read(&got)["task"]["id"].as_str().unwrap().to_owned();
+    let configs = format!("/v1/tasks/{id}/pushNotificationConfigs");
+    for authentication in
+        [json!({}), json!({"schemes": []}), json!({"schemes": [], "credentials": ""})]
+    {
+        let webhook =
+            json!({"id": "c", "url": "http://127.0.0.1:9/hook", "authentication": authentication});
+        for body in [
+            json!({"config": webhook}),
+            webhook.clone(),
+            json!({"configId": "c", "config": {"pushNotificationConfig": webhook}}),
+        ] {
+            let got = connection.ask(&format!("POST {configs}"), &[JSON], &body.to_string()).await;
+            assert_eq!(got.status, 200, "{body}: {got:?}");
+            let kept = &read(&got)["pushNotificationConfig"];
+            assert_eq!(kept.get("authentication"), None, "{body}: {got:?}");
+        }
+        let configuration = json!({"pushNotification": webhook, "blocking": true}).to_string();
+        let body = with_configuration(PROTO, &configuration);
+        let got = connection.ask("POST /v1/message:send", &[JSON], &body).await;
+        assert_eq!(got.status, 200, "{body}: {got:?}");
+        let configuration = json!({"pushNotificationConfig": webhook}).to_string();
+        let body = with_configuration(KIND, &configuration);
+        let got = connection.ask("POST /v1/message:send", &[JSON], &body).await;
+        assert_eq!(got.status, 200, "{body}: {got:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_of_a_message_that_is_missing_is_named_in_both_shapes_of_0_3() {
+    let mut connection = connect(both(Fake::new(), "all")).await;
+    for (shape, members) in [
+        (PROTO, [("messageId", "messageId"), ("role", "role"), ("content", "parts")]),
+        (KIND, [("messageId", "messageId"), ("role", "role"), ("parts", "parts")]),
+    ] {
+        for (member, named) in members {
+            let mut body: Value = serde_json::from_str(shape).unwrap();
+            body["message"].as_object_mut().unwrap().remove(member);
+            // Without what shows its revision, the version does.
+            let headers = [JSON, V0_3];
+            for path in ["/v1/message:send", "/v1/message:stream"] {
+                let got =
+                    connection.ask(&format!("POST {path}"), &headers, &body.to_string()).await;
+                assert_eq!(got.status, 400, "{body}: {got:?}");
+                let answer = read(&got);
+                assert_eq!(answer["code"], -32602, "{body}: {got:?}");
+                let message = answer["message"].as_str().unwrap();
+                assert!(message.contains(&format!("message.{named}")), "{body}: {message}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_card_is_readable_for_both_kinds_of_reader() {
     let mut connection = connect(both(engine(), "all")).await;
     for path in ["/v1/card", "/v1/extendedAgentCard"] {

@@ -42,7 +42,13 @@ fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error 
             // The path says where; a line and a column would be those of a part of the text.
             let text = tracked.into_inner().to_string();
             let description = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
-            Error::from_violations(vec![Violation::new(path, description)])
+            let missing = description.strip_prefix("missing field `");
+            let violation = match missing.and_then(|rest| rest.strip_suffix('`')) {
+                Some(name) if path.is_empty() => Violation::new(name, "is required"),
+                Some(name) => Violation::new(format!("{path}.{name}"), "is required"),
+                None => Violation::new(path, description),
+            };
+            Error::from_violations(vec![violation])
         }
     }
 }
@@ -212,7 +218,7 @@ mod tests {
     use crate::v1::{SendMessageRequest, Task};
 
     #[test]
-    fn only_an_object_is_a_message_and_only_json_is_an_object() {
+    fn what_is_wrong_in_a_message_is_named_by_its_path() {
         for (json, path) in [
             ("[]", ""),
             (r#"{"message":["m","c","t","ROLE_USER",[{"text":"x"}]]}"#, "message"),
@@ -226,6 +232,16 @@ mod tests {
         for json in ["[", r#"{"id":7"#, r#"{"id":[]}}"#] {
             let error = from_slice::<Task>(json.as_bytes()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ParseError, "{json}");
+        }
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "it is never read")]
+        struct Needy {
+            name: String,
+            inner: Option<Box<Self>>,
+        }
+        for (json, path) in [("{}", "name"), (r#"{"name":"a","inner":{}}"#, "inner.name")] {
+            let error = from_slice::<Needy>(json.as_bytes()).unwrap_err();
+            assert_eq!(error.violations(), [Violation::new(path, "is required")], "{json}");
         }
         assert!(from_slice::<Task>(b"[]").is_err());
         assert!(from_slice::<Task>(b"null").is_err());

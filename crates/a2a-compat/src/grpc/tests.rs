@@ -302,6 +302,61 @@ async fn tasks_are_listed_in_the_draft_and_not_before() {
     }
 }
 
+#[tokio::test]
+async fn a_webhook_with_an_empty_authentication_is_one_without() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let task = served.task("hi").await;
+    for (schemes, refused) in [
+        (vec![], ErrorKind::PushNotificationNotSupported),
+        (vec!["Bearer".to_owned()], ErrorKind::PushNotificationNotSupported),
+        (vec![String::new()], ErrorKind::InvalidParams),
+    ] {
+        let webhook = PushNotificationConfig {
+            url: "https://example.com".into(),
+            authentication: Some(proto::AuthenticationInfo {
+                credentials: if schemes == [""] { "c".into() } else { String::new() },
+                schemes,
+            }),
+            ..Default::default()
+        };
+        let create = CreateTaskPushNotificationRequest {
+            parent: proto::task_name(&task.id),
+            config_id: "c".into(),
+            config: Some(TaskPushNotificationConfig {
+                name: String::new(),
+                push_notification_config: Some(webhook.clone()),
+            }),
+        };
+        // The agent calls no webhooks, which is only looked at once the request is a valid one.
+        let refusal = served.stub.create_task_push_notification(create).await.unwrap_err();
+        assert_eq!(decode(refusal).kind(), refused, "{webhook:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_of_a_message_that_is_missing_is_named() {
+    let mut served = Served::new(FrontOptions::default()).await;
+    let whole = message("hi", true);
+    for (change, field) in [
+        ((|m| m.role = 0) as fn(&mut proto::Message), "message.role"),
+        (|m| m.message_id.clear(), "message.messageId"),
+        (|m| m.content.clear(), "message.parts"),
+        (|m| m.content[0].part = None, "message.parts[0]"),
+    ] {
+        let mut send = whole.clone();
+        change(send.request.as_mut().unwrap());
+        let error = decode(served.stub.send_message(send).await.unwrap_err());
+        assert_eq!(error.kind(), ErrorKind::InvalidParams, "{field}: {error:?}");
+        assert_eq!(error.violations()[0].field, field);
+    }
+    let nothing = SendMessageRequest { request: None, ..whole };
+    let error = decode(served.stub.send_message(nothing).await.unwrap_err());
+    assert_eq!(error.violations()[0].field, "message");
+    let nameless = GetTaskRequest::default();
+    let error = decode(served.stub.get_task(nameless).await.unwrap_err());
+    assert_eq!(error.violations()[0].field, "id");
+}
+
 //
 #[tokio::test]
 async fn a_revision_that_is_switched_off_has_no_methods() {

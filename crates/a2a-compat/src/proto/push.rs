@@ -16,10 +16,7 @@ use crate::common::push::scheme;
 
 impl From<PushNotificationConfig> for v1::TaskPushNotificationConfig {
     fn from(config: PushNotificationConfig) -> Self {
-        let authentication = config.authentication.map(|info| v1::AuthenticationInfo {
-            scheme: scheme(&info.schemes).unwrap_or_default().to_owned(),
-            credentials: info.credentials,
-        });
+        let authentication = config.authentication.and_then(AuthenticationInfo::up);
         Self {
             id: config.id,
             url: config.url,
@@ -37,6 +34,21 @@ impl From<v1::TaskPushNotificationConfig> for PushNotificationConfig {
             credentials: info.credentials,
         });
         Self { id: config.id, url: config.url, token: config.token, authentication }
+    }
+}
+
+impl AuthenticationInfo {
+    /// Keeps one scheme of several; nothing where there are neither schemes nor credentials, as
+    /// clients send it for none.
+    fn up(self) -> Option<v1::AuthenticationInfo> {
+        let scheme = scheme(&self.schemes);
+        if scheme.is_none() && self.credentials.is_empty() {
+            return None;
+        }
+        Some(v1::AuthenticationInfo {
+            scheme: scheme.unwrap_or_default().to_owned(),
+            credentials: self.credentials,
+        })
     }
 }
 

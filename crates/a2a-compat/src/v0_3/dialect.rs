@@ -62,23 +62,20 @@ impl Dialect for V0_3 {
             "tasks/pushNotificationConfig/set" => {
                 let config: TaskPushNotificationConfig = read_params(&params)?;
                 let config = valid(v1::TaskPushNotificationConfig::from(config))?;
-                if config.task_id.is_empty() {
-                    return Err(Error::invalid_params("taskId", "is required"));
-                }
+                required("taskId", &config.task_id)?;
                 AnyRequest::CreateTaskPushNotificationConfig(config)
             }
             "tasks/pushNotificationConfig/get" => {
                 let ConfigParams { id: task_id, push_notification_config_id: id } =
                     read_params(&params)?;
-                if task_id.is_empty() {
-                    return Err(Error::invalid_params("id", "is required"));
-                }
+                required("id", &task_id)?;
                 AnyRequest::GetTaskPushNotificationConfig(
                     v1::GetTaskPushNotificationConfigRequest { task_id, id, ..Default::default() },
                 )
             }
             "tasks/pushNotificationConfig/list" => {
                 let ConfigParams { id: task_id, .. } = read_params(&params)?;
+                required("id", &task_id)?;
                 AnyRequest::ListTaskPushNotificationConfigs(valid(
                     v1::ListTaskPushNotificationConfigsRequest { task_id, ..Default::default() },
                 )?)
@@ -86,6 +83,8 @@ impl Dialect for V0_3 {
             "tasks/pushNotificationConfig/delete" => {
                 let ConfigParams { id: task_id, push_notification_config_id: id } =
                     read_params(&params)?;
+                required("id", &task_id)?;
+                required("pushNotificationConfigId", &id)?;
                 AnyRequest::DeleteTaskPushNotificationConfig(valid(
                     v1::DeleteTaskPushNotificationConfigRequest {
                         task_id,
@@ -246,6 +245,11 @@ impl Dialect for V0_3 {
 fn send(params: &Value) -> Result<v1::SendMessageRequest> {
     let params: MessageSendParams = read_params(params)?;
     valid(params.into())
+}
+
+/// Refuses a member that is missing by the name that it has here: 1.0 has others.
+fn required(name: &str, id: &str) -> Result<()> {
+    if id.is_empty() { Err(Error::invalid_params(name, "is required")) } else { Ok(()) }
 }
 
 // What is refused here never reaches an agent, as in the binding of 1.0.

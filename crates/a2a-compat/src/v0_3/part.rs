@@ -92,24 +92,26 @@ impl TryFrom<Form> for Part {
             "" if form.text.is_some() => "text",
             "" if form.data.is_some() => "data",
             "" if form.file.is_some() => "file",
-            "" => return Err("a part has a kind: text, file or data".into()),
+            "" => return Err("kind is required: text, file or data".into()),
             other => return Err(format!("{other:?} is not a kind of part: text, file or data")),
         };
         let metadata = form.metadata.take();
         match kind {
             "text" => match form.text {
                 Some(text) => Ok(Self::Text { text, metadata }),
-                None => Err("a text part has a text".into()),
+                None => Err("text is required in a text part".into()),
             },
             "data" => match form.data {
                 Some(data) => Ok(Self::Data { data, metadata }),
-                None => Err("a data part has data".into()),
+                None => Err("data is required in a data part".into()),
             },
             _ => match form.into_file() {
                 Some(file) if file.bytes.is_some() != file.uri.is_some() => {
                     Ok(Self::File { file, metadata })
                 }
-                _ => Err("a file part has a file with exactly one of bytes and uri".into()),
+                _ => {
+                    Err("file is required in a file part, with exactly one of bytes and uri".into())
+                }
             },
         }
     }

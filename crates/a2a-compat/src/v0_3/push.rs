@@ -75,13 +75,11 @@ impl Authentication {
     /// Keeps one scheme of several; nothing where there are neither schemes nor credentials.
     fn into_v1(self) -> Option<v1::AuthenticationInfo> {
         let scheme = push::scheme(&self.schemes);
-        if scheme.is_none() && self.credentials.is_none() {
+        let credentials = self.credentials.unwrap_or_default();
+        if scheme.is_none() && credentials.is_empty() {
             return None;
         }
-        Some(v1::AuthenticationInfo {
-            scheme: scheme.unwrap_or_default().to_owned(),
-            credentials: self.credentials.unwrap_or_default(),
-        })
+        Some(v1::AuthenticationInfo { scheme: scheme.unwrap_or_default().to_owned(), credentials })
     }
 }
 

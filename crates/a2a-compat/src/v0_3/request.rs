@@ -77,7 +77,8 @@ impl From<MessageSendParams> for v1::SendMessageRequest {
         }
         Self {
             tenant: String::new(),
-            message: Some(message.into_v1(Role::User)),
+            // A role that is missing is refused with the other members that are.
+            message: Some(message.into_v1(Role::Unspecified)),
             configuration: configuration.map(Into::into),
             metadata,
         }

@@ -13,7 +13,7 @@ use crate::{AnyRequest, Dialect};
 #[test]
 fn a_send_is_read_with_what_it_leaves_out() {
     let request = sent(json!({
-        "message": {"parts": [{"type": "text", "text": "x"}], "contextId": null},
+        "message": {"role": "user", "parts": [{"type": "text", "text": "x"}], "contextId": null},
         "messageId": "beside",
         "configuration": null,
         "metadata": null,
@@ -82,27 +82,72 @@ fn a_webhook_is_read_out_of_either_place() {
 
 #[test]
 fn what_a_request_must_have_is_named_where_it_lacks() {
-    let message = json!({"messageId": "m", "parts": [{"text": "x"}]});
+    let message = json!({"messageId": "m", "role": "user", "parts": [{"text": "x"}]});
+    let part = |part: Value| json!({"messageId": "m", "role": "user", "parts": [part]});
     for (method, params, field) in [
         ("message/send", json!({}), "message"),
-        ("message/send", json!({"message": {"parts": [{"text": "x"}]}}), "message.messageId"),
-        ("message/stream", json!({"message": {"messageId": "m", "parts": []}}), "message.parts"),
+        (
+            "message/send",
+            json!({"message": {"role": "user", "parts": [{"text": "x"}]}}),
+            "message.messageId",
+        ),
+        (
+            "message/stream",
+            json!({"message": {"messageId": "m", "role": "user", "parts": []}}),
+            "message.parts",
+        ),
+        ("message/send", json!({"message": {"messageId": "m", "role": "user"}}), "message.parts"),
+        (
+            "message/send",
+            json!({"message": {"messageId": "m", "parts": [{"text": "x"}]}}),
+            "message.role",
+        ),
+        (
+            "message/stream",
+            json!({"message": {"messageId": "m", "role": null, "parts": [{"text": "x"}]}}),
+            "message.role",
+        ),
+        (
+            "message/send",
+            json!({"message": {"messageId": "m", "role": "", "parts": [{"text": "x"}]}}),
+            "message.role",
+        ),
         (
             "message/send",
             json!({"message": {"messageId": "m", "role": "system", "parts": [{"text": "x"}]}}),
             "message.role",
         ),
+        ("message/send", json!({"message": part(json!({"kind": "text"}))}), "text"),
+        ("message/send", json!({"message": part(json!({"kind": "data"}))}), "data"),
+        ("message/send", json!({"message": part(json!({"kind": "file"}))}), "file"),
+        ("message/send", json!({"message": part(json!({}))}), "kind"),
         (
             "message/send",
             json!({"message": message, "configuration": {"historyLength": "many"}}),
             "configuration.historyLength",
         ),
+        (
+            "message/send",
+            json!({"message": message, "configuration": {"pushNotificationConfig": {}}}),
+            "configuration.pushNotificationConfig.url",
+        ),
         ("tasks/get", json!({}), "id"),
         ("tasks/get", json!({"id": ""}), "id"),
+        ("tasks/cancel", json!({}), "id"),
         ("tasks/cancel", json!({"id": 7}), "id"),
         ("tasks/resubscribe", json!({"historyLength": 1}), "id"),
+        ("tasks/pushNotificationConfig/get", json!({}), "id"),
         ("tasks/pushNotificationConfig/get", json!({"id": ""}), "id"),
-        ("tasks/pushNotificationConfig/delete", json!({"id": "t"}), "id"),
+        ("tasks/pushNotificationConfig/list", json!({}), "id"),
+        ("tasks/pushNotificationConfig/list", json!({"id": ""}), "id"),
+        ("tasks/pushNotificationConfig/delete", json!({"pushNotificationConfigId": "c"}), "id"),
+        ("tasks/pushNotificationConfig/delete", json!({"id": "t"}), "pushNotificationConfigId"),
+        (
+            "tasks/pushNotificationConfig/set",
+            json!({"pushNotificationConfig": {"url": "https://a"}}),
+            "taskId",
+        ),
+        ("tasks/pushNotificationConfig/set", json!({"taskId": "t"}), "pushNotificationConfig"),
         (
             "tasks/pushNotificationConfig/set",
             json!({"taskId": "t", "pushNotificationConfig": {}}),
@@ -112,9 +157,9 @@ fn what_a_request_must_have_is_named_where_it_lacks() {
         let error = refusal(method, params.clone());
         assert_eq!(error.kind(), ErrorKind::InvalidParams, "{method} {params}");
         let violation = &error.violations()[0];
-        // A member that is missing is named in the text, and the path is that of its parent.
+        // What a part lacks depends on its kind, so that it is named in the text.
         let named = violation.field == field
-            || violation.description.contains(field.rsplit('.').next().unwrap());
+            || violation.field == "message.parts[0]" && violation.description.starts_with(field);
         assert!(named, "{method} {params}: {violation:?}");
     }
     for params in [json!(null), json!([]), json!("x")] {
