@@ -29,7 +29,7 @@ fn start() -> (Server, Client) {
 async fn each_name_streams_what_the_table_says() {
     let (_server, client) = start();
     let (file, by_url) = (format!("{FILE}."), format!("{FILE_BY_URL}."));
-    let done = "COMPLETED \"Done\"";
+    let done = "COMPLETED";
     let rows: Vec<(&str, Vec<&str>)> = vec![
         ("tck-artifact-text", vec!["[\"Generated text content\"].", done]),
         ("tck-artifact-file", vec![&file, done]),
@@ -65,7 +65,7 @@ async fn each_name_streams_what_the_table_says() {
 async fn a_chunked_artifact_is_stored_as_one() {
     let (_server, client) = start();
     let task = task(send(&client, message("tck-stream-artifact-chunked", "hi")).await);
-    assert_eq!(task_told(&task), "COMPLETED \"Done\" [\"chunk-1 \", \"chunk-2\"]");
+    assert_eq!(task_told(&task), "COMPLETED [\"chunk-1 \", \"chunk-2\"]");
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_slow_task_waits_as_long_as_the_message_says() {
     let begun = std::time::Instant::now();
     let task = task(send(&client, slow).await);
     assert!(begun.elapsed() >= Duration::from_millis(300));
-    assert_eq!(task_told(&task), "COMPLETED \"Done\" [\"slow: hi\"]");
+    assert_eq!(task_told(&task), "COMPLETED [\"slow: hi\"]");
 }
 
 #[tokio::test]
@@ -124,5 +124,5 @@ async fn what_no_rule_matches_asks_for_more_or_with_the_flag_completes() {
     let server = Server::start(&["--profile", "conformance", "--default", "complete"]);
     let client = Client::new(&server.url()).unwrap();
     let done = task(send(&client, message("m-1", "hello")).await);
-    assert_eq!(task_told(&done), "COMPLETED \"Done\" [\"Echo: hello\"]");
+    assert_eq!(task_told(&done), "COMPLETED [\"Echo: hello\"]");
 }

@@ -35,33 +35,33 @@ const ROWS: [(&str, &[&str], &str); 12] = [
     ),
     (
         "tck-artifact-text",
-        &["[\"Generated text content\"].", "COMPLETED \"Done\""],
-        "COMPLETED \"Done\" [\"Generated text content\"]",
+        &["[\"Generated text content\"].", "COMPLETED"],
+        "COMPLETED [\"Generated text content\"]",
     ),
     (
         "tck-artifact-data",
-        &["[{\"count\":42,\"key\":\"value\"}].", "COMPLETED \"Done\""],
-        "COMPLETED \"Done\" [{\"count\":42,\"key\":\"value\"}]",
+        &["[{\"count\":42,\"key\":\"value\"}].", "COMPLETED"],
+        "COMPLETED [{\"count\":42,\"key\":\"value\"}]",
     ),
     (
         "tck-artifact-file",
-        &["[raw 22 output.txt text/plain].", "COMPLETED \"Done\""],
-        "COMPLETED \"Done\" [raw 22 output.txt text/plain]",
+        &["[raw 22 output.txt text/plain].", "COMPLETED"],
+        "COMPLETED [raw 22 output.txt text/plain]",
     ),
     (
         "tck-artifact-file-url",
-        &["[https://example.com/output.txt output.txt text/plain].", "COMPLETED \"Done\""],
-        "COMPLETED \"Done\" [https://example.com/output.txt output.txt text/plain]",
+        &["[https://example.com/output.txt output.txt text/plain].", "COMPLETED"],
+        "COMPLETED [https://example.com/output.txt output.txt text/plain]",
     ),
     (
         "tck-stream-basic",
-        &["[\"Streamed content\"].", "COMPLETED \"Done\""],
-        "COMPLETED \"Done\" [\"Streamed content\"]",
+        &["[\"Streamed content\"].", "COMPLETED"],
+        "COMPLETED [\"Streamed content\"]",
     ),
     (
         "tck-stream-chunked",
-        &["[\"chunk 1 \"]", "+[\"chunk 2 \"]", "+[\"chunk 3\"].", "COMPLETED \"Done\""],
-        "COMPLETED \"Done\" [\"chunk 1 \", \"chunk 2 \", \"chunk 3\"]",
+        &["[\"chunk 1 \"]", "+[\"chunk 2 \"]", "+[\"chunk 3\"].", "COMPLETED"],
+        "COMPLETED [\"chunk 1 \", \"chunk 2 \", \"chunk 3\"]",
     ),
     (
         "tck-multi-turn",
@@ -130,7 +130,7 @@ async fn a_task_to_cancel_works_until_then_and_a_long_one_takes_a_second() {
     assert_eq!(task_told(&canceled), "CANCELED \"Canceled, as you asked\"");
     let begun = Instant::now();
     let long = task(send(&client, message("m", "tck-long-running")).await);
-    assert_eq!(task_told(&long), "COMPLETED \"Done\" [\"Finished after a second\"]");
+    assert_eq!(task_told(&long), "COMPLETED [\"Finished after a second\"]");
     let took = begun.elapsed();
     assert!(took >= Duration::from_millis(800) && took < Duration::from_millis(1500), "{took:?}");
 }

@@ -23,7 +23,7 @@ fn a_text_is_sent_and_the_answer_is_shown_on_every_binding() {
         assert_eq!(
             run.stdout,
             format!(
-                "Task ID: {task}\nContext ID: {context}\nState: COMPLETED\nText:\nDone\n\n\
+                "Task ID: {task}\nContext ID: {context}\nState: COMPLETED\n\
                  Artifact: echo\nArtifact ID: {artifact}\nText:\nhow are you\n\n"
             ),
             "{binding}"
@@ -80,7 +80,7 @@ fn a_stream_as_text_has_one_heading_for_all_chunks_and_the_ids_at_its_end() {
         format!(
             "Task ID: {task}\nContext ID: {context}\nState: SUBMITTED\nState: WORKING\n\
              Artifact: stream\nArtifact ID: stream\nText:\nchunk 1 of 2\n\nText:\nchunk 2 of 2\n\n\
-             State: COMPLETED\nText:\nStreamed 2 chunks\n\n\
+             State: COMPLETED\n\
              Task ID: {task}\nContext ID: {context}\nState: COMPLETED\n"
         )
     );

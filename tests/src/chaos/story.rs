@@ -98,7 +98,7 @@ impl Story {
                 for number in 1..=*chunks {
                     said.next(&chunk(number, *chunks))?;
                 }
-                said.next(&format!("COMPLETED Streamed {chunks} chunks"))?;
+                said.next("COMPLETED")?;
             }
             Self::Slow { seconds } => {
                 said.next("WORKING")?;
@@ -106,14 +106,14 @@ impl Story {
                     said.next(&format!("WORKING {second} of {seconds} seconds"))?;
                 }
                 said.next(&format!("slow false true Worked for {seconds} seconds"))?;
-                said.next("COMPLETED Done")?;
+                said.next("COMPLETED")?;
             }
             Self::Ask => {
                 said.next("WORKING")?;
                 said.next("INPUT_REQUIRED What is your name?")?;
                 said.next("WORKING")?;
                 said.next("answer false true You said: Ada Lovelace")?;
-                said.next("COMPLETED Done")?;
+                said.next("COMPLETED")?;
             }
             Self::Talk { turns } => {
                 for turn in 0..*turns {
@@ -262,7 +262,7 @@ mod tests {
             part(1),
             part(2),
             part(3),
-            status("COMPLETED", "Streamed 3 chunks"),
+            status("COMPLETED", ""),
         ];
         let numbered = |events: &[Value]| -> BTreeMap<u64, Value> {
             (1..).zip(events.iter().cloned()).collect()

@@ -75,7 +75,7 @@ async fn relay(
                 Err(error) => return Ok(Err(error)),
             };
             turn.updates.artifact(artifact("answer", vec![answer.into()])).await?;
-            turn.updates.complete("Relayed").await?;
+            turn.updates.complete(()).await?;
             return Ok(Ok(()));
         }
         Err(error) => return Ok(Err(error)),
@@ -111,7 +111,7 @@ async fn pass_on(turn: &Turn, event: StreamResponse, called: &mut Option<String>
         Some(Payload::ArtifactUpdate(update)) => updates.artifact_update(update).await?,
         Some(Payload::Message(message)) => {
             updates.artifact(artifact("answer", message.parts)).await?;
-            updates.complete("Relayed").await?;
+            updates.complete(()).await?;
         }
         None => {}
     }
@@ -126,6 +126,8 @@ async fn pass_on_status(turn: &Turn, status: TaskStatus) -> Done {
     let said = status.message.map(|message| message.parts).filter(|parts| !parts.is_empty());
     let message = match said {
         Some(parts) => Some(Message::new(a2a_core::Role::Agent, parts)),
+        // An artifact is the answer, and needs no text beside it.
+        None if state == TaskState::Completed && !turn.context.task().artifacts.is_empty() => None,
         None if state.is_terminal() => Some(Message::agent("Relayed")),
         None => None,
     };

@@ -100,7 +100,7 @@ async fn streamed(turn: &Turn, part: Part) -> Done {
 async fn chunked(turn: &Turn) -> Done {
     turn.start().await?;
     turn.chunks("output", "output", &["chunk-1 ", "chunk-2"]).await?;
-    turn.updates.complete("Done").await?;
+    turn.updates.complete(()).await?;
     Ok(())
 }
 

@@ -162,10 +162,11 @@ impl Turn {
         Ok(())
     }
 
-    /// Gives one artifact and completes.
+    /// Gives one artifact and completes, without a text beside it that clients would show in place
+    /// of the answer.
     async fn answer(&self, artifact: Artifact) -> Done {
         self.give(artifact).await?;
-        self.updates.complete("Done").await?;
+        self.updates.complete(()).await?;
         Ok(())
     }
 

@@ -55,6 +55,6 @@ pub(super) async fn run(name: &str, turn: Turn) -> Done {
 
 async fn chunked(turn: &Turn) -> Done {
     turn.chunks("output", "output", &["chunk 1 ", "chunk 2 ", "chunk 3"]).await?;
-    turn.updates.complete("Done").await?;
+    turn.updates.complete(()).await?;
     Ok(())
 }

@@ -145,7 +145,7 @@ async fn stream(turn: &Turn, id: &str) -> Done {
             (false, true) => turn.updates.append_last(chunk).await?,
         }
     }
-    turn.updates.complete(format!("Streamed {count} chunks")).await?;
+    turn.updates.complete(()).await?;
     Ok(())
 }
 
