@@ -5,6 +5,7 @@ mod auth;
 mod card;
 mod completion;
 mod encryption;
+mod exec;
 mod keeping;
 mod limits;
 mod part;
@@ -22,9 +23,10 @@ use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcom
 use tracing::Instrument as _;
 
 pub(crate) use encryption::{ClientAuth, Encryption};
+pub(crate) use exec::Io;
 pub(crate) use keeping::Keeping;
 pub(crate) use proxy::Proxy;
-pub(crate) use serve::{Io, Serve};
+pub(crate) use serve::Serve;
 
 use crate::{
     failure::{Code, Failure},

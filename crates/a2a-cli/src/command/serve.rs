@@ -1,13 +1,13 @@
 //! `a2a serve`: runs an agent.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf};
 
 use a2a::Revisions;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, ValueHint, parser::ValueSource};
 
 use super::{
-    Cli, Command, access::Access, encryption::Encryption, keeping::Keeping, limits::Limits,
-    proxy::Proxy,
+    Cli, Command, access::Access, encryption::Encryption, exec::Exec, keeping::Keeping,
+    limits::Limits, proxy::Proxy,
 };
 use crate::{
     demo::Profile,
@@ -17,7 +17,6 @@ use crate::{
     settings::{
         Environment, Settings,
         serve::{Effective, Told},
-        value,
     },
 };
 
@@ -25,7 +24,6 @@ const MODE: &str = "Agent that is run";
 const LISTEN: &str = "Address and protocol";
 const CARD: &str = "Card";
 const WEBHOOKS: &str = "Webhooks";
-const EXEC: &str = "Commands of --exec";
 const LOG: &str = "Log";
 const SETTINGS: &str = "Settings";
 
@@ -110,19 +108,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "URI", help_heading = CARD)]
     pub(crate) required_extension: Vec<String>,
 
-    /// Commands that run at a time
-    #[arg(long, default_value_t = 16, value_name = "N", help_heading = EXEC)]
-    pub(crate) concurrency: u16,
-    /// Time that a command may take
-    #[arg(long, value_name = "DURATION", value_parser = value::duration, help_heading = EXEC)]
-    pub(crate) exec_timeout: Option<Duration>,
-    /// Stream what a command writes, cut at this delimiter; \n and \t are understood
-    #[arg(long, value_name = "DELIMITER", conflicts_with = "io", help_heading = EXEC)]
-    pub(crate) chunk: Option<String>,
-    /// Speak JSON lines with a command
-    #[arg(long, value_enum, value_name = "FORM", help_heading = EXEC)]
-    pub(crate) io: Option<Io>,
-
+    #[command(flatten)]
+    pub(crate) commands: Exec,
     #[command(flatten)]
     pub(crate) proxy: Proxy,
     #[command(flatten)]
@@ -177,13 +164,6 @@ pub(crate) struct Serve {
 pub(crate) enum Fallback {
     /// Echo it and complete, in place of asking for more.
     Complete,
-}
-
-/// What is spoken with a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Io {
-    /// The message in, events out, each on one line.
-    Jsonl,
 }
 
 impl Serve {

@@ -4,25 +4,27 @@ use std::{io, path::Path, process::Stdio, time::Duration};
 
 use a2a_core::{Part, v1::part::Content};
 use a2a_operations::{RequestContext, trace};
+#[cfg(windows)]
+use process_wrap::tokio::JobObject;
+#[cfg(unix)]
+use process_wrap::tokio::ProcessGroup;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tempfile::TempDir;
-use tokio::{
-    io::{AsyncRead, AsyncReadExt},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::ExecAgent;
 use crate::log;
 
 /// How long a command may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(4);
-/// How much of what a command says on stderr is kept for the client.
-const STDERR_TAIL: usize = 4 << 10;
+/// How long processes may take to be gone once they are killed.
+const REAP_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A running command. Dropping it kills its process group.
+/// A running command. Dropping it kills its process group, or its job on Windows.
 #[derive(Debug)]
 pub(super) struct Process {
-    child: Child,
-    group: Option<Group>,
+    child: Box<dyn ChildWrapper>,
+    is_killed: bool,
     /// The parts that are not text, as files.
     _inputs: TempDir,
 }
@@ -49,37 +51,41 @@ impl Process {
     pub(super) fn start(agent: &ExecAgent, context: &RequestContext) -> io::Result<(Self, Pipes)> {
         let inputs = tempfile::Builder::new().prefix("a2a-input-").tempdir()?;
         write_inputs(inputs.path(), &context.message().parts)?;
-        let mut command = Command::new(&agent.program);
-        command
-            .args(&agent.arguments)
-            .env("A2A_TASK_ID", context.task_id())
-            .env("A2A_CONTEXT_ID", context.context_id())
-            .env("A2A_MESSAGE_ID", &context.message().message_id)
-            .env("A2A_INPUT_DIR", inputs.path())
-            // What the command is asked for goes on in the trace of who asked, and in no other.
-            .env_remove(log::TRACEPARENT)
-            .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+        let mut command = CommandWrap::with_new(&agent.program, |command| {
+            command
+                .args(&agent.arguments)
+                .env_clear()
+                .envs(agent.environment.variables())
+                .env("A2A_TASK_ID", context.task_id())
+                .env("A2A_CONTEXT_ID", context.context_id())
+                .env("A2A_MESSAGE_ID", &context.message().message_id)
+                .env("A2A_INPUT_DIR", inputs.path())
+                // What the command is asked for goes on in the trace of who asked.
+                .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        });
+        command.wrap(KillOnDrop);
         #[cfg(unix)]
-        command.process_group(0);
+        command.wrap(ProcessGroup::leader());
+        #[cfg(windows)]
+        command.wrap(JobObject);
         let mut child = command.spawn()?;
-        let missing = || io::Error::other("a pipe to the command is missing");
-        let pipes = Pipes {
-            stdin: child.stdin.take().ok_or_else(missing)?,
-            stdout: child.stdout.take().ok_or_else(missing)?,
-            stderr: child.stderr.take().ok_or_else(missing)?,
+        let pipes = child.stdin().take().zip(child.stdout().take()).zip(child.stderr().take());
+        let process = Self { child, is_killed: false, _inputs: inputs };
+        let Some(((stdin, stdout), stderr)) = pipes else {
+            return Err(io::Error::other("a pipe to the command is missing"));
         };
-        let group = child.id().and_then(Group::of);
-        Ok((Self { child, group, _inputs: inputs }, pipes))
+        Ok((process, Pipes { stdin, stdout, stderr }))
     }
 
-    /// Waits for the end of the command.
-    pub(super) async fn ended(&mut self, stderr: &str) -> io::Result<Ended> {
-        let status = self.child.wait().await?;
-        self.group = None;
+    /// Waits for the end of the command, and kills what it has left running.
+    pub(super) async fn ended(mut self, stderr: &str) -> io::Result<Ended> {
+        // Of the command alone: what it has left running has no time of its own.
+        let status = self.child.inner_mut().wait().await?;
+        self.kill();
+        self.reap().await;
         if status.success() {
             return Ok(Ended::Well);
         }
@@ -88,72 +94,44 @@ impl Process {
         Ok(Ended::Badly(format!("The command ended with {status}{told}")))
     }
 
-    /// Asks the command and all that it started to end, and kills what is left after a while.
+    /// Asks the command and all that it started to end, and kills what is left when the command
+    /// has ended, or after a while.
     pub(super) async fn terminate(mut self) {
-        if let Some(group) = &self.group {
-            group.terminate();
+        #[cfg(unix)]
+        {
+            let terminate = tokio::signal::unix::SignalKind::terminate().as_raw_value();
+            match self.child.signal(terminate) {
+                Ok(()) => {
+                    let _in_time = tokio::time::timeout(GRACE, self.child.inner_mut().wait()).await;
+                }
+                Err(error) => tracing::debug!(%error, "process group already ended"),
+            }
         }
-        if tokio::time::timeout(GRACE, self.child.wait()).await.is_ok() {
-            self.group = None;
+        self.kill();
+        self.reap().await;
+    }
+
+    /// Kills the process group, once: its id may be another's later.
+    fn kill(&mut self) {
+        if std::mem::replace(&mut self.is_killed, true) {
+            return;
         }
+        if let Err(error) = self.child.start_kill() {
+            // There is no group where every process has ended by itself.
+            tracing::debug!(%error, "process group already ended");
+        }
+    }
+
+    /// Collects processes that were killed: in a container, this may be the one to do so.
+    async fn reap(&mut self) {
+        let _reaped = tokio::time::timeout(REAP_TIMEOUT, self.child.wait()).await;
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Some(group) = &self.group {
-            group.kill();
-        }
+        self.kill();
     }
-}
-
-/// The process group of a command.
-#[derive(Debug)]
-struct Group(#[cfg(unix)] rustix::process::Pid);
-
-impl Group {
-    #[cfg(unix)]
-    fn of(id: u32) -> Option<Self> {
-        rustix::process::Pid::from_raw(i32::try_from(id).ok()?).map(Self)
-    }
-
-    #[cfg(not(unix))]
-    fn of(_id: u32) -> Option<Self> {
-        Some(Self())
-    }
-
-    fn terminate(&self) {
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::TERM);
-    }
-
-    fn kill(&self) {
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::KILL);
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        // A group that has ended by itself needs no signal.
-        if let Err(error) = rustix::process::kill_process_group(self.0, signal) {
-            tracing::debug!(%error, "the command's process group is gone");
-        }
-    }
-}
-
-/// Reads stderr to its end, logs it, and returns its tail.
-pub(super) async fn read_stderr(mut stderr: impl AsyncRead + Unpin) -> String {
-    let mut tail = Vec::new();
-    let mut buffer = [0; 4096];
-    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
-        let text = String::from_utf8_lossy(&buffer[..count]);
-        tracing::info!(stderr = %text.trim_end(), "the command says");
-        tail.extend_from_slice(&buffer[..count]);
-        if tail.len() > STDERR_TAIL {
-            tail.drain(..tail.len() - STDERR_TAIL);
-        }
-    }
-    String::from_utf8_lossy(&tail).into_owned()
 }
 
 /// Writes the parts that are not text to files: their base name, behind their number.

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::{
     ExecAgent,
-    child::{Ended, Pipes, Process, read_stderr},
+    child::{Ended, Pipes, Process},
 };
 use crate::settings::value;
 
@@ -36,7 +36,7 @@ pub(super) async fn run(
     context: &RequestContext,
     updates: &TaskUpdater,
 ) -> Result<(), AgentError> {
-    let (mut process, pipes) = match Process::start(agent, context) {
+    let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
         Err(error) => {
             updates.fail(format!("The command can't be started: {error}")).await?;
@@ -64,7 +64,7 @@ pub(super) async fn run(
         Ok::<_, AgentError>(output.ended)
     };
     let work = async {
-        let (talked, stderr) = tokio::join!(talk, read_stderr(stderr));
+        let (talked, stderr) = tokio::join!(talk, agent.stderr.read(stderr));
         talked.map(|has_ended| (has_ended, stderr))
     };
     let worked = tokio::select! {
@@ -77,6 +77,8 @@ pub(super) async fn run(
     };
     match process.ended(&stderr).await? {
         _ if has_ended => {}
+        // Where an artifact holds the answer, clients would show a text beside it in its place.
+        Ended::Well if !context.task().artifacts.is_empty() => updates.complete(()).await?,
         Ended::Well => updates.complete("The command has ended").await?,
         Ended::Badly(reason) => updates.fail(reason).await?,
     }

@@ -1,8 +1,10 @@
 //! An agent made of a command: text goes in on its stdin, the answer comes out on its stdout.
 
 mod child;
+mod environment;
 mod jsonl;
 mod plain;
+mod stderr;
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
@@ -10,11 +12,16 @@ use a2a_core::AgentCard;
 use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
 use tokio::sync::Semaphore;
 
+pub(crate) use environment::ExecEnvironment;
+pub(crate) use stderr::StderrPolicy;
+
 /// How a command is run.
 #[derive(Clone, Debug)]
 pub(crate) struct ExecAgent {
     program: OsString,
     arguments: Vec<OsString>,
+    environment: ExecEnvironment,
+    stderr: StderrPolicy,
     form: Form,
     timeout: Option<Duration>,
     /// A place for each command that may run at a time.
@@ -34,16 +41,23 @@ pub(crate) enum Form {
 
 impl ExecAgent {
     /// Runs a command line through the shell. What users say never becomes part of it.
-    pub(crate) fn shell(command: &str) -> Self {
-        Self::program(vec!["/bin/sh".into(), "-c".into(), command.into()])
+    pub(crate) fn shell(command: &str, environment: ExecEnvironment, stderr: StderrPolicy) -> Self {
+        let words = vec!["/bin/sh".into(), "-c".into(), command.into()];
+        Self::program(words, environment, stderr)
     }
 
     /// Runs a program without a shell; the first of `words` is its name.
-    pub(crate) fn program(words: Vec<OsString>) -> Self {
+    pub(crate) fn program(
+        words: Vec<OsString>,
+        environment: ExecEnvironment,
+        stderr: StderrPolicy,
+    ) -> Self {
         let mut words = words.into_iter();
         Self {
             program: words.next().unwrap_or_default(),
             arguments: words.collect(),
+            environment,
+            stderr,
             form: Form::Whole,
             timeout: None,
             places: Arc::new(Semaphore::new(1)),

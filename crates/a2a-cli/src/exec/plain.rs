@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{
     ExecAgent,
-    child::{Ended, Pipes, Process, read_stderr},
+    child::{Ended, Pipes, Process},
 };
 
 /// Most bytes that a command may answer.
@@ -42,7 +42,7 @@ pub(super) async fn whole(
         Some(Ended::Well) => {
             let text = String::from_utf8_lossy(&output.0).into_owned();
             updates.artifact(Artifact::new("output", text)).await?;
-            updates.complete("The command has ended").await?;
+            updates.complete(()).await?;
         }
     }
     Ok(())
@@ -123,7 +123,7 @@ pub(super) async fn chunks(
     let Some(ended) = run(agent, context, updates, &mut output).await? else { return Ok(()) };
     output.end().await?;
     match ended {
-        Ended::Well => updates.complete("The command has ended").await?,
+        Ended::Well => updates.complete(()).await?,
         Ended::Badly(reason) => updates.fail(reason).await?,
     }
     Ok(())
@@ -137,7 +137,7 @@ async fn run(
     updates: &TaskUpdater,
     output: &mut impl Sink,
 ) -> Result<Option<Ended>, AgentError> {
-    let (mut process, pipes) = match Process::start(agent, context) {
+    let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
         Err(error) => {
             updates.fail(format!("The command can't be started: {error}")).await?;
@@ -158,7 +158,7 @@ async fn run(
             }
             Ok::<_, AgentError>(())
         };
-        let ((), read, stderr) = tokio::join!(feed, read, read_stderr(stderr));
+        let ((), read, stderr) = tokio::join!(feed, read, agent.stderr.read(stderr));
         read.map(|()| stderr)
     };
     let stderr = tokio::select! {

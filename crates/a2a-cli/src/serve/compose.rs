@@ -243,7 +243,7 @@ fn engine(
 ) -> Result<Engine, Failure> {
     let builder = if serve.echo {
         with_card(serve, options, demo::echo_card(), |card| Engine::builder(card, EchoAgent))?
-    } else if let Some(command) = exec_agent(serve) {
+    } else if let Some(command) = exec_agent(serve, options) {
         with_card(serve, options, command.card(), |card| Engine::builder(card, command))?
     } else {
         let agent = DemoAgent {
@@ -342,20 +342,26 @@ pub(super) fn with_words(
     Ok(card)
 }
 
-fn exec_agent(serve: &Serve) -> Option<ExecAgent> {
+fn exec_agent(serve: &Serve, options: &Options) -> Option<ExecAgent> {
+    let commands = &serve.commands;
+    let (environment, stderr) = (options.exec_environment.clone(), commands.stderr());
     let agent = match (&serve.exec, serve.program.is_empty()) {
-        (Some(command), _) => ExecAgent::shell(command),
-        (None, false) => ExecAgent::program(serve.program.iter().map(Into::into).collect()),
+        (Some(command), _) => ExecAgent::shell(command, environment, stderr),
+        (None, false) => {
+            let words = serve.program.iter().map(Into::into).collect();
+            ExecAgent::program(words, environment, stderr)
+        }
         (None, true) => return None,
     };
-    let form = match (&serve.chunk, serve.io) {
+    let form = match (&commands.chunk, commands.io) {
         (_, Some(Io::Jsonl)) => Form::JsonLines,
         (Some(delimiter), None) => {
             Form::Chunks(delimiter.replace("\\n", "\n").replace("\\t", "\t").into_bytes())
         }
         (None, None) => Form::Whole,
     };
-    Some(agent.with_form(form).with_timeout(serve.exec_timeout).with_concurrency(serve.concurrency))
+    let agent = agent.with_form(form).with_timeout(commands.exec_timeout);
+    Some(agent.with_concurrency(commands.concurrency))
 }
 
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     command::Serve,
     demo::Profile,
+    exec::ExecEnvironment,
     failure::Failure,
     log::{Detail, Observe},
     settings::{Settings, serve::Told},
@@ -56,6 +57,8 @@ pub(super) struct Options {
     pub(super) tls: Option<Tls>,
     /// Whose certificates are believed where this server calls somebody.
     pub(super) trust: ClientTls,
+    /// What commands inherit from the environment of this process.
+    pub(super) exec_environment: ExecEnvironment,
     pub(super) streaming_timeout: Duration,
     pub(super) log: Detail,
     pub(super) logs_traffic: bool,
@@ -111,6 +114,7 @@ impl Options {
             address_rate: address_rate(serve)?,
             tls: encryption::tls(&serve.encryption)?,
             trust: settings.trust.clone(),
+            exec_environment: exec_environment(serve, told)?,
             streaming_timeout: streaming_timeout(),
             log: match (settings.debug, logs_traffic, serve.log_json) {
                 (true, ..) => Detail::Debug,
@@ -217,6 +221,12 @@ fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
 fn address_rate(serve: &Serve) -> Result<Option<AddressRate>, Failure> {
     let Some(rate) = serve.limits.address_rate else { return Ok(None) };
     Ok(Some(AddressRate::new(rate).with_proxies(access::proxies(serve)?)))
+}
+
+fn exec_environment(serve: &Serve, told: &Told) -> Result<ExecEnvironment, Failure> {
+    let secret = told.secret_variables().clone();
+    ExecEnvironment::new(&serve.commands.exec_env, secret)
+        .map_err(|reason| Failure::usage(format!("--exec-env: {reason}")))
 }
 
 fn streaming_timeout() -> Duration {

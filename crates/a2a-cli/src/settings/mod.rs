@@ -13,7 +13,7 @@ use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_http::tls::ClientTls;
 
 pub(crate) use flags::Flags;
-pub(crate) use source::Environment;
+pub(crate) use source::{Environment, PREFIX};
 use value::Format;
 
 use crate::failure::Failure;

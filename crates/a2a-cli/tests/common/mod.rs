@@ -55,7 +55,15 @@ impl Server {
 
     /// The same, with all that it writes to stderr until its end.
     pub fn start_and_read(arguments: &[&str]) -> (Self, JoinHandle<String>) {
-        let mut server = Self::started(arguments, &[], Stdio::piped());
+        Self::start_and_read_with(arguments, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub fn start_and_read_with(
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> (Self, JoinHandle<String>) {
+        let mut server = Self::started(arguments, environment, Stdio::piped());
         let mut stderr = server.child.stderr.take().unwrap();
         let read = std::thread::spawn(move || {
             let mut text = String::new();

@@ -13,7 +13,7 @@ mod suggestion;
 mod table;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
 };
@@ -85,6 +85,8 @@ pub(crate) struct Told {
     entries: BTreeMap<&'static str, Entry>,
     /// Tables that may stand in the file many times, in their order there.
     rows: Vec<Row>,
+    /// The environment variables that the file names for secrets.
+    secret_variables: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -133,6 +135,9 @@ impl Told {
                 "{path} holds secrets and can be read by others than its owner: chmod 600 {path}"
             ));
         }
+        let named = file.lines.iter().map(|line| &line.found);
+        let named = named.chain(file.rows.iter().flat_map(Row::values));
+        self.secret_variables = named.filter_map(|found| found.variable.clone()).collect();
         self.rows = file.rows;
         for line in file.lines {
             let source = Source::File { path: path.to_owned(), line: line.number };
@@ -151,6 +156,7 @@ impl Told {
                 let found = key.form.of_variable(text).map(|texts| Found {
                     texts,
                     reference: key.form.is_secret().then(|| secret::of_variable(key.name, name)),
+                    variable: None,
                 });
                 self.take_variable(key, name, found, tree)?;
                 break;
@@ -200,6 +206,11 @@ impl Told {
     /// The tables of a name, such as `auth.api_key`, in their order in the file.
     pub(crate) fn rows(&self, path: &str) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| row.table.path() == path)
+    }
+
+    /// The environment variables that the settings file names for secrets (`env:NAME`).
+    pub(crate) fn secret_variables(&self) -> &BTreeSet<String> {
+        &self.secret_variables
     }
 
     fn put(&mut self, key: &'static Key, found: Found, source: Source) {

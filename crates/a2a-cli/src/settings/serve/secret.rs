@@ -17,6 +17,8 @@ pub(super) struct Found {
     pub(super) texts: Vec<String>,
     /// What leads to the value without showing it, as a line of the file.
     pub(super) reference: Option<String>,
+    /// The variable that the settings file names for the value.
+    pub(super) variable: Option<String>,
 }
 
 /// Reads a value: what stands there, or what is in the file that is named there.
@@ -37,7 +39,7 @@ pub(super) fn read(
     let texts = form.of_toml(value)?;
     match texts.as_slice() {
         [text] if form.is_secret() => found(name, text),
-        _ => Ok(Found { texts, reference: None }),
+        _ => Ok(Found { texts, reference: None, variable: None }),
     }
 }
 
@@ -48,12 +50,14 @@ pub(super) fn read(
 /// What is wrong with the variable.
 fn found(name: &str, text: &str) -> Result<Found, String> {
     let Some(variable) = text.strip_prefix(VARIABLE) else {
-        return Ok(Found { texts: vec![text.to_owned()], reference: None });
+        return Ok(Found { texts: vec![text.to_owned()], reference: None, variable: None });
     };
     match std::env::var(variable) {
-        Ok(value) if !value.is_empty() => {
-            Ok(Found { texts: vec![value], reference: Some(of_variable(name, variable)) })
-        }
+        Ok(value) if !value.is_empty() => Ok(Found {
+            texts: vec![value],
+            reference: Some(of_variable(name, variable)),
+            variable: Some(variable.to_owned()),
+        }),
         Ok(_) => Err(format!("the variable {variable} is empty")),
         Err(error) => Err(format!("the variable {variable} can't be read: {error}")),
     }
@@ -76,7 +80,7 @@ pub(super) fn of_file(name: &str, path: &str) -> Result<Found, String> {
         return Err(format!("{path} is empty"));
     }
     let reference = format!("{name}{FILE_SUFFIX} = {}", quoted(path));
-    Ok(Found { texts: vec![text.to_owned()], reference: Some(reference) })
+    Ok(Found { texts: vec![text.to_owned()], reference: Some(reference), variable: None })
 }
 
 /// Returns whether others than its owner may read a file.

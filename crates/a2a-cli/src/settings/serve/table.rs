@@ -185,6 +185,11 @@ impl Row {
         self.found(name).map_or(&[], |found| &found.texts)
     }
 
+    /// Every value of the table.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Found> {
+        self.values.iter().map(|(_, found)| found)
+    }
+
     /// Where the table begins.
     pub(super) fn source(&self) -> Source {
         Source::File { path: self.file.clone(), line: self.line }
