@@ -161,6 +161,7 @@ async fn our_client_reads_an_answer_that_the_message_brings_along() {
         ("get_task", envelope(task_json.clone()), task_json.clone()),
         ("get_agent_card", card.clone(), card.clone()),
         ("get_extended_agent_card", envelope(card.clone()), card.clone()),
+        ("get_extended_agent_card", card.clone(), card.clone()),
         (
             "get_task",
             json!({"jsonrpc": "2.0", "id": 1,

@@ -32,6 +32,7 @@ pub(super) async fn run(turn: &Turn) -> Done {
 
 /// Returns what our client makes of an answer.
 async fn read(operation: &str, answer: Value) -> Result<Value, Error> {
+    let is_envelope = answer.get("jsonrpc").is_some();
     let stand_in = StandIn::start(answer).await?;
     if operation == "get_agent_card" {
         let reference = stand_in.url.parse().map_err(invalid)?;
@@ -52,7 +53,13 @@ async fn read(operation: &str, answer: Value) -> Result<Value, Error> {
         }
         "get_extended_agent_card" => {
             let request = GetExtendedAgentCardRequest::default();
-            let card = client.get_extended_agent_card(Call::new(request)).await?;
+            let call = Call::new(request);
+            // A bare card is what HTTP+JSON answers with.
+            let card = if is_envelope {
+                client.get_extended_agent_card(call).await?
+            } else {
+                a2a_rest::Client::new(&stand_in.url)?.get_extended_agent_card(call).await?
+            };
             serde_json::to_value(card.response)
         }
         unknown => {
