@@ -7,6 +7,7 @@
 
 mod authentication;
 mod canary;
+mod exec;
 mod frames;
 mod http1;
 mod http2;
@@ -65,6 +66,7 @@ impl Group {
             Self { name: "webhooks", attacks: webhook::all() },
             Self { name: "tls", attacks: tls::all() },
             Self { name: "injection", attacks: injection::all() },
+            Self { name: "exec", attacks: exec::all() },
         ]
     }
 }

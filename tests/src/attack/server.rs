@@ -11,16 +11,19 @@ use std::{
 };
 
 use a2a_test_certificates::Authority;
+use rustix::process::{Pid, Signal, kill_process};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
 
 use super::{Canary, Issuer, Process, Scene, authentication::FREE_FAILURES, webhook::ALLOWED};
 use crate::chaos::free_port;
 
 const START: Duration = Duration::from_secs(60);
+const STOP: Duration = Duration::from_secs(30);
 /// The one token that a server takes which reads no settings of authentication.
 const SUITE_TOKEN: &str = "itk-valid-token";
 
@@ -59,12 +62,7 @@ impl Started {
         fs::write(&settings, settings_of(folder.path(), port, &keys)).map_err(|e| e.to_string())?;
         let log = folder.path().join("server.log");
         let is_secure = checks(binary, &settings);
-        let mut command = Command::new(binary);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("A2ACLI_") {
-                command.env_remove(&name);
-            }
-        }
+        let mut command = clean(binary);
         command.arg("serve").current_dir(folder.path());
         if is_secure {
             command.arg("--settings").arg(&settings);
@@ -93,6 +91,59 @@ impl Started {
         Ok(Self { scene, manner, child, _folder: folder })
     }
 
+    /// Starts the program that is attacked once more, in clear, with a settings file and variables
+    /// of its own.
+    ///
+    /// # Errors
+    ///
+    /// What the server says where it does not start.
+    pub(super) async fn with_settings(
+        attacked: &Scene,
+        settings: &str,
+        environment: &[(&str, &str)],
+    ) -> Result<Self, String> {
+        let process = attacked.process.as_ref().ok_or("which program it is, is not known")?;
+        let binary = fs::read_link(format!("/proc/{}/exe", process.id))
+            .map_err(|error| format!("which program it is, is not known: {error}"))?;
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        let file = folder.path().join("settings.toml");
+        fs::write(&file, settings).map_err(|error| error.to_string())?;
+        let port = free_port();
+        let mut command = clean(&binary);
+        command.arg("serve").current_dir(folder.path()).envs(environment.iter().copied());
+        command.args(["--store", "memory", "--port", &port.to_string(), "--settings"]).arg(file);
+        let log = folder.path().join("server.log");
+        let child = spawn(command, &log)?;
+        let scene = Scene {
+            address: ([127, 0, 0, 1], port).into(),
+            tls: None,
+            roots: Arc::clone(&attacked.roots),
+            issuer: Issuer::default(),
+            ann: String::new(),
+            bob: None,
+            keys: None,
+            canary: Canary::start("127.0.0.1", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                .await,
+            process: Some(Process { id: child.id(), log }),
+        };
+        Ok(Self { scene, manner: "in clear, with settings of its own", child, _folder: folder })
+    }
+
+    /// Asks the server to stop, and waits until it has.
+    pub(super) async fn stop(&mut self) -> Result<(), String> {
+        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(id.ok_or("the server is no process")?, Signal::TERM)
+            .map_err(|error| format!("the server can't be stopped: {error}"))?;
+        let end = Instant::now() + STOP;
+        while self.child.try_wait().map_err(|error| error.to_string())?.is_none() {
+            if Instant::now() > end {
+                return Err(format!("the server did not stop: {}", self.last_lines()));
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
     /// The most that the server's log has to say, for when something went wrong.
     pub fn last_lines(&self) -> String {
         let logged = self.scene.logged();
@@ -106,6 +157,17 @@ impl Drop for Started {
         let _killed = self.child.kill();
         let _ended = self.child.wait();
     }
+}
+
+/// A command without the settings of whoever runs the attacks.
+fn clean(binary: &Path) -> Command {
+    let mut command = Command::new(binary);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("A2ACLI_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// Writes a certificate of the server and its key, and returns who vouches for it.

@@ -87,16 +87,21 @@ impl<'a> Log<'a> {
         if line.trim_ascii().is_empty() {
             return;
         }
+        // Of a flood, most lines are to cost nothing.
+        if self.left < MIN_COST || self.policy.lines.check(()).is_err() {
+            return self.omit(&line);
+        }
         let text = String::from_utf8_lossy(&line);
         let text = output::escaped(text.trim_end());
         let cost = text.len().max(MIN_COST);
-        if cost > self.left || self.policy.lines.check(()).is_err() {
-            self.omitted_bytes += line.len() as u64;
-            self.omitted_lines += 1;
-            return;
-        }
-        self.left -= cost;
+        let Some(left) = self.left.checked_sub(cost) else { return self.omit(&line) };
+        self.left = left;
         tracing::info!(stderr = %text, "command stderr");
+    }
+
+    fn omit(&mut self, line: &[u8]) {
+        self.omitted_bytes += line.len() as u64;
+        self.omitted_lines += 1;
     }
 }
 

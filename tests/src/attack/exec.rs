@@ -1,0 +1,164 @@
+//! Commands of `--exec`: their log, their environment, and what they leave running.
+
+use std::{fs, path::Path, time::Duration};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Attack, Scene, Started, Verdict, attacks,
+    scene::{at_once, waiting},
+};
+
+pub(super) fn all() -> Vec<Attack> {
+    attacks! {
+        "forged log lines", "a command repeats line breaks and escapes on stderr" => forged;
+        "stderr flood", "a command writes 30 MB to stderr" => flood;
+        "secrets in the environment", "a command prints its environment" => environment;
+        "survivors of a cancel", "a grandchild ignores SIGTERM when its task is canceled" => cancel;
+        "survivors of a command", "a command ends and leaves a process behind" => left_behind;
+        "survivors of a server", "a grandchild ignores SIGTERM when the server stops" => shutdown;
+    }
+}
+
+/// How long a process that was killed may take to be gone.
+const GONE: Duration = Duration::from_secs(5);
+/// What the log may have of a flood: the bound of one command, and what stands around each line.
+const MAX_LOG: u64 = 512 << 10;
+
+/// Starts the server under attack again, with a command.
+async fn server(scene: &Scene, command: &str) -> Result<Started, String> {
+    Started::with_settings(scene, &format!("[exec]\ncommand = {command:?}\n"), &[]).await
+}
+
+async fn forged(scene: &Scene) -> Verdict {
+    let server = server(scene, "cat >&2; exit 3").await?;
+    let forged = "2026-11-22T00:00:00.000000Z  INFO a2a::log: request path=/forged status=200";
+    let text = format!("quoted\n{forged}\r\n\u{1b}[31mred\u{7}");
+    let answer = server.scene.works("SendMessage", waiting(&text)).await?;
+    let status = &answer["task"]["status"];
+    if status["state"] != "TASK_STATE_FAILED" || status.to_string().contains("quoted") {
+        return Err(format!("gave stderr to the caller: {status}"));
+    }
+    let log = server.scene.logged();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("command stderr")).collect();
+    if log.lines().any(|line| line.starts_with(forged)) || log.contains(['\u{1b}', '\u{7}', '\r']) {
+        return Err(format!("has a line in its log that it did not write: {log}"));
+    }
+    match lines.iter().any(|line| line.contains("\\x1b[31mred\\x07")) {
+        true => Ok(format!("logged {} escaped lines of stderr", lines.len())),
+        false => Err(format!("lost the stderr of a command: {log}")),
+    }
+}
+
+async fn flood(scene: &Scene) -> Verdict {
+    let line = "f".repeat(120);
+    let server = server(scene, &format!("yes {line} | head -c 30000000 >&2")).await?;
+    server.scene.works("SendMessage", waiting("go")).await?;
+    let log = server.scene.logged();
+    let bytes = log.len() as u64;
+    if !log.contains("command stderr omitted") {
+        return Err(format!("does not say that stderr was omitted, in {bytes} bytes of log"));
+    }
+    match bytes <= MAX_LOG {
+        true => Ok(format!("logged {} KiB", bytes >> 10)),
+        false => Err(format!("logged {} KiB", bytes >> 10)),
+    }
+}
+
+async fn environment(scene: &Scene) -> Verdict {
+    let settings = "[exec]\ncommand = \"env\"\n\
+        [auth]\nrequire_bearer = \"env:SRV_TOKEN\"\n\
+        [[auth.api_key]]\ncaller = \"ann\"\nkey = \"env:ANN_KEY\"\n";
+    let secrets = [
+        ("SRV_TOKEN", "secret-of-the-server"),
+        ("ANN_KEY", "secret-of-ann"),
+        ("A2ACLI_SECRET_KEY", "c2VjcmV0LW9mLXRoZS1zdG9yZS1zZWNyZXQtb2YtdGg="),
+        ("CLOUD_CREDENTIALS", "secret-of-the-cloud"),
+    ];
+    let server = Started::with_settings(scene, settings, &secrets).await?;
+    let (_, answer) =
+        server.scene.call("secret-of-the-server", "SendMessage", waiting("hi")).await?;
+    let said = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
+    let said = said.ok_or_else(|| format!("no environment: {answer}"))?;
+    if let Some((name, _)) =
+        secrets.iter().find(|(name, secret)| said.contains(name) || said.contains(secret))
+    {
+        return Err(format!("gave {name} to a command"));
+    }
+    match said.contains("A2A_TASK_ID=") {
+        true => Ok(format!("gave {} variables, none of them secret", said.lines().count())),
+        false => Err(format!("gave no task to its command: {said}")),
+    }
+}
+
+/// A command that leaves a process behind which ignores SIGTERM, writes the id of that process to
+/// a file, and then does something else.
+fn stubborn(id_file: &Path, then: &str) -> String {
+    let id = id_file.display();
+    format!(
+        "sh -c 'trap \"\" TERM; echo $$ > {id}.new; mv {id}.new {id}; exec sleep 300 >/dev/null \
+         2>&1' & while ! [ -e {id} ]; do sleep 0.01; done; {then}"
+    )
+}
+
+/// The id of a process, once it is in a file.
+async fn id_of(id_file: &Path) -> Result<i32, String> {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !id_file.exists() {
+        if Instant::now() > end {
+            return Err("the command did not start".to_owned());
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    let id = fs::read_to_string(id_file).map_err(|error| error.to_string())?;
+    id.trim().parse().map_err(|error| format!("{id:?} is no process: {error}"))
+}
+
+/// Waits until a process is gone, or is dead and only to be collected by its parent.
+async fn is_gone(id: i32) -> Verdict {
+    let start = Instant::now();
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        if state.is_none_or(|state| state == 'Z') {
+            return Ok(format!("killed it, gone after {:.0?}", start.elapsed()));
+        }
+        if start.elapsed() > GONE {
+            if let Some(id) = Pid::from_raw(id) {
+                let _killed = kill_process(id, Signal::KILL);
+            }
+            return Err("leaves a process running".to_owned());
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn cancel(scene: &Scene) -> Verdict {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let id_file = folder.path().join("id");
+    let server = server(scene, &stubborn(&id_file, "exec sleep 300")).await?;
+    let task = server.scene.works("SendMessage", at_once("hi")).await?;
+    let id = id_of(&id_file).await?;
+    server.scene.works("CancelTask", json!({"id": task["task"]["id"]})).await?;
+    is_gone(id).await
+}
+
+async fn left_behind(scene: &Scene) -> Verdict {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let id_file = folder.path().join("id");
+    let server = server(scene, &stubborn(&id_file, "echo done")).await?;
+    server.scene.works("SendMessage", waiting("hi")).await?;
+    is_gone(id_of(&id_file).await?).await
+}
+
+async fn shutdown(scene: &Scene) -> Verdict {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let id_file = folder.path().join("id");
+    let mut server = server(scene, &stubborn(&id_file, "exec sleep 300")).await?;
+    server.scene.works("SendMessage", at_once("hi")).await?;
+    let id = id_of(&id_file).await?;
+    server.stop().await?;
+    is_gone(id).await
+}
