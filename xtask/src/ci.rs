@@ -10,7 +10,10 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 7] = [
+/// The version of cargo-hack that is installed where there is none.
+const CARGO_HACK: &str = "0.6.46";
+
+const STEPS: [Step; 8] = [
     Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
     Step { cargo: &["xtask", "tidy"], environment: &[] },
     Step { cargo: &["xtask", "schema", "--check"], environment: &[] },
@@ -23,11 +26,17 @@ const STEPS: [Step; 7] = [
         cargo: &["doc", "--workspace", "--no-deps", "--locked"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
+    // Each crate alone, with each of its features alone: what the workspace as a whole hides.
+    Step {
+        cargo: &["hack", "check", "--workspace", "--each-feature", "--no-dev-deps"],
+        environment: &[],
+    },
     Step { cargo: &["xtask", "test"], environment: &[] },
 ];
 
 pub(crate) fn run() -> Result {
     let start = Instant::now();
+    install_cargo_hack()?;
     for step in &STEPS {
         let name = format!("cargo {}", step.cargo.join(" "));
         println!("=== {name}");
@@ -46,6 +55,20 @@ pub(crate) fn run() -> Result {
         }
     }
     Ok(())
+}
+
+/// Installs cargo-hack where it is missing.
+fn install_cargo_hack() -> Result {
+    let found = workspace::cargo().args(["hack", "--version"]).output();
+    if found.is_ok_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    println!("=== CARGO-HACK IS MISSING: installing version {CARGO_HACK} with cargo install");
+    let install = ["install", "--locked", "cargo-hack", "--version", CARGO_HACK];
+    if workspace::cargo().args(install).status()?.success() {
+        return Ok(());
+    }
+    Err(format!("cargo-hack {CARGO_HACK} can't be installed, and CI needs it").into())
 }
 
 fn command(step: &Step) -> Command {

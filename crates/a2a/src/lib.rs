@@ -31,6 +31,7 @@ mod extended;
 mod interface;
 #[cfg(feature = "server")]
 mod ready;
+#[cfg(feature = "server")]
 mod routes;
 #[cfg(feature = "server")]
 mod server;
