@@ -57,6 +57,55 @@ fn a_port_in_use_is_an_error_that_names_it() {
 }
 
 #[test]
+fn grpc_can_be_served_without_being_in_the_card() {
+    let server = Server::start(&["--grpc-in-card", "never"]);
+    let card = server.json(&["card", "get"]);
+    let interfaces = card["supportedInterfaces"].as_array().unwrap();
+    assert!(!interfaces.is_empty(), "{card}");
+    assert!(interfaces.iter().all(|one| one["protocolBinding"] != "GRPC"), "{card}");
+    assert!(
+        interfaces.iter().all(|one| one["url"].as_str().unwrap().starts_with("http://")),
+        "{card}"
+    );
+    let grpc = ["send", "hello", "-e", &server.address, "--transport", "grpc"];
+    let run = Run::of(command().args(grpc));
+    assert_eq!(run.field("State"), "COMPLETED", "{run:?}");
+    let nothing = ["serve", "--port", "0", "--store", "memory", "--transport", "grpc"];
+    let refused = Run::of(command().args(nothing).args(["--grpc-in-card", "never"]));
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("--grpc-in-card"), "{refused:?}");
+}
+
+#[test]
+fn a_wildcard_address_without_a_public_url_is_warned_of_and_refused_in_production() {
+    let folder = a2a_test_certificates::Folder::new("root");
+    folder.issue("server");
+    let tls = ["--tls-cert", &folder.path("server.crt"), "--tls-key", &folder.path("server.key")];
+    let public = ["--public-url", "https://agent.example"];
+    for (arguments, is_warned) in [
+        (&["--host", "0.0.0.0"][..], true),
+        (&["--host", "::"], true),
+        (&["--host", "127.0.0.1"], false),
+        (&["--host", "0.0.0.0", public[0], public[1]], false),
+    ] {
+        let (server, stderr) = Server::start_and_read(&[arguments, &tls].concat());
+        drop(server);
+        let stderr = stderr.join().unwrap();
+        assert_eq!(stderr.contains("the card names localhost"), is_warned, "{arguments:?}");
+        assert_eq!(stderr.contains("--public-url"), is_warned, "{arguments:?}: {stderr}");
+    }
+    let production = ["serve", "--port", "0", "--store", "memory", "--production", "--anonymous"];
+    let wildcard = ["--host", "0.0.0.0"];
+    let refused = Run::of(command().args(production).args(tls).args(wildcard));
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.contains("the card names localhost"), "{refused:?}");
+
+    let own_port = ["--host", "0.0.0.0", "--grpc-port", "0", public[0], public[1]];
+    let server = Server::start(&[&own_port[..], &tls].concat());
+    assert!(server.lines[2].contains("GRPC agent.example:"), "{:?}", server.lines);
+}
+
+#[test]
 fn bindings_are_served_in_the_order_asked_for_and_where_asked_for() {
     let server = Server::start(&["--transport", "grpc,rest", "--rest-prefix", "/api"]);
     let card = server.json(&["card", "get"]);

@@ -26,7 +26,7 @@ pub(crate) use encryption::{ClientAuth, Encryption};
 pub(crate) use exec::Io;
 pub(crate) use keeping::Keeping;
 pub(crate) use proxy::Proxy;
-pub(crate) use serve::Serve;
+pub(crate) use serve::{GrpcInCard, Serve};
 
 use crate::{
     failure::{Code, Failure},

@@ -78,6 +78,9 @@ pub(crate) struct Serve {
     /// Serve no gRPC
     #[arg(long, help_heading = LISTEN)]
     pub(crate) no_grpc: bool,
+    /// Whether the card names gRPC where it is served. Google ADK refuses cards with a gRPC address
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN", help_heading = LISTEN)]
+    pub(crate) grpc_in_card: GrpcInCard,
     /// Revisions to serve, with commas between them: 1.0, draft, 0.3, 0.2, 0.1; latest is 1.0
     #[arg(long, default_value = "all", value_name = "LIST", help_heading = LISTEN)]
     pub(crate) protocol: Revisions,
@@ -164,6 +167,16 @@ pub(crate) struct Serve {
 pub(crate) enum Fallback {
     /// Echo it and complete, in place of asking for more.
     Complete,
+}
+
+/// Whether the card names gRPC where it is served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GrpcInCard {
+    /// As every binding.
+    #[default]
+    Always,
+    /// For clients that refuse cards with a gRPC address; gRPC clients have to be told theirs.
+    Never,
 }
 
 impl Serve {

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use a2a::{Origins, Server};
 use a2a_auth::webhook::{JWKS_PATH, Signer};
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
-use a2a_core::{AgentCard, ProtocolVersion, v1::AgentExtension};
+use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
 use a2a_http::Webhooks;
 use a2a_operations::{
     Agent, Engine, EngineConfig, Quota, Store, engine::EngineBuilder, store::Measured,
@@ -20,9 +20,10 @@ use super::{
     options::Options,
     pages::{self, Desk},
     proxy::{self, Upstream},
+    public_url,
 };
 use crate::{
-    command::{Io, Serve},
+    command::{GrpcInCard, Io, Serve},
     demo::{self, Authorizations, DemoAgent, EchoAgent, Profile},
     exec::{ExecAgent, Form},
     failure::Failure,
@@ -105,9 +106,16 @@ pub(super) fn compose(
         // `host:port` stands for TLS, but on the loopback.
         let is_secure_here = options.tls.is_some() && encryption::is_here(grpc_address);
         let scheme = if is_secure_here { "https://" } else { "" };
-        served = served.with_grpc_address(format!("{scheme}{}", reachable(grpc_address)));
+        served = served
+            .with_grpc_address(format!("{scheme}{}", public_url::reachable(serve, grpc_address)));
     }
     card = served.card_at(address);
+    if serve.grpc_in_card == GrpcInCard::Never {
+        card.supported_interfaces.retain(|interface| interface.protocol_binding != card::GRPC);
+        if card.supported_interfaces.is_empty() {
+            return Err(Failure::usage("--grpc-in-card never leaves no interface in the card"));
+        }
+    }
     in_order(&mut card, &options.bindings);
 
     // With the interfaces in the card, each server below may serve some of the bindings only.
@@ -163,7 +171,7 @@ pub(super) fn compose(
 fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     match &serve.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
-        None => format!("{}://{}", options.scheme(), reachable(address)),
+        None => format!("{}://{}", options.scheme(), public_url::reachable(serve, address)),
     }
 }
 
@@ -379,13 +387,4 @@ fn in_order(card: &mut AgentCard, bindings: &[Transport]) {
         // Those of older revisions come last.
         (interface.protocol_version != ProtocolVersion::LATEST.as_str(), place)
     });
-}
-
-/// An address that clients on this machine can connect to.
-fn reachable(address: SocketAddr) -> String {
-    if address.ip().is_unspecified() {
-        format!("localhost:{}", address.port())
-    } else {
-        address.to_string()
-    }
 }

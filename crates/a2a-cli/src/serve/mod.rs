@@ -11,6 +11,7 @@ mod keep;
 mod options;
 mod pages;
 mod proxy;
+mod public_url;
 mod record;
 
 use std::{error::Error, net::SocketAddr, time::Duration};
@@ -59,6 +60,7 @@ pub(crate) async fn run(
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
     encryption::check(&serve, &options, address, output)?;
+    public_url::check(&serve, address, output)?;
     // After the ports: a server that can't have them leaves no file behind.
     let mut kept = match plan {
         Some(plan) => plan.open().await?,

@@ -80,6 +80,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("listen", "public_url", "public_url", Form::Text),
     Key::new("listen", "transport", "transport", Form::List).global(),
     Key::new("listen", "grpc", "no_grpc", Form::Inverse),
+    Key::new("listen", "grpc_in_card", "grpc_in_card", Form::Text),
     Key::new("listen", "protocol", "protocol", Form::Joined),
     Key::new("listen", "rpc_path", "rpc_path", Form::Text),
     Key::new("listen", "rest_prefix", "rest_prefix", Form::Text),

@@ -1,0 +1,39 @@
+//! Whether other machines can reach the addresses in the card.
+
+use std::net::SocketAddr;
+
+use url::Url;
+
+use crate::{command::Serve, failure::Failure, output::Output};
+
+/// Warns of a card that names localhost though every address is listened on, or refuses it.
+///
+/// # Errors
+///
+/// A usage failure with `--production`.
+pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Result<(), Failure> {
+    if serve.public_url.is_some() || !address.ip().is_unspecified() {
+        return Ok(());
+    }
+    let said = format!(
+        "{address} is every address of this machine, and the card names localhost: clients on \
+         other machines can't follow it"
+    );
+    let hint = "name the URL that clients use with --public-url";
+    if serve.encryption.production {
+        return Err(Failure::usage(said).with_hint(hint));
+    }
+    output.warning(&format!("{said}; {hint}"));
+    Ok(())
+}
+
+/// Where clients reach `address`: at the host of the public URL where every address is listened
+/// on, else there.
+pub(super) fn reachable(serve: &Serve, address: SocketAddr) -> String {
+    if !address.ip().is_unspecified() {
+        return address.to_string();
+    }
+    let public = serve.public_url.as_ref().and_then(|url| Url::parse(url).ok());
+    let host = public.as_ref().and_then(Url::host_str).unwrap_or("localhost");
+    format!("{host}:{}", address.port())
+}
