@@ -15,6 +15,7 @@ mod serve;
 mod settings;
 mod signal;
 mod target;
+mod wire_log;
 
 use std::process::ExitCode;
 

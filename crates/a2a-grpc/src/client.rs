@@ -4,6 +4,7 @@ mod address;
 mod agent;
 mod channel;
 pub(crate) mod failure;
+mod observed;
 
 pub use address::AddressError;
 pub(crate) use address::parse;

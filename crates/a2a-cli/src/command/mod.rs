@@ -16,7 +16,7 @@ mod store;
 mod task;
 mod usage;
 
-use std::{ffi::OsString, future::Future, process::ExitCode};
+use std::{ffi::OsString, future::Future, process::ExitCode, sync::Arc};
 
 use a2a_telemetry::Otlp;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -32,6 +32,7 @@ use crate::{
     failure::{Code, Failure},
     output::Output,
     settings::{self, Environment, Flags, Settings, serve::Told},
+    wire_log::WireLog,
 };
 
 /// Serve, call and inspect A2A agents
@@ -96,11 +97,14 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, output),
     };
-    let settings = match Settings::resolve(&cli.flags, environment) {
+    let mut settings = match Settings::resolve(&cli.flags, environment) {
         Ok(settings) => settings,
         Err(failure) => return report(&failure, output),
     };
     let output = Output::new(&settings);
+    if settings.debug {
+        settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
+    }
     crate::target::warn(&settings, output);
     match dispatch(cli.command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,

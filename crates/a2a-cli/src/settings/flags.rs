@@ -122,7 +122,8 @@ pub(crate) struct Flags {
     /// Show every part, the message sent, history and metadata
     #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
-    /// Diagnostics on stderr
+    /// Diagnostics on stderr, and with all but serve every message as it is on the wire, without
+    /// secrets
     #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) debug: bool,
 }

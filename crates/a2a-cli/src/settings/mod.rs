@@ -6,11 +6,11 @@ mod source;
 mod tls;
 pub(crate) mod value;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use a2a_client::{ClientSettings, Transport, credentials::Origin};
 use a2a_core::{ProtocolVersion, well_known::Struct};
-use a2a_http::tls::ClientTls;
+use a2a_http::{client::WireObserver, tls::ClientTls};
 
 pub(crate) use flags::Flags;
 pub(crate) use source::{Environment, PREFIX};
@@ -56,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) compact: bool,
     pub(crate) verbose: bool,
     pub(crate) debug: bool,
+    /// Who sees what is sent to agents, and what they answer.
+    pub(crate) observer: Option<Arc<dyn WireObserver>>,
 }
 
 /// Whether to wait for a task to settle.
@@ -171,6 +173,7 @@ impl Settings {
             compact: switch(flags.compact, "compact")?,
             verbose: switch(flags.verbose, "verbose")?,
             debug: switch(flags.debug, "debug")?,
+            observer: None,
         };
         Ok(settings)
     }
@@ -187,7 +190,7 @@ impl Settings {
 
     /// How requests are made.
     pub(crate) fn http(&self) -> ClientSettings {
-        ClientSettings::default().with_tls(self.tls.clone())
+        ClientSettings::default().with_tls(self.tls.clone()).with_observer(self.observer.clone())
     }
 
     /// What `--help` says at its end: the defaults of this run.

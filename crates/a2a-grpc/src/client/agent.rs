@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, sync::Arc};
 
 use a2a_core::{
-    Result,
+    Operation, Result,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -20,6 +20,7 @@ use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Repl
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use http::{Request as HttpRequest, Response as HttpResponse};
+use serde::Serialize;
 use tonic::{Request, Response, Status, Streaming, body::Body};
 use tower::Service;
 
@@ -27,6 +28,7 @@ use super::{
     address::{self, AddressError},
     channel::{BoxError, Channel},
     failure,
+    observed::Observed,
 };
 use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_position};
 
@@ -114,8 +116,9 @@ impl Client {
         Self { stub: A2AServiceClient::new(channel), settings: Arc::new(settings), target }
     }
 
-    async fn unary<Q, M, F>(
+    async fn unary<Q: Serialize, M: Serialize, F>(
         &self,
+        operation: Operation,
         call: Call<Q>,
         method: impl FnOnce(Stub, Request<Q>) -> F,
     ) -> Result<Reply<M>>
@@ -127,14 +130,21 @@ impl Client {
         if let Some(timeout) = self.settings.request_timeout {
             request.set_timeout(timeout);
         }
-        let response = method(stub, request).await.map_err(|status| self.failure(status))?;
+        let seen = Observed::begin(&self.settings, &self.target, operation, &request);
+        let response = method(stub, request).await;
+        let response = response.inspect_err(|status| seen.status(status));
+        let response = response.map_err(|status| self.failure(status))?;
+        seen.head(response.metadata());
+        seen.message(response.get_ref());
+        seen.end();
         // An answer's trailers are among its metadata: one SDK tells the extensions there.
         let activated = parameters::read_activated(response.metadata().as_ref());
         Ok(Reply { response: response.into_inner(), activated })
     }
 
-    async fn streaming<Q, F>(
+    async fn streaming<Q: Serialize, F>(
         &self,
+        operation: Operation,
         call: Call<Q>,
         method: impl FnOnce(Stub, Request<Q>) -> F,
     ) -> Result<Reply<EventStream>>
@@ -145,18 +155,26 @@ impl Client {
         // The events after a position may be long in coming, and a refusal is not.
         let await_first = call.context.last_event_id.is_none();
         let request = request(&call.context, call.request);
-        let response = method(stub, request).await.map_err(|status| self.failure(status))?;
+        let seen = Observed::begin(&self.settings, &self.target, operation, &request);
+        let response = method(stub, request).await;
+        let response = response.inspect_err(|status| seen.status(status));
+        let response = response.map_err(|status| self.failure(status))?;
+        seen.head(response.metadata());
         let headers = response.metadata().as_ref();
         let activated = parameters::read_activated(headers);
         let mut position = read_position(headers);
         let target = Arc::clone(&self.target);
         let events = response.into_inner().map(move |item| match item {
             Ok(message) => {
+                seen.message(&message);
                 let id = position;
                 position = position.map(EventId::next);
                 Ok(Event::new(id, message))
             }
-            Err(status) => Err(failure::decode(status, &target)),
+            Err(status) => {
+                seen.status(&status);
+                Err(failure::decode(status, &target))
+            }
         });
         // Some servers send their metadata before they know whether they refuse.
         let response =
@@ -188,32 +206,40 @@ impl Agent for Client {
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<SendMessageResponse>> {
-        self.unary(call, |mut stub, request| async move { stub.send_message(request).await }).await
+        self.unary(Operation::SendMessage, call, |mut stub, request| async move {
+            stub.send_message(request).await
+        })
+        .await
     }
 
     async fn send_streaming_message(
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<EventStream>> {
-        self.streaming(call, |mut stub, request| async move {
+        self.streaming(Operation::SendStreamingMessage, call, |mut stub, request| async move {
             stub.send_streaming_message(request).await
         })
         .await
     }
 
     async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        let reply =
-            self.unary(call, |mut stub, request| async move { stub.get_task(request).await });
+        let reply = self.unary(Operation::GetTask, call, |mut stub, request| async move {
+            stub.get_task(request).await
+        });
         Ok(reply.await?.map(Arc::new))
     }
 
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        self.unary(call, |mut stub, request| async move { stub.list_tasks(request).await }).await
+        self.unary(Operation::ListTasks, call, |mut stub, request| async move {
+            stub.list_tasks(request).await
+        })
+        .await
     }
 
     async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        let reply =
-            self.unary(call, |mut stub, request| async move { stub.cancel_task(request).await });
+        let reply = self.unary(Operation::CancelTask, call, |mut stub, request| async move {
+            stub.cancel_task(request).await
+        });
         Ok(reply.await?.map(Arc::new))
     }
 
@@ -221,10 +247,9 @@ impl Agent for Client {
         &self,
         call: Call<SubscribeToTaskRequest>,
     ) -> Result<Reply<EventStream>> {
-        self.streaming(
-            call,
-            |mut stub, request| async move { stub.subscribe_to_task(request).await },
-        )
+        self.streaming(Operation::SubscribeToTask, call, |mut stub, request| async move {
+            stub.subscribe_to_task(request).await
+        })
         .await
     }
 
@@ -232,7 +257,7 @@ impl Agent for Client {
         &self,
         call: Call<TaskPushNotificationConfig>,
     ) -> Result<Reply<TaskPushNotificationConfig>> {
-        self.unary(call, |mut stub, request| async move {
+        self.unary(Operation::CreateTaskPushNotificationConfig, call, |mut stub, request| async move {
             stub.create_task_push_notification_config(request).await
         })
         .await
@@ -242,7 +267,7 @@ impl Agent for Client {
         &self,
         call: Call<GetTaskPushNotificationConfigRequest>,
     ) -> Result<Reply<TaskPushNotificationConfig>> {
-        self.unary(call, |mut stub, request| async move {
+        self.unary(Operation::GetTaskPushNotificationConfig, call, |mut stub, request| async move {
             stub.get_task_push_notification_config(request).await
         })
         .await
@@ -252,7 +277,7 @@ impl Agent for Client {
         &self,
         call: Call<ListTaskPushNotificationConfigsRequest>,
     ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
-        self.unary(call, |mut stub, request| async move {
+        self.unary(Operation::ListTaskPushNotificationConfigs, call, |mut stub, request| async move {
             stub.list_task_push_notification_configs(request).await
         })
         .await
@@ -262,7 +287,7 @@ impl Agent for Client {
         &self,
         call: Call<DeleteTaskPushNotificationConfigRequest>,
     ) -> Result<Reply<()>> {
-        self.unary(call, |mut stub, request| async move {
+        self.unary(Operation::DeleteTaskPushNotificationConfig, call, |mut stub, request| async move {
             stub.delete_task_push_notification_config(request).await
         })
         .await
@@ -272,10 +297,9 @@ impl Agent for Client {
         &self,
         call: Call<GetExtendedAgentCardRequest>,
     ) -> Result<Reply<AgentCard>> {
-        self.unary(
-            call,
-            |mut stub, request| async move { stub.get_extended_agent_card(request).await },
-        )
+        self.unary(Operation::GetExtendedAgentCard, call, |mut stub, request| async move {
+            stub.get_extended_agent_card(request).await
+        })
         .await
     }
 }

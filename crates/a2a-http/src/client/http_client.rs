@@ -1,13 +1,13 @@
 //! Makes calls over HTTP.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
 
 use a2a_core::{Error, Result};
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header::LOCATION};
 use url::Url;
 
-use super::{ByteStream, ClientSettings, TransportError};
+use super::{ByteStream, ClientSettings, Exchange, TransportError, WirePart};
 use crate::webhook::resolver::{CheckedResolver, system};
 
 /// Makes calls over HTTP: one connection pool, cheap to clone.
@@ -111,6 +111,12 @@ impl HttpClient {
             if let Some(policy) = &self.settings.policy {
                 policy.check_url(&url)?;
             }
+            let exchange = self.settings.observer.as_ref().map(Exchange::begin);
+            if let Some(exchange) = &exchange {
+                let (method, url) = (head.method.as_str(), url.as_str());
+                exchange.show(WirePart::Request { method, url, headers: &headers });
+                exchange.show(WirePart::RequestBody(&body));
+            }
             let response = self
                 .client
                 .request(head.method.clone(), url.clone())
@@ -118,10 +124,20 @@ impl HttpClient {
                 .body(body.clone())
                 .send()
                 .await
-                .map_err(|error| TransportError::from_reqwest(error).into_error(&target))?;
+                .map_err(|error| {
+                    let error = TransportError::from_reqwest(error);
+                    if let Some(exchange) = &exchange {
+                        exchange.show(WirePart::Failed(&described(&error)));
+                    }
+                    error.into_error(&target)
+                })?;
+            if let Some(exchange) = &exchange {
+                let (status, headers) = (response.status(), response.headers());
+                exchange.show(WirePart::Response { status, headers });
+            }
             match redirect(&head.method, &url, &response) {
                 Some(next) if redirects < self.settings.max_redirects => url = next,
-                _ => return Ok(into_http(response, target, idle)),
+                _ => return Ok(into_http(response, target, idle, exchange)),
             }
             redirects += 1;
         }
@@ -141,16 +157,25 @@ fn redirect(method: &Method, url: &Url, response: &reqwest::Response) -> Option<
     (keeps_method && next.origin() == url.origin()).then_some(next)
 }
 
+/// What went wrong, and why.
+fn described(error: &TransportError) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
 fn into_http(
     response: reqwest::Response,
     target: Arc<str>,
     idle: Option<Duration>,
+    exchange: Option<Exchange>,
 ) -> Response<ByteStream> {
     let mut head = Response::new(());
     *head.status_mut() = response.status();
     *head.version_mut() = response.version();
     *head.headers_mut() = response.headers().clone();
-    head.map(|()| ByteStream::new(response, target, idle))
+    head.map(|()| ByteStream::new(response, target, idle, exchange))
 }
 
 async fn within<T>(

@@ -1,9 +1,10 @@
 //! How an HTTP client behaves.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
 
+use super::WireObserver;
 use crate::{WebhookPolicy, tls::ClientTls};
 
 /// How an HTTP client behaves: its timeouts, bounds, and what it adds to every call.
@@ -42,6 +43,8 @@ pub struct ClientSettings {
     /// Whom to trust over TLS, and the certificate to show. Default: whom the platform trusts,
     /// and none.
     pub tls: ClientTls,
+    /// Who sees what is sent and received, for diagnostics. Default: nobody.
+    pub observer: Option<Arc<dyn WireObserver>>,
 }
 
 impl Default for ClientSettings {
@@ -59,6 +62,7 @@ impl Default for ClientSettings {
             proxy_from_environment: false,
             policy: None,
             tls: ClientTls::new(),
+            observer: None,
         }
     }
 }
@@ -145,6 +149,13 @@ impl ClientSettings {
     #[must_use]
     pub fn with_tls(mut self, tls: ClientTls) -> Self {
         self.tls = tls;
+        self
+    }
+
+    /// Sets who sees what is sent and received.
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl Into<Option<Arc<dyn WireObserver>>>) -> Self {
+        self.observer = observer.into();
         self
     }
 }

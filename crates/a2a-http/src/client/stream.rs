@@ -15,7 +15,7 @@ use futures_core::Stream;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, Sleep};
 
-use super::TransportError;
+use super::{Exchange, TransportError, WirePart};
 
 /// The body of an answer, as it comes. After an error it ends.
 ///
@@ -26,6 +26,7 @@ pub struct ByteStream {
     bytes: Option<Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>>,
     target: Arc<str>,
     idle: Option<Idle>,
+    exchange: Option<Exchange>,
 }
 
 struct Idle {
@@ -38,10 +39,17 @@ impl ByteStream {
         response: reqwest::Response,
         target: Arc<str>,
         idle: Option<Duration>,
+        exchange: Option<Exchange>,
     ) -> Self {
         let idle =
             idle.map(|timeout| Idle { timeout, timer: Box::pin(tokio::time::sleep(timeout)) });
-        Self { bytes: Some(Box::pin(response.bytes_stream())), target, idle }
+        Self { bytes: Some(Box::pin(response.bytes_stream())), target, idle, exchange }
+    }
+
+    fn show(&self, part: WirePart<'_>) {
+        if let Some(exchange) = &self.exchange {
+            exchange.show(part);
+        }
     }
 
     /// Reads the whole body.
@@ -84,15 +92,19 @@ impl Stream for ByteStream {
                 if let Some(idle) = &mut this.idle {
                     idle.timer.as_mut().reset(Instant::now() + idle.timeout);
                 }
+                this.show(WirePart::ResponseBody(&piece));
                 Poll::Ready(Some(Ok(piece)))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.bytes = None;
-                let error = TransportError::from_reqwest(error).into_error(&this.target);
+                let error = TransportError::from_reqwest(error);
+                this.show(WirePart::Failed(&error.to_string()));
+                let error = error.into_error(&this.target);
                 Poll::Ready(Some(Err(error)))
             }
             Poll::Ready(None) => {
                 this.bytes = None;
+                this.show(WirePart::End);
                 Poll::Ready(None)
             }
             Poll::Pending => {
@@ -102,6 +114,7 @@ impl Stream for ByteStream {
                 }
                 this.bytes = None;
                 let message = format!("{} was silent for {:?}", this.target, idle.timeout);
+                this.show(WirePart::Failed(&message));
                 Poll::Ready(Some(Err(Error::unavailable(message))))
             }
         }

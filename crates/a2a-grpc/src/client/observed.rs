@@ -1,0 +1,69 @@
+//! What is sent and received, as an observer sees it: messages as JSON.
+
+use a2a_core::{Operation, SERVICE};
+use a2a_http::client::{ClientSettings, Exchange, WirePart};
+use http::StatusCode;
+use serde::Serialize;
+use tonic::{Request, Status, metadata::MetadataMap};
+
+/// A call that may be observed.
+pub(super) struct Observed(Option<Exchange>);
+
+impl Observed {
+    /// Shows the request of a call.
+    pub(super) fn begin<Q: Serialize>(
+        settings: &ClientSettings,
+        target: &str,
+        operation: Operation,
+        request: &Request<Q>,
+    ) -> Self {
+        let Some(observer) = &settings.observer else { return Self(None) };
+        let exchange = Exchange::begin(observer);
+        let url = format!("grpc://{target}/{SERVICE}/{}", operation.name());
+        // Metadata of the call goes before that of every call.
+        let mut headers = settings.headers.clone();
+        headers.extend(request.metadata().clone().into_headers());
+        exchange.show(WirePart::Request { method: "POST", url: &url, headers: &headers });
+        exchange.show(WirePart::RequestBody(&json(request.get_ref())));
+        Self(Some(exchange))
+    }
+
+    /// Shows the metadata of an answer.
+    pub(super) fn head(&self, metadata: &MetadataMap) {
+        self.show(WirePart::Response { status: StatusCode::OK, headers: metadata.as_ref() });
+    }
+
+    /// Shows a message of an answer.
+    pub(super) fn message(&self, message: &impl Serialize) {
+        if self.0.is_some() {
+            self.show(WirePart::ResponseBody(&json(message)));
+        }
+    }
+
+    /// Shows how a call failed.
+    pub(super) fn status(&self, status: &Status) {
+        if self.0.is_some() {
+            self.head(status.metadata());
+            self.show(WirePart::Failed(&format!("{:?}: {}", status.code(), status.message())));
+        }
+    }
+
+    /// Shows the end of an answer.
+    pub(super) fn end(&self) {
+        self.show(WirePart::End);
+    }
+
+    fn show(&self, part: WirePart<'_>) {
+        if let Some(exchange) = &self.0 {
+            exchange.show(part);
+        }
+    }
+}
+
+/// A message as a line of JSON. What has none is shown as why not.
+fn json(message: &impl Serialize) -> Vec<u8> {
+    let json = serde_json::to_vec(message);
+    let mut line = json.unwrap_or_else(|error| error.to_string().into_bytes());
+    line.push(b'\n');
+    line
+}
