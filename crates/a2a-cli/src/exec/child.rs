@@ -16,6 +16,7 @@ use super::ExecAgent;
 use crate::log;
 
 /// How long a command may take to end when it is asked to.
+#[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(4);
 /// How long processes may take to be gone once they are killed.
 const REAP_TIMEOUT: Duration = Duration::from_millis(500);
