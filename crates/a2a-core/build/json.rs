@@ -1,76 +1,174 @@
 //! ProtoJSON by serde: attributes for the plain messages, pbjson for the unions, and the names
 //! of enum values.
 
-use std::{error::Error, fmt::Write as _, fs, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error,
+    fmt::Write as _,
+    fs, io,
+    path::Path,
+};
 
-use prost_reflect::{FieldDescriptor, Kind};
+use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
 use crate::descriptor::{Package, is_required, is_union, rust_type};
 
 /// Written by hand: a union with members beside it.
 const BY_HAND: &str = "lf.a2a.v1.Part";
 
+/// The members that the hand-written form of [`BY_HAND`] reads and prints, with their types.
+const MEMBERS_BY_HAND: [(&str, &str); 7] = [
+    ("text", "string in content"),
+    ("raw", "bytes in content"),
+    ("url", "string in content"),
+    ("data", "google.protobuf.Value in content"),
+    ("metadata", "google.protobuf.Struct"),
+    ("filename", "string"),
+    ("media_type", "string"),
+];
+
+/// Where a JSON form is added for a kind of field that has none.
+const FORMS: &str = "add one to `form` in crates/a2a-core/build/json.rs, and what it reads and \
+                     prints with to crates/a2a-core/src/json.rs";
+
+const TIMESTAMP: &str = "google.protobuf.Timestamp";
+
 /// Gives every plain message its serde derives and every field its form.
 pub(crate) fn configure(
     config: &mut prost_build::Config,
     package: &Package,
 ) -> Result<(), Box<dyn Error>> {
+    let requested = requested(package);
     for message in &package.messages {
-        let has_union = message.oneofs().any(|oneof| !oneof.is_synthetic());
-        if message.full_name() == BY_HAND || is_union(message) {
+        if message.full_name() == BY_HAND {
+            check_by_hand(message)?;
             continue;
         }
-        if has_union {
-            return Err(format!("no JSON form for {}", message.full_name()).into());
+        if is_union(message) {
+            continue;
+        }
+        if message.oneofs().any(|oneof| !oneof.is_synthetic()) {
+            return Err(format!(
+                "no JSON form for {}, a union with members beside it: write one as for {BY_HAND} \
+                 in crates/a2a-core/src/part.rs, and name it in crates/a2a-core/build/json.rs",
+                message.full_name()
+            )
+            .into());
         }
         config.message_attribute(
             message.full_name(),
             "#[derive(::serde::Serialize, ::serde::Deserialize)] #[serde(remote = \"Self\")]",
         );
+        let is_requested = requested.contains(message.full_name());
         for field in message.fields() {
-            config.field_attribute(field.full_name(), attribute(&field)?);
+            config.field_attribute(field.full_name(), attribute(&field, is_requested)?);
         }
     }
     Ok(())
 }
 
-fn attribute(field: &FieldDescriptor) -> Result<String, Box<dyn Error>> {
-    let explicit = field.supports_presence();
-    let (form, is_unset) = if field.is_map() {
-        (
-            "deserialize_with = \"crate::json::or_default\"".into(),
-            "::std::collections::BTreeMap::is_empty",
-        )
-    } else if field.is_list() {
-        ("deserialize_with = \"crate::json::or_default\"".into(), "::std::vec::Vec::is_empty")
-    } else {
-        match (field.kind(), explicit) {
-            (Kind::Message(_), _) | (Kind::Bool | Kind::String, true) => {
-                (String::new(), "::std::option::Option::is_none")
-            }
-            (Kind::Int32, true) => (
-                "deserialize_with = \"crate::json::int32_option\"".into(),
-                "::std::option::Option::is_none",
-            ),
-            (Kind::Int32, false) => {
-                ("deserialize_with = \"crate::json::int32\"".into(), "crate::json::is_default")
-            }
-            (Kind::Bool, false) => {
-                ("deserialize_with = \"crate::json::or_default\"".into(), "crate::json::is_default")
-            }
-            (Kind::String, false) => (
-                "deserialize_with = \"crate::json::or_default\"".into(),
-                "::std::string::String::is_empty",
-            ),
-            (Kind::Enum(kind), false) => (
-                format!("with = \"crate::json::AsName::<{}>\"", rust_type(kind.name())),
-                "crate::json::is_default",
-            ),
-            (kind, _) => {
-                return Err(format!("no JSON form for {kind:?} of {}", field.full_name()).into());
-            }
+/// Checks that the message with a hand-written form has the members that the form knows.
+pub(crate) fn check_by_hand(message: &MessageDescriptor) -> Result<(), Box<dyn Error>> {
+    let mut known: BTreeMap<&str, &str> = MEMBERS_BY_HAND.into();
+    for field in message.fields() {
+        let mut kind = match field.kind() {
+            Kind::Message(kind) => kind.full_name().to_owned(),
+            kind => format!("{kind:?}"),
+        };
+        if field.is_list() || field.is_map() {
+            kind.insert_str(0, "repeated ");
         }
-    };
+        if let Some(oneof) = field.containing_oneof() {
+            let _ = write!(kind, " in {}", oneof.name());
+        }
+        if known.remove(field.name()) != Some(&*kind) {
+            return Err(format!(
+                "{} ({kind}) has no JSON form: read and print it in crates/a2a-core/src/part.rs, \
+                 and add it to MEMBERS_BY_HAND in crates/a2a-core/build/json.rs",
+                field.full_name()
+            )
+            .into());
+        }
+    }
+    match known.into_keys().next() {
+        Some(name) => Err(format!(
+            "{} has no {name} any more: remove it from crates/a2a-core/src/part.rs and from \
+             MEMBERS_BY_HAND in crates/a2a-core/build/json.rs",
+            message.full_name()
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// The messages that a request is or holds.
+fn requested(package: &Package) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<MessageDescriptor> =
+        package.service.methods().map(|method| method.input()).collect();
+    while let Some(message) = open.pop() {
+        if found.insert(message.full_name().to_owned()) {
+            open.extend(message.fields().filter_map(|field| match field.kind() {
+                Kind::Message(inner) => Some(inner),
+                _ => None,
+            }));
+        }
+    }
+    found
+}
+
+/// How a field is read, and when it is not printed.
+fn form(
+    field: &FieldDescriptor,
+    is_requested: bool,
+) -> Result<(String, &'static str), Box<dyn Error>> {
+    let or_default = || "deserialize_with = \"crate::json::or_default\"".to_owned();
+    let none = "::std::option::Option::is_none";
+    let refused =
+        |what: String| format!("no JSON form for {what} of {}: {FORMS}", field.full_name());
+    if field.is_map() {
+        let Kind::Message(entry) = field.kind() else {
+            return Err(refused("the map".into()).into());
+        };
+        let (key, value) =
+            (entry.map_entry_key_field().kind(), entry.map_entry_value_field().kind());
+        return match (&key, &value) {
+            (Kind::String, Kind::Message(_) | Kind::Bool | Kind::String) => {
+                Ok((or_default(), "::std::collections::BTreeMap::is_empty"))
+            }
+            _ => Err(refused(format!("map<{key:?}, {value:?}>")).into()),
+        };
+    }
+    if field.is_list() {
+        return match field.kind() {
+            Kind::Message(_) | Kind::Bool | Kind::String => {
+                Ok((or_default(), "::std::vec::Vec::is_empty"))
+            }
+            kind => Err(refused(format!("repeated {kind:?}")).into()),
+        };
+    }
+    Ok(match (field.kind(), field.supports_presence()) {
+        // What is only in answers is read with more patience.
+        (Kind::Message(kind), _) if kind.full_name() == TIMESTAMP && !is_requested => {
+            ("deserialize_with = \"crate::json::timestamp_of_answer\"".into(), none)
+        }
+        (Kind::Message(_), _) | (Kind::Bool | Kind::String, true) => (String::new(), none),
+        (Kind::Int32, true) => ("deserialize_with = \"crate::json::int32_option\"".into(), none),
+        (Kind::Int32, false) => {
+            ("deserialize_with = \"crate::json::int32\"".into(), "crate::json::is_default")
+        }
+        (Kind::Bool, false) => (or_default(), "crate::json::is_default"),
+        (Kind::String, false) => (or_default(), "::std::string::String::is_empty"),
+        (Kind::Enum(kind), false) => (
+            format!("with = \"crate::json::AsName::<{}>\"", rust_type(kind.name())),
+            "crate::json::is_default",
+        ),
+        (kind, _) => return Err(refused(format!("{kind:?}")).into()),
+    })
+}
+
+fn attribute(field: &FieldDescriptor, is_requested: bool) -> Result<String, Box<dyn Error>> {
+    let (form, is_unset) = form(field, is_requested)?;
     let mut parts = vec!["default".to_owned()];
     if field.json_name() != field.name() {
         parts.push(format!("rename = \"{}\", alias = \"{}\"", field.json_name(), field.name()));

@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::error::Category;
 
-use crate::{Error, ErrorKind, Violation};
+use crate::{Error, ErrorKind, Violation, well_known::Timestamp};
 
 /// Reads a value from JSON.
 ///
@@ -207,6 +207,21 @@ pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
     }
 }
 
+/// Reads a point in time in an answer. Some agents print none of RFC 3339's time zones: that is
+/// read as UTC, rather than lose the answer.
+pub(crate) fn timestamp_of_answer<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Timestamp>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+    text.parse().map(Some).or_else(|error| match format!("{text}Z").parse() {
+        Ok(timestamp) => {
+            tracing::debug!(timestamp = text, "timestamp without a time zone read as UTC");
+            Ok(Some(timestamp))
+        }
+        Err(_) => Err(D::Error::custom(error)),
+    })
+}
+
 /// Returns whether a member has its default, so that it is not printed.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -215,7 +230,35 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::v1::{SendMessageRequest, Task};
+    use crate::v1::{ListTasksRequest, SendMessageRequest, Task, TaskStatus};
+
+    #[test]
+    fn a_timestamp_without_a_zone_is_utc_in_an_answer_and_refused_in_a_request() {
+        let with_zone: TaskStatus =
+            serde_json::from_str(r#"{"timestamp":"2026-11-22T13:18:42.965969Z"}"#).unwrap();
+        let status: TaskStatus =
+            from_slice(br#"{"timestamp":"2026-11-22T13:18:42.965969"}"#).unwrap();
+        assert_eq!(status, with_zone);
+        assert_eq!(from_slice::<TaskStatus>(br#"{"timestamp":null}"#).unwrap().timestamp, None);
+        for text in [
+            "",
+            "now",
+            "2026-11-22",
+            "13:18:42",
+            "2026-11-22T13:18",
+            "2026-11-22T13:18:42+01",
+            "2026-11-22T13:18:42 ",
+            "2026-11-22T25:18:42",
+            "0000-01-01T00:00:00",
+        ] {
+            let json = serde_json::json!({ "timestamp": text }).to_string();
+            let error = from_slice::<TaskStatus>(json.as_bytes()).unwrap_err();
+            assert_eq!(error.violations()[0].field, "timestamp", "{text}");
+        }
+        let json = br#"{"statusTimestampAfter":"2026-11-22T13:18:42.965969"}"#;
+        let error = from_slice::<ListTasksRequest>(json).unwrap_err();
+        assert_eq!(error.violations()[0].field, "statusTimestampAfter");
+    }
 
     #[test]
     fn what_is_wrong_in_a_message_is_named_by_its_path() {
