@@ -14,7 +14,7 @@ pub use lease::{Acquired, Command, LeaseStore, Orphan};
 pub use measured::Measured;
 pub use memory::{MemoryLimits, MemoryStore};
 pub use outbox::{Backlog, DeadLetter, Due, DuePush, PushKey, PushOutcome, PushStore};
-pub use page::{PageKey, TaskPage, TaskQuery};
+pub use page::{PageKey, Shown, TaskPage, TaskQuery};
 pub use signal::{Signal, Signals};
 pub use task::{Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition};
 

@@ -25,6 +25,9 @@ pub struct EngineConfig {
     /// How long an executor may wait in [`ask`](crate::TaskUpdater::ask) before it is dropped and
     /// run again at the next message. Default: 1 h.
     pub ask_timeout: Duration,
+    /// Size of a page of tasks beyond which it takes no further one, in bytes as protobuf; what is
+    /// left is on the next page. Default: 8 MiB.
+    pub max_list_bytes: usize,
     /// Parts of a message. Default: 1,000.
     pub max_parts: usize,
     /// Webhooks of a task. Default: 100.
@@ -72,6 +75,7 @@ impl Default for EngineConfig {
             max_running: 10_000,
             max_asking: 100_000,
             ask_timeout: Duration::from_secs(3600),
+            max_list_bytes: 8 << 20,
             max_parts: 1_000,
             max_push_configs: 100,
             push_artifacts: false,
@@ -121,6 +125,8 @@ setters! {
     with_max_asking: max_asking: usize,
     /// Sets [`ask_timeout`](Self::ask_timeout).
     with_ask_timeout: ask_timeout: Duration,
+    /// Sets [`max_list_bytes`](Self::max_list_bytes).
+    with_max_list_bytes: max_list_bytes: usize,
     /// Sets [`max_parts`](Self::max_parts).
     with_max_parts: max_parts: usize,
     /// Sets [`max_push_configs`](Self::max_push_configs).

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
-    store::{PageKey, Replay, TaskQuery},
+    store::{PageKey, Replay, Shown, TaskQuery},
     trace::TraceContext,
 };
 
@@ -77,22 +77,24 @@ impl Agent for Engine {
         let activated = self.inner.check(&call.context, &call.request)?;
         let request = call.request;
         let scope = Scope::new(&request.tenant, &call.context.caller);
-        let limit = history_length("historyLength", request.history_length)?.unwrap_or(0);
+        let history = history_length("historyLength", request.history_length)?.unwrap_or(0);
         let size = page::size(request.page_size)?;
+        let shown = Shown { history, artifacts: request.include_artifacts() };
         let query = TaskQuery {
             context_id: Some(request.context_id.clone()).filter(|id| !id.is_empty()),
             state: Some(request.status()).filter(|state| *state != TaskState::Unspecified),
             since: request.status_timestamp_after,
             after: page::key(&request.page_token)?,
             limit: size,
+            max_bytes: Some(self.inner.config.max_list_bytes),
+            shown,
         };
         let found = self.inner.store.list(&scope, &query).await.map_err(Error::from)?;
         let next_page_token = match found.tasks.last() {
             Some(last) if found.has_more => page::token(&PageKey::of(last)),
             _ => String::new(),
         };
-        let with_artifacts = request.include_artifacts();
-        let tasks = found.tasks.iter().map(|task| summary(task, limit, with_artifacts)).collect();
+        let tasks = found.tasks.into_iter().map(|task| shown.of(task)).collect();
         let response = ListTasksResponse {
             tasks,
             next_page_token,
@@ -316,19 +318,6 @@ impl Inner {
 fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<usize>> {
     let length = configuration.and_then(|configuration| configuration.history_length);
     history_length("configuration.historyLength", length)
-}
-
-/// A task as lists show it.
-fn summary(task: &Task, history: usize, with_artifacts: bool) -> Task {
-    let skip = task.history.len().saturating_sub(history);
-    Task {
-        id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        artifacts: if with_artifacts { task.artifacts.clone() } else { Vec::new() },
-        history: task.history[skip..].to_vec(),
-        metadata: task.metadata.clone(),
-    }
 }
 
 /// A webhook as it is shown: what authenticates to it stays here.

@@ -4,6 +4,7 @@ use a2a_core::{
     v1::{Task, TaskState},
     well_known::Timestamp,
 };
+use prost::{Message, length_delimiter_len};
 
 /// Which tasks to list.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,69 @@ pub struct TaskQuery {
     pub after: Option<PageKey>,
     /// The most tasks to return.
     pub limit: usize,
+    /// Size of a page, in bytes as protobuf, beyond which it takes no further task; `None` bounds
+    /// it by `limit` alone.
+    pub max_bytes: Option<usize>,
+    /// What a reader sees of each task. What it does not see is not counted, and a store need not
+    /// return it.
+    pub shown: Shown,
+}
+
+/// What a reader of a list sees of each task. Default: everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The newest messages of the history, at most so many.
+    pub history: usize,
+    /// Whether the artifacts are shown.
+    pub artifacts: bool,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { history: usize::MAX, artifacts: true }
+    }
+}
+
+impl Shown {
+    /// The task as it is shown. It is only copied where others hold it too.
+    pub fn of(self, task: Arc<Task>) -> Task {
+        let skip = self.skipped(&task);
+        match Arc::try_unwrap(task) {
+            Ok(mut task) => {
+                task.history.drain(..skip);
+                if !self.artifacts {
+                    task.artifacts = Vec::new();
+                }
+                task
+            }
+            Err(task) => Task {
+                id: task.id.clone(),
+                context_id: task.context_id.clone(),
+                status: task.status.clone(),
+                artifacts: if self.artifacts { task.artifacts.clone() } else { Vec::new() },
+                history: task.history[skip..].to_vec(),
+                metadata: task.metadata.clone(),
+            },
+        }
+    }
+
+    /// The size of the task as it is shown, in bytes as protobuf.
+    pub fn len(self, task: &Task) -> usize {
+        let hidden: usize = task.history[..self.skipped(task)].iter().map(framed_len).sum();
+        let artifacts: usize =
+            if self.artifacts { 0 } else { task.artifacts.iter().map(framed_len).sum() };
+        task.encoded_len().saturating_sub(hidden + artifacts)
+    }
+
+    fn skipped(self, task: &Task) -> usize {
+        task.history.len().saturating_sub(self.history)
+    }
+}
+
+/// The size of a message as a repeated member with a small number.
+fn framed_len(message: &impl Message) -> usize {
+    let len = message.encoded_len();
+    1 + length_delimiter_len(len) + len
 }
 
 /// A place in the list of tasks, which goes from the newest status time to the oldest, and from
@@ -54,4 +118,31 @@ pub struct TaskPage {
     pub total: usize,
     /// Whether more tasks follow.
     pub has_more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{Artifact, Part};
+
+    use super::*;
+
+    #[test]
+    fn the_size_of_what_is_shown_is_that_of_its_encoding() {
+        let task = Arc::new(Task {
+            id: "t".into(),
+            artifacts: vec![Artifact::new("long", Part::text("x".repeat(300)))],
+            history: ["short", &"y".repeat(20_000), "last"].map(a2a_core::Message::user).into(),
+            ..Task::default()
+        });
+        for history in [0, 1, 2, 3, usize::MAX] {
+            for artifacts in [false, true] {
+                let shown = Shown { history, artifacts };
+                let copied = shown.of(Arc::clone(&task));
+                assert_eq!(copied.history.len(), history.min(3));
+                assert_eq!(copied.artifacts.len(), usize::from(artifacts));
+                assert_eq!(shown.of(Arc::new(Task::clone(&task))), copied);
+                assert_eq!(shown.len(&task), copied.encoded_len(), "{shown:?}");
+            }
+        }
+    }
 }

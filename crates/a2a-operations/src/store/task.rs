@@ -174,7 +174,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         after: EventId,
     ) -> Result<Option<Replay>, StoreError>;
 
-    /// Returns a page of the tasks of a scope.
+    /// Returns a page of the tasks of a scope. It ends before [`TaskQuery::limit`] where its tasks
+    /// would have more than [`TaskQuery::max_bytes`], but never without a task if there is one;
+    /// a store may count what it reads of them instead of what is shown. The total is that of all
+    /// pages all the same.
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError>;
 
     /// Ties an idempotency key to a task id, unless it is tied already. The key of a task that

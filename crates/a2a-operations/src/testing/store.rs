@@ -42,9 +42,9 @@ pub use hold::{
 };
 pub use list::{
     a_change_of_status_moves_a_task_in_the_list, a_list_goes_from_new_to_old_and_then_by_id,
-    a_page_starts_behind_any_place, filters_hold_together_and_totals_are_exact,
-    pages_have_every_task_once, paging_goes_on_undisturbed_by_writers,
-    totals_follow_every_change_of_state,
+    a_page_is_bounded_by_bytes, a_page_starts_behind_any_place,
+    filters_hold_together_and_totals_are_exact, pages_have_every_task_once,
+    paging_goes_on_undisturbed_by_writers, totals_follow_every_change_of_state,
 };
 pub use log::{
     a_replay_has_exactly_the_events_behind_a_position, a_replay_never_has_a_gap,
@@ -108,6 +108,7 @@ macro_rules! store_suite {
             a_list_goes_from_new_to_old_and_then_by_id,
             a_change_of_status_moves_a_task_in_the_list,
             pages_have_every_task_once,
+            a_page_is_bounded_by_bytes,
             a_page_starts_behind_any_place,
             filters_hold_together_and_totals_are_exact,
             totals_follow_every_change_of_state,

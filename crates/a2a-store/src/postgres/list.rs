@@ -64,10 +64,25 @@ impl ListQuery {
         }
         let limit = i64::try_from(query.limit).unwrap_or(i64::MAX - 1).saturating_add(1);
         let limit = list.param(limit, Type::INT8);
+        let page = format!(
+            "SELECT * FROM tasks WHERE {filter} ORDER BY millis DESC, id DESC LIMIT {limit}"
+        );
+        let (sizes, within) = match query.max_bytes {
+            None => ("0::int8 AS found", String::new()),
+            Some(most) => {
+                let most = list.param(i64::try_from(most).unwrap_or(i64::MAX), Type::INT8);
+                // Its length is known of a body that is not read.
+                let sizes = "sum(octet_length(b.snapshot)) OVER \
+                             (ORDER BY t.millis DESC, t.id DESC)::int8 AS upto, \
+                             row_number() OVER (ORDER BY t.millis DESC, t.id DESC) AS nth, \
+                             count(*) OVER () AS found";
+                (sizes, format!(" WHERE t.upto <= {most} OR t.nth = 1"))
+            }
+        };
         list.sql = format!(
             "SELECT x.total, p.* FROM (SELECT ({total}) AS total) x LEFT JOIN LATERAL (\
-             SELECT t.millis, {} FROM (SELECT * FROM tasks WHERE {filter} \
-             ORDER BY millis DESC, id DESC LIMIT {limit}) t JOIN bodies b ON b.task = t.key\
+             SELECT t.millis, t.found, {} FROM (SELECT t.*, {sizes} FROM ({page}) t \
+             JOIN bodies b ON b.task = t.key) t JOIN bodies b ON b.task = t.key{within}\
              ) p ON true ORDER BY p.millis DESC, p.id DESC",
             stored!("b.position")
         );
@@ -132,6 +147,9 @@ impl PostgresStore {
                 break;
             }
             page.tasks.push(StoredRow::read(row)?.stored.task);
+            // What was left out for its size.
+            page.has_more =
+                usize::try_from(get::<i64>(row, "found")?).unwrap_or_default() > rows.len();
         }
         Ok(page)
     }

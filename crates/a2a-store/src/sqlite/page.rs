@@ -1,8 +1,11 @@
+use std::sync::Arc;
+
 use a2a_core::well_known::Timestamp;
 use a2a_operations::{
     Scope,
     store::{PageKey, TaskPage, TaskQuery},
 };
+use prost::Message as _;
 use rusqlite::{Connection, OptionalExtension as _, ToSql, named_params};
 
 use super::{
@@ -19,10 +22,20 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
         return Ok(TaskPage::default());
     };
     let mut numbers = selection.numbers(db, query.after.as_ref(), query.limit)?;
-    let has_more = numbers.len() > query.limit;
+    let mut has_more = numbers.len() > query.limit;
     numbers.truncate(query.limit);
-    let tasks = numbers.into_iter().map(|no| Ok(task(db, no)?.task));
-    let tasks = tasks.collect::<Result<_>>()?;
+    let mut tasks = Vec::new();
+    let mut bytes = 0_usize;
+    for no in numbers {
+        // One at a time: what is not shown of a task is gone before the next one is read.
+        let task = query.shown.of(task(db, no)?.task);
+        bytes = bytes.saturating_add(task.encoded_len());
+        if query.max_bytes.is_some_and(|most| bytes > most) && !tasks.is_empty() {
+            has_more = true;
+            break;
+        }
+        tasks.push(Arc::new(task));
+    }
     let total = match selection.since {
         Some(_) => selection.count(db)?,
         None => selection.total(db)?,

@@ -324,6 +324,7 @@ impl Data {
             ..TaskPage::default()
         };
         let mut after = query.after.clone();
+        let mut bytes = 0_usize;
         loop {
             let wanted = query.limit - page.tasks.len();
             let run = self.ordered(scope, query, |order| order.run(filter, after.as_ref(), wanted));
@@ -337,9 +338,18 @@ impl Data {
                 let standing = record.standing();
                 let moved = standing.millis != key.millis
                     || query.state.is_some_and(|state| state != standing.state);
-                if !moved && !record.is_gone() {
-                    page.tasks.push(record.task()?);
+                if moved || record.is_gone() {
+                    continue;
                 }
+                let task = record.task()?;
+                if let Some(most) = query.max_bytes {
+                    bytes = bytes.saturating_add(query.shown.len(&task));
+                    if bytes > most && !page.tasks.is_empty() {
+                        page.has_more = true;
+                        return Ok(page);
+                    }
+                }
+                page.tasks.push(task);
             }
             page.has_more = has_more;
             if page.tasks.len() == query.limit || !has_more {

@@ -62,6 +62,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             since: since.map(Timestamp::from_millis),
             after,
             limit,
+            ..TaskQuery::default()
         });
     let step = prop_oneof![
         4 => (owner(), id(), context(), state(), millis()).prop_map(

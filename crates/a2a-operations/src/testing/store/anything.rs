@@ -493,6 +493,7 @@ impl Model {
                 PageKey { millis: self.millis(), task_id: format!("task{number}") }
             }),
             limit: self.one_of(&[0, 1, 3, 50]),
+            ..TaskQuery::default()
         };
         self.trail.push(format!("list {query:?}"));
         let page = self.store.list(&scope, &query).await.expect("the store works");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{TaskState, v1::Task, well_known::Timestamp};
+use a2a_core::{Message, TaskState, v1::Task, well_known::Timestamp};
 
 use super::scenery::{change, ids, insert, list, query, scope, task};
 use crate::{
@@ -66,6 +66,38 @@ pub async fn pages_have_every_task_once(store: Arc<dyn Store>) {
         }
         assert_eq!(seen, all.tasks, "pages of {limit}");
     }
+}
+
+/// A page ends where its tasks would be too large together, a task that is too large alone is
+/// there alone, and no page changes the total.
+pub async fn a_page_is_bounded_by_bytes(store: Arc<dyn Store>) {
+    let scope = scope("ann");
+    for (number, size) in [10, 600, 600, 600, 5_000, 10, 10].into_iter().enumerate() {
+        let id = format!("t{number}");
+        let millis = i64::try_from(number).unwrap_or_default();
+        let mut task = task(&id, "c", TaskState::Completed, millis);
+        task.history = vec![Message::user("x".repeat(size))];
+        insert(&*store, &scope, &task).await;
+    }
+    for state in [None, Some(TaskState::Completed)] {
+        let mut query = TaskQuery { max_bytes: Some(1_500), state, ..query(10) };
+        let mut pages = Vec::new();
+        loop {
+            let page = list(&*store, &scope, &query).await;
+            assert_eq!(page.total, 7);
+            query.after = page.tasks.last().map(|task| PageKey::of(task));
+            pages.push(ids(&page).join(" "));
+            if !page.has_more {
+                break;
+            }
+        }
+        // Of what belongs to a task beside its text, each store keeps its own.
+        assert_eq!(pages, ["t6 t5", "t4", "t3 t2", "t1 t0"]);
+    }
+    let page = list(&*store, &scope, &TaskQuery { max_bytes: Some(0), ..query(10) }).await;
+    assert_eq!((ids(&page), page.has_more), (vec!["t6"], true));
+    let page = list(&*store, &scope, &TaskQuery { max_bytes: Some(1 << 20), ..query(7) }).await;
+    assert_eq!((page.tasks.len(), page.has_more), (7, false));
 }
 
 /// A page may start behind a task that is not there, or has moved.
