@@ -29,16 +29,12 @@ impl Readers {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_closed| Failure::Closed)?;
         let idle = Arc::clone(&self.idle);
-        let done = spawn_blocking(move || {
-            let lent = Lent::take(idle).ok_or(Failure::Closed)?;
-            let transaction = lent.connection()?.unchecked_transaction()?;
-            let done = read(&transaction);
-            drop(transaction);
-            drop(lent);
-            drop(permit);
-            done
-        });
-        Ok(done.await.map_err(StoreError::failed)??)
+        let done = spawn_blocking(move || (read_lent(idle, read), permit));
+        // Until it is taken, what was read has the permit: no more of it is in memory than there
+        // are connections, however many wait for theirs.
+        let (done, permit) = done.await.map_err(StoreError::failed)?;
+        drop(permit);
+        Ok(done?)
     }
 
     /// Waits for the reads that go on, and closes the connections.
@@ -49,6 +45,15 @@ impl Readers {
             drop(all);
         }
     }
+}
+
+fn read_lent<T>(
+    idle: Arc<Mutex<Vec<Connection>>>,
+    read: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    let lent = Lent::take(idle).ok_or(Failure::Closed)?;
+    let transaction = lent.connection()?.unchecked_transaction()?;
+    read(&transaction)
 }
 
 /// A connection that is given back even by a read that panics.
