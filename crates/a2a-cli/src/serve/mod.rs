@@ -7,6 +7,7 @@ mod compose;
 mod cut;
 mod encryption;
 mod front;
+mod idle_memory;
 mod keep;
 mod options;
 mod pages;
@@ -83,6 +84,7 @@ pub(crate) async fn run(
     // Whoever started this may have stopped reading; that is no reason not to serve.
     let _gone = announce::announce(&composed.card, options.scheme(), address, &kept.lines, output);
 
+    idle_memory::return_regularly();
     let drain = Drain::new();
     let server = |router| {
         let server =
