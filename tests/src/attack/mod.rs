@@ -15,6 +15,7 @@ mod injection;
 mod issuer;
 mod json;
 mod latency;
+mod memory;
 mod pipe;
 mod renegotiation;
 mod run;
@@ -63,6 +64,7 @@ impl Group {
             Self { name: "http", attacks: http1::all() },
             Self { name: "http/2", attacks: http2::all() },
             Self { name: "messages", attacks: json::all() },
+            Self { name: "memory", attacks: memory::all() },
             Self { name: "webhooks", attacks: webhook::all() },
             Self { name: "tls", attacks: tls::all() },
             Self { name: "injection", attacks: injection::all() },

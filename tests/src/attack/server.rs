@@ -102,16 +102,40 @@ impl Started {
         settings: &str,
         environment: &[(&str, &str)],
     ) -> Result<Self, String> {
-        let process = attacked.process.as_ref().ok_or("which program it is, is not known")?;
-        let binary = fs::read_link(format!("/proc/{}/exe", process.id))
-            .map_err(|error| format!("which program it is, is not known: {error}"))?;
         let folder = TempDir::new().map_err(|error| error.to_string())?;
         let file = folder.path().join("settings.toml");
         fs::write(&file, settings).map_err(|error| error.to_string())?;
+        let file = file.to_string_lossy();
+        let arguments: [&str; 4] = ["--store", "memory", "--settings", &file];
+        Self::again(attacked, folder, &arguments, environment).await
+    }
+
+    /// Starts the program that is attacked once more, in clear, with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// What the server says where it does not start.
+    pub(super) async fn with_arguments(
+        attacked: &Scene,
+        arguments: &[&str],
+    ) -> Result<Self, String> {
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        Self::again(attacked, folder, arguments, &[]).await
+    }
+
+    async fn again(
+        attacked: &Scene,
+        folder: TempDir,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<Self, String> {
+        let process = attacked.process.as_ref().ok_or("which program it is, is not known")?;
+        let binary = fs::read_link(format!("/proc/{}/exe", process.id))
+            .map_err(|error| format!("which program it is, is not known: {error}"))?;
         let port = free_port();
         let mut command = clean(&binary);
         command.arg("serve").current_dir(folder.path()).envs(environment.iter().copied());
-        command.args(["--store", "memory", "--port", &port.to_string(), "--settings"]).arg(file);
+        command.args(["--port", &port.to_string()]).args(arguments);
         let log = folder.path().join("server.log");
         let child = spawn(command, &log)?;
         let scene = Scene {
