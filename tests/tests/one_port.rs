@@ -1,8 +1,17 @@
 //! Every revision on one port, as its clients see it: raw requests against a whole server.
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-use a2a_core::v1::AgentCard;
-use a2a_http::client::{ClientSettings, HttpClient};
+use std::time::Duration;
+
+use a2a_core::{
+    ErrorKind,
+    v1::{AgentCard, GetTaskRequest},
+};
+use a2a_http::{
+    Limits,
+    client::{ClientSettings, HttpClient},
+};
+use a2a_operations::{Agent as _, Call, Engine, agent_fn};
 use a2a_tests::{
     Control, Options,
     agent::{EXTENSION, engine},
@@ -11,7 +20,7 @@ use a2a_tests::{
 use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{io::AsyncWriteExt as _, net::TcpSocket, task::JoinHandle};
 
 struct Server {
     url: String,
@@ -21,10 +30,12 @@ struct Server {
 
 impl Server {
     async fn start(options: Options) -> Self {
-        let agent = engine(&options, &Control::default());
+        Self::serve(a2a::Server::of(engine(&options, &Control::default()))).await
+    }
+
+    async fn serve(server: a2a::Server) -> Self {
         let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = a2a::Server::of(agent);
         let task = tokio::spawn(async move {
             server.serve(listener, std::future::pending()).await.unwrap();
         });
@@ -223,4 +234,77 @@ async fn extensions_travel_under_their_older_name() {
     let answer = server.post("message/send", params, Some(EXTENSION)).await;
     assert_eq!(answer.headers()["x-a2a-extensions"], EXTENSION);
     assert!(!answer.headers().contains_key("a2a-extensions"));
+}
+
+/// The id of a new task with a text of so many bytes.
+async fn large_task(server: &Server, size: usize) -> String {
+    let message =
+        json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x".repeat(size)}]});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+        "params": {"message": message}});
+    let request = Request::post(&server.url)
+        .header("content-type", "application/json")
+        .header("a2a-version", "1.0");
+    let answer = server.http.send(request.body(body.to_string().into()).unwrap()).await.unwrap();
+    let answer: Value = serde_json::from_slice(answer.body()).unwrap();
+    answer["result"]["task"]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
+    let limits = Limits::default().with_max_pending_response_bytes(1 << 20);
+    let card = AgentCard::new("Echo", "Says what it hears").with_streaming(true);
+    let engine = Engine::new(card, agent_fn(async |text: String| text));
+    let server = Server::serve(a2a::Server::of(engine).with_limits(limits)).await;
+    let unread = large_task(&server, 8 << 20).await;
+    let id = large_task(&server, 100 << 10).await;
+
+    // One is asked for, and never read: more than the sockets take.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
+    let mut held = socket.connect(address).await.unwrap();
+    let head = format!("GET /tasks/{unread} HTTP/1.1\r\nhost: a\r\na2a-version: 1.0\r\n\r\n");
+    held.write_all(head.as_bytes()).await.unwrap();
+    held.readable().await.unwrap();
+
+    for (method, version) in [("GetTask", "1.0"), ("tasks/get", "0.3")] {
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": {"id": id}});
+        let request = Request::post(&server.url)
+            .header("content-type", "application/json")
+            .header("a2a-version", version);
+        let refused =
+            server.http.send(request.body(body.to_string().into()).unwrap()).await.unwrap();
+        assert_eq!(refused.status(), 503, "{method}");
+        assert_eq!(refused.headers()["retry-after"], "1", "{method}");
+        let refused: Value = serde_json::from_slice(refused.body()).unwrap();
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32603)));
+    }
+    for (path, version, kind) in [
+        (format!("/tasks/{id}"), "1.0", "/error/status"),
+        (format!("/v1/tasks/{id}"), "0.3", "/code"),
+    ] {
+        let request = Request::get(format!("{}{path}", server.url)).header("a2a-version", version);
+        let refused = server.http.send(request.body(Bytes::new()).unwrap()).await.unwrap();
+        assert_eq!(refused.status(), 503, "{path}");
+        assert_eq!(refused.headers()["retry-after"], "1", "{path}");
+        let refused: Value = serde_json::from_slice(refused.body()).unwrap();
+        assert!(refused.pointer(kind).is_some(), "{path}: {refused}");
+    }
+    let client = a2a_grpc::Client::connect(&server.url).unwrap();
+    let get = || {
+        let request = GetTaskRequest { id: id.clone(), ..GetTaskRequest::default() };
+        client.get_task(Call::new(request))
+    };
+    let refused = get().await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+
+    // Once it is gone, all are served.
+    drop(held);
+    let served = async {
+        while get().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), served).await.expect("there is room again");
 }

@@ -27,6 +27,7 @@ pub mod media;
 mod options;
 pub mod parameters;
 mod peer;
+pub mod pieces;
 pub mod rate;
 pub mod refusal;
 mod report;

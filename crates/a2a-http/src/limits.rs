@@ -12,6 +12,11 @@ pub struct Limits {
     /// together, and [`max_body_bytes`](Self::max_body_bytes) at least; one address has a
     /// quarter, or one body. What goes beyond is refused. Default: 256 MiB.
     pub max_pending_body_bytes: usize,
+    /// Most bytes of responses that are held for peers that have not taken them yet, all
+    /// connections of a server together; one address has a quarter. Responses with the same
+    /// content share one buffer and count once; one that is larger than the budget is let through
+    /// where nothing else is held. What goes beyond is refused. Default: 256 MiB.
+    pub max_pending_response_bytes: usize,
     /// Silence in the middle of a request body after which the request is given up.
     /// Default: 30 s.
     pub body_read_timeout: Duration,
@@ -63,6 +68,7 @@ impl Default for Limits {
         Self {
             max_body_bytes: 32 << 20,
             max_pending_body_bytes: 256 << 20,
+            max_pending_response_bytes: 256 << 20,
             body_read_timeout: Duration::from_secs(30),
             body_time: Duration::from_secs(120),
             max_header_bytes: 64 << 10,
@@ -95,6 +101,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_pending_body_bytes(mut self, bytes: usize) -> Self {
         self.max_pending_body_bytes = bytes;
+        self
+    }
+
+    /// Sets how many bytes of responses may be held for peers that have not taken them yet.
+    #[must_use]
+    pub fn with_max_pending_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_pending_response_bytes = bytes;
         self
     }
 

@@ -183,7 +183,7 @@ fn endless(limits: Limits) -> Router {
         let events = EventStream::new(stream::pending());
         sse::response(events, &limits, &drain, |item: &Result<Event>, line| {
             if let Err(error) = item {
-                line.extend_from_slice(format!("{:?}", error.kind()).as_bytes());
+                line.text().extend_from_slice(format!("{:?}", error.kind()).as_bytes());
             }
         })
     };

@@ -21,6 +21,15 @@ pub(crate) struct Limits {
     #[arg(long, default_value = "256MiB", value_name = "BYTES", value_parser = value::bytes,
           hide_short_help = true)]
     pub(crate) max_pending_bodies: usize,
+    /// Most of responses that is held for peers that have not read them, all connections together;
+    /// one address has a quarter
+    #[arg(long, default_value = "256MiB", value_name = "BYTES", value_parser = value::bytes,
+          hide_short_help = true)]
+    pub(crate) max_pending_responses: usize,
+    /// Size of a page of tasks beyond which the next task is on the next page
+    #[arg(long, default_value = "8MiB", value_name = "BYTES", value_parser = value::bytes,
+          hide_short_help = true)]
+    pub(crate) max_list_page: usize,
     /// Longest silence in the middle of a request body
     #[arg(long, default_value = "30s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
@@ -118,6 +127,7 @@ impl Limits {
         a2a_http::Limits::default()
             .with_max_body_bytes(self.max_body)
             .with_max_pending_body_bytes(self.max_pending_bodies)
+            .with_max_pending_response_bytes(self.max_pending_responses)
             .with_body_read_timeout(self.body_timeout)
             .with_body_time(self.body_time)
             .with_max_header_bytes(self.max_header)

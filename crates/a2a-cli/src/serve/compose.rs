@@ -283,8 +283,10 @@ fn engine(
         Some(store) => builder.store(Measured::new(store)),
         None => builder,
     };
-    let config =
-        EngineConfig::default().with_retention(serve.keeping.retention).with_max_reruns(MAX_RERUNS);
+    let config = EngineConfig::default()
+        .with_retention(serve.keeping.retention)
+        .with_max_reruns(MAX_RERUNS)
+        .with_max_list_bytes(serve.limits.max_list_page);
     Ok(builder.config(config).build())
 }
 

@@ -3,7 +3,9 @@
 use std::{borrow::Cow, sync::Arc};
 
 use a2a_core::{Detail, Error, ErrorKind, Operation, ProtocolVersion, Result, card};
-use a2a_http::{Drain, VersionPolicy, body, fault, media, parameters, report, sse};
+use a2a_http::{
+    Drain, VersionPolicy, body, fault, media, parameters, pieces, refusal::Instead, report, sse,
+};
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -149,6 +151,7 @@ impl Front {
         let streams = matches!(&*peek.method, "message/stream" | "tasks/resubscribe");
         match self.call(&dialect, parts, &peek.method, peek.params().value().clone()).await {
             Ok((operation, reply)) => {
+                let asked = id.clone();
                 let mut response = match reply.response {
                     AnyAnswer::One(answer) => {
                         result(&id, &dialect.write_response(operation, answer))
@@ -156,6 +159,7 @@ impl Front {
                     AnyAnswer::Events(events) => self.events(&dialect, parts, id, events),
                 };
                 write_activated(revision, &reply.activated, response.headers_mut());
+                Instead::of(&mut response, move |error| refuse(Some(&*dialect), &asked, error));
                 response
             }
             // Clients of 0.3 take nothing but an event stream for the answer to these.
@@ -175,13 +179,15 @@ impl Front {
         events: EventStream,
     ) -> Response<Body> {
         let dialect = Arc::clone(dialect);
-        let frame = move |item: &Result<Event>, out: &mut BytesMut| match item {
+        let frame = move |item: &Result<Event>, out: &mut sse::Buffer| match item {
             Ok(event) => {
                 let last = is_last(dialect.revision(), event);
                 let event = dialect.write_event(event.response(), last);
-                write(out, &id, "result", &event);
+                head(out.text(), &id, "result");
+                out.push(text(&event).into());
+                out.text().put_u8(b'}');
             }
-            Err(error) => write(out, &id, "error", &dialect.write_error(error)),
+            Err(error) => write(out.text(), &id, "error", &dialect.write_error(error)),
         };
         let drain = Drain::of(&parts.extensions);
         sse::untyped_response(events, &self.options.binding.limits, &drain, frame)
@@ -204,9 +210,13 @@ impl Front {
 }
 
 fn result(id: &str, value: &Value) -> Response<Body> {
-    let mut body = BytesMut::with_capacity(1 << 10);
-    write(&mut body, id, "result", value);
-    json(StatusCode::OK, body.freeze())
+    let mut envelope = BytesMut::with_capacity(64);
+    head(&mut envelope, id, "result");
+    let begin = envelope.len();
+    let mut body = Vec::from(envelope);
+    // As in `write`: nothing can fail.
+    let _ = serde_json::to_writer(&mut body, value);
+    json(StatusCode::OK, pieces::enveloped(body, begin, b"}"))
 }
 
 /// Answers with an error, in the shapes of a revision or of the current one.
@@ -239,18 +249,28 @@ impl<'a> CurrentError<'a> {
 }
 
 fn write(out: &mut BytesMut, id: &str, member: &str, value: &impl Serialize) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b",\"");
-    out.extend_from_slice(member.as_bytes());
-    out.extend_from_slice(b"\":");
+    head(out, id, member);
     // Values and maps of strings into memory: nothing in there can fail.
     let _ = serde_json::to_writer(out.writer(), value);
     out.put_u8(b'}');
 }
 
-fn json(status: StatusCode, body: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+/// The envelope of an answer up to where a member stands.
+fn head(out: &mut BytesMut, id: &str, member: &str) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(member.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+fn text(value: &Value) -> Vec<u8> {
+    // As above.
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, media::JSON);
     response

@@ -7,10 +7,10 @@ mod route;
 use std::sync::Arc;
 
 use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, card, json};
-use a2a_http::{Drain, body, media, parameters, sse};
+use a2a_http::{Drain, body, media, parameters, refusal::Instead, sse};
 use a2a_operations::{Agent, Scope};
 use axum::{Router, body::Body, extract::State, routing::any};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Request, Response, request::Parts};
 use serde_json::Value;
 use tower::ServiceExt as _;
@@ -136,13 +136,15 @@ impl Front {
         let mut response = match reply.response {
             AnyAnswer::One(response) => answer::result(shape, operation, response, as_text)?,
             AnyAnswer::Events(events) => {
-                let frame =
-                    move |item: &_, out: &mut BytesMut| answer::frame(shape, item, as_text, out);
+                let frame = move |item: &_, out: &mut sse::Buffer| {
+                    answer::frame(shape, item, as_text, out.text());
+                };
                 let limits = &self.options.binding.limits;
                 sse::response(events, limits, &Drain::of(&parts.extensions), frame)
             }
         };
         write_activated(revision, &reply.activated, response.headers_mut());
+        Instead::of(&mut response, move |error| answer::error(shape, error));
         Ok(response)
     }
 }

@@ -23,6 +23,7 @@ use super::{
     executor::Streams,
     meter::Metered,
     request::TimedBody,
+    response_budget::{ForAddress, ResponseBudget},
     room::Room,
 };
 use crate::{Limits, PeerCertificates};
@@ -65,6 +66,7 @@ pub(super) struct Connection {
     pub(super) drain: Drain,
     pub(super) limits: Arc<Limits>,
     pub(super) room: Room,
+    pub(super) responses: Arc<ResponseBudget>,
     /// What TLS has proved of the peer.
     pub(super) certificates: Option<PeerCertificates>,
     /// `Strict-Transport-Security` of every answer.
@@ -150,6 +152,8 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
         }
         // A router is always ready.
         let route = connection.router.clone().call(request);
-        Answering::new(route, connection.hsts.clone(), open)
+        let budget =
+            ForAddress { budget: Arc::clone(&connection.responses), address: connection.peer.ip() };
+        Answering::new(route, connection.hsts.clone(), open, budget)
     }
 }

@@ -10,9 +10,11 @@ mod handshake;
 mod meter;
 mod patience;
 mod request;
+mod response_budget;
 mod room;
 mod server;
 mod share;
 
 pub use drain::Drain;
+pub(crate) use response_budget::UNCOUNTED;
 pub use server::{ServeError, Server, bind};

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug_span};
 
 use super::{
-    Drain, connection, handshake::Handshakes, patience::Patient, room::Room, share::Shares,
+    Drain, connection, handshake::Handshakes, patience::Patient, response_budget::ResponseBudget,
+    room::Room, share::Shares,
 };
 use crate::{Limits, tls::Tls};
 
@@ -108,7 +109,8 @@ impl Server {
         let limits = Arc::new(self.limits.clone());
         let builder = Arc::new(connection::builder(&limits));
         let shares = Shares::new(limits.max_connections_per_address);
-        let room = Room::new(&limits);
+        let room = Room::of_bodies(&limits);
+        let responses = Arc::new(ResponseBudget::new(&limits));
         let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
         let mut connections = JoinSet::new();
         let handshakes = self.tls.clone().map(Handshakes::new);
@@ -143,6 +145,7 @@ impl Server {
                 drain: self.drain.clone(),
                 limits: Arc::clone(&limits),
                 room: room.clone(),
+                responses: Arc::clone(&responses),
                 certificates: None,
                 hsts: None,
             };

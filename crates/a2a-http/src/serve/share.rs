@@ -46,10 +46,19 @@ pub(super) struct Share {
 impl Share {
     /// Takes so many more; `false` where the address would have more than its part.
     pub(super) fn grow(&mut self, count: usize) -> bool {
+        self.grow_where(count, false)
+    }
+
+    /// Takes so many more, however many that are where the address has nothing else.
+    pub(super) fn grow_or_alone(&mut self, count: usize) -> bool {
+        self.grow_where(count, true)
+    }
+
+    fn grow_where(&mut self, count: usize, alone: bool) -> bool {
         let mut held = self.of.held.lock().unwrap_or_else(PoisonError::into_inner);
         let known = held.get(&self.address).copied().unwrap_or(0);
         match known.checked_add(count) {
-            Some(all) if all <= self.of.most => {
+            Some(all) if all <= self.of.most || alone && known == 0 => {
                 held.insert(self.address, all);
                 self.count += count;
                 true

@@ -13,7 +13,7 @@ use std::{
 use a2a_core::{Error, Result};
 use a2a_operations::{Event, EventStream};
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_core::Stream as _;
 use http::{
     HeaderValue, Response,
@@ -23,6 +23,7 @@ use http_body::Frame;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use super::Buffer;
 use crate::{Drain, Limits, media, report};
 
 /// Most events in one write.
@@ -45,7 +46,7 @@ pub fn response(
     events: EventStream,
     limits: &Limits,
     drain: &Drain,
-    frame: impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static,
+    frame: impl Fn(&Result<Event>, &mut Buffer) + Send + 'static,
 ) -> Response<Body> {
     // Some readers look for the type of the event, some only at the data.
     answer(events, limits, drain, Box::new(frame), b"event: error\n")
@@ -57,7 +58,7 @@ pub fn untyped_response(
     events: EventStream,
     limits: &Limits,
     drain: &Drain,
-    frame: impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static,
+    frame: impl Fn(&Result<Event>, &mut Buffer) + Send + 'static,
 ) -> Response<Body> {
     answer(events, limits, drain, Box::new(frame), b"")
 }
@@ -75,7 +76,7 @@ fn answer(
         events: Some(events),
         frame,
         error_type,
-        buffer: BytesMut::new(),
+        buffer: Buffer::default(),
         last_write: Instant::now(),
         silence,
         keep_alive: Box::pin(tokio::time::sleep(silence)),
@@ -92,7 +93,7 @@ fn answer(
 }
 
 /// Appends one event, or the error that ends the stream, to the buffer.
-type WriteFrame = Box<dyn Fn(&Result<Event>, &mut BytesMut) + Send>;
+type WriteFrame = Box<dyn Fn(&Result<Event>, &mut Buffer) + Send>;
 
 struct EventBody {
     /// `None` when the end was seen.
@@ -100,7 +101,7 @@ struct EventBody {
     frame: WriteFrame,
     /// The line in front of an error.
     error_type: &'static [u8],
-    buffer: BytesMut,
+    buffer: Buffer,
     last_write: Instant,
     silence: Duration,
     keep_alive: Pin<Box<Sleep>>,
@@ -114,14 +115,14 @@ impl EventBody {
             Ok(event) => {
                 if let Some(id) = event.id() {
                     // Writing to a buffer that grows can't fail.
-                    let _ = writeln!(self.buffer, "id: {id}");
+                    let _ = writeln!(self.buffer.text(), "id: {id}");
                 }
             }
-            Err(_) => self.buffer.extend_from_slice(self.error_type),
+            Err(_) => self.buffer.text().extend_from_slice(self.error_type),
         }
-        self.buffer.extend_from_slice(b"data: ");
+        self.buffer.text().extend_from_slice(b"data: ");
         (self.frame)(item, &mut self.buffer);
-        self.buffer.extend_from_slice(b"\n\n");
+        self.buffer.text().extend_from_slice(b"\n\n");
     }
 
     /// Takes what is ready.
@@ -178,10 +179,13 @@ impl http_body::Body for EventBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.events.is_none() {
-            return Poll::Ready(None);
+        // What is left of the last batch goes first.
+        if self.buffer.is_empty() {
+            if self.events.is_none() {
+                return Poll::Ready(None);
+            }
+            self.fill(cx);
         }
-        self.fill(cx);
         if self.buffer.is_empty() && self.events.is_some() {
             // Registers for the signal; if it has come in between, there is one more round.
             if self.drained.as_mut().poll(cx).is_ready() {
@@ -190,10 +194,8 @@ impl http_body::Body for EventBody {
                 return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(PING)))));
             }
         }
-        if !self.buffer.is_empty() {
+        if let Some(written) = self.buffer.take() {
             self.last_write = Instant::now();
-            // The buffer is given away whole: an idle stream keeps none.
-            let written = std::mem::take(&mut self.buffer).freeze();
             return Poll::Ready(Some(Ok(Frame::data(written))));
         }
         if self.events.is_none() { Poll::Ready(None) } else { Poll::Pending }
@@ -230,12 +232,12 @@ mod tests {
     }
 
     fn body(events: EventStream, limits: &Limits, drain: &Drain) -> Body {
-        let frame = |item: &Result<Event>, line: &mut BytesMut| match item {
+        let frame = |item: &Result<Event>, line: &mut Buffer| match item {
             Ok(event) => {
                 let state = event.state().map_or("message", |state| state.as_str_name());
-                line.extend_from_slice(state.as_bytes());
+                line.text().extend_from_slice(state.as_bytes());
             }
-            Err(error) => line.extend_from_slice(format!("{:?}", error.kind()).as_bytes()),
+            Err(error) => line.text().extend_from_slice(format!("{:?}", error.kind()).as_bytes()),
         };
         response(events, limits, drain, frame).into_body()
     }
@@ -295,9 +297,9 @@ mod tests {
     #[tokio::test]
     async fn an_error_has_no_type_where_readers_would_not_look_at_its_data() {
         let events = EventStream::new(stream::iter([Err(Error::unavailable("no"))]));
-        let frame = |item: &Result<Event>, out: &mut BytesMut| {
+        let frame = |item: &Result<Event>, out: &mut Buffer| {
             assert!(item.is_err());
-            out.extend_from_slice(b"no");
+            out.text().extend_from_slice(b"no");
         };
         let answer = untyped_response(events, &Limits::default(), &Drain::new(), frame);
         let mut body = answer.into_body();

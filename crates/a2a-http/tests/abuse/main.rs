@@ -13,5 +13,6 @@ mod frames;
 mod heads;
 mod http2;
 mod rates;
+mod responses;
 mod running;
 mod slow;

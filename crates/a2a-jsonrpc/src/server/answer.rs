@@ -1,7 +1,7 @@
 //! Writing answers: results, errors and the frames of a stream (spec §9.4, §9.5).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_http::{fault, media, report};
+use a2a_http::{fault, media, pieces, report, sse};
 use a2a_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut as _, BytesMut};
@@ -20,10 +20,9 @@ pub(super) fn head(id: &Id) -> Vec<u8> {
     head
 }
 
-/// Finishes a unary answer that was written behind its [`head`].
-pub(super) fn result(mut body: Vec<u8>) -> Response<Body> {
-    body.push(b'}');
-    json(StatusCode::OK, body)
+/// Finishes a unary answer that was written behind its [`head`], of so many bytes.
+pub(super) fn result(body: Vec<u8>, head: usize) -> Response<Body> {
+    json(StatusCode::OK, pieces::enveloped(body, head, b"}"))
 }
 
 /// Answers with an error, under the HTTP status that its kind travels with.
@@ -38,17 +37,15 @@ pub(super) fn error(id: &Id, error: Error) -> Response<Body> {
 }
 
 /// Returns what writes an item of a stream as the data of one event.
-pub(super) fn frame(id: Id) -> impl Fn(&Result<Event>, &mut BytesMut) + Send + 'static {
+pub(super) fn frame(id: Id) -> impl Fn(&Result<Event>, &mut sse::Buffer) + Send + 'static {
     let head = head(&id);
     move |item, out| match item {
         Ok(event) => {
-            let json = event.json();
-            out.reserve(head.len() + json.len() + 3);
-            out.extend_from_slice(&head);
-            out.extend_from_slice(&json);
-            out.put_u8(b'}');
+            out.text().extend_from_slice(&head);
+            out.push(event.json());
+            out.text().put_u8(b'}');
         }
-        Err(error) => write_error(&id, error, out),
+        Err(error) => write_error(&id, error, out.text()),
     }
 }
 

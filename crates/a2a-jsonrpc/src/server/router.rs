@@ -6,7 +6,9 @@ use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_http::{
     Drain, Options, body,
     dispatch::{Answer, dispatch},
-    media, parameters, sse,
+    media, parameters,
+    refusal::Instead,
+    sse,
 };
 use a2a_operations::{Agent, CallContext};
 use axum::{
@@ -94,9 +96,10 @@ impl Binding {
         parts: &Parts,
     ) -> Result<Response<Body>> {
         let head = answer::head(id);
+        let begin = head.len();
         let reply = dispatch(&*self.agent, card::JSONRPC, operation, context, params, head).await?;
         let mut response = match reply.response {
-            Answer::Json(body) => answer::result(body),
+            Answer::Json(body) => answer::result(body, begin),
             Answer::Events(events) => sse::response(
                 events,
                 &self.options.limits,
@@ -105,6 +108,8 @@ impl Binding {
             ),
         };
         parameters::write_activated(&reply.activated, response.headers_mut());
+        let id = id.clone();
+        Instead::of(&mut response, move |error| answer::error(&id, error));
         Ok(response)
     }
 }

@@ -1,7 +1,7 @@
 //! Writing answers: results, errors and the frames of a stream (spec §11.2, §11.6, §11.7).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_http::{fault, report};
+use a2a_http::{fault, report, sse};
 use a2a_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut as _, BytesMut};
@@ -26,10 +26,10 @@ pub(super) fn error(error: Error, media_type: HeaderValue) -> Response<Body> {
 }
 
 /// Writes an item of a stream as the data of one event.
-pub(super) fn frame(item: &Result<Event>, out: &mut BytesMut) {
+pub(super) fn frame(item: &Result<Event>, out: &mut sse::Buffer) {
     match item {
-        Ok(event) => out.extend_from_slice(&event.json()),
-        Err(error) => write_error(error, out),
+        Ok(event) => out.push(event.json()),
+        Err(error) => write_error(error, out.text()),
     }
 }
 

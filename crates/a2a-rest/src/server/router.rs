@@ -6,7 +6,9 @@ use a2a_core::{Error, Operation, Result, card};
 use a2a_http::{
     Drain, Options, body,
     dispatch::{Answer, dispatch},
-    media, parameters, sse,
+    media, parameters,
+    refusal::Instead,
+    sse,
 };
 use a2a_operations::Agent;
 use axum::{Router, body::Body, extract::State, routing::any};
@@ -119,6 +121,8 @@ impl Binding {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=300"));
             headers.insert(VARY, HeaderValue::from_static("authorization"));
         }
+        let media_type = media_type.clone();
+        Instead::of(&mut response, move |error| answer::error(error, media_type.clone()));
         Ok(response)
     }
 }

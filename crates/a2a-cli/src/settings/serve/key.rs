@@ -145,6 +145,8 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("tls", "max_handshakes", "max_handshakes", Form::Whole),
     Key::new("limits", "max_body", "max_body", Form::Bytes),
     Key::new("limits", "max_pending_bodies", "max_pending_bodies", Form::Bytes),
+    Key::new("limits", "max_pending_responses", "max_pending_responses", Form::Bytes),
+    Key::new("limits", "max_list_page", "max_list_page", Form::Bytes),
     Key::new("limits", "body_timeout", "body_timeout", Form::Duration),
     Key::new("limits", "body_time", "body_time", Form::Duration),
     Key::new("limits", "max_header", "max_header", Form::Bytes),
