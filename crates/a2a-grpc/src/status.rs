@@ -45,6 +45,20 @@ mod tests {
     }
 
     #[test]
+    fn an_error_with_much_metadata_has_the_same_bytes_each_time() {
+        let details = || {
+            let names = ["taskId", "contextId", "mediaType", "limit", "a", "b", "c", "d"];
+            let error = Error::new(ErrorKind::TaskNotFound, "no such task");
+            let error = names.iter().fold(error, |error, name| error.with_metadata(*name, "x"));
+            encode(error).details().to_vec()
+        };
+        let first = details();
+        for _ in 0..20 {
+            assert_eq!(details(), first);
+        }
+    }
+
+    #[test]
     fn an_error_keeps_its_violations_its_delay_and_its_challenge() {
         let violations = vec![Violation::new("message.parts", "must not be empty")];
         let error = Error::from_violations(violations.clone())

@@ -1,6 +1,6 @@
 //! An error as a status, with its details.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use a2a_core::{ERROR_DOMAIN, Error};
 use prost::Message;
@@ -66,9 +66,21 @@ fn any(name: &str, detail: &impl Message) -> Any {
     Any { type_url: format!("{TYPE_PREFIX}{name}"), value: detail.encode_to_vec() }
 }
 
-fn error_info(error: &Error) -> pb::ErrorInfo {
+/// `google.rpc.ErrorInfo` with its metadata in the order of the names: an error has the same bytes
+/// each time, and nothing can be told from their order.
+#[derive(Clone, PartialEq, Message)]
+struct ErrorInfo {
+    #[prost(string, tag = "1")]
+    reason: String,
+    #[prost(string, tag = "2")]
+    domain: String,
+    #[prost(btree_map = "string, string", tag = "3")]
+    metadata: BTreeMap<String, String>,
+}
+
+fn error_info(error: &Error) -> ErrorInfo {
     let entries = error.metadata().iter();
-    pb::ErrorInfo {
+    ErrorInfo {
         reason: error.kind().codes().reason.to_owned(),
         domain: ERROR_DOMAIN.to_owned(),
         metadata: entries.map(|(key, value)| (key.clone(), value.clone())).collect(),
