@@ -10,6 +10,7 @@ use std::{
 
 use axum::{Error, body::Body, routing::future::RouteFuture};
 use bytes::Bytes;
+use futures_util::future::{Either, Ready};
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body::{Body as _, Frame, SizeHint};
 use pin_project_lite::pin_project;
@@ -31,11 +32,14 @@ const HTTP1_PIECE: usize = 64 << 10;
 /// Most pieces that are taken of a body before its head is sent.
 const FIRST_PIECES: usize = 16;
 
+/// The answer of the router, or a refusal before that.
+type Route = Either<RouteFuture<Infallible>, Ready<Result<Response<Body>, Infallible>>>;
+
 pin_project! {
     /// The answer of the router, with what the connection adds.
     pub(super) struct Answering {
         #[pin]
-        route: RouteFuture<Infallible>,
+        route: Route,
         hsts: Option<HeaderValue>,
         open: Option<Open>,
         budget: ForAddress,
@@ -44,7 +48,7 @@ pin_project! {
 
 impl Answering {
     pub(super) fn new(
-        route: RouteFuture<Infallible>,
+        route: Route,
         hsts: Option<HeaderValue>,
         open: Option<Open>,
         budget: ForAddress,

@@ -3,6 +3,7 @@
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use axum::{Router, extract::ConnectInfo};
+use futures_util::future::{Either, ready};
 use http::{HeaderValue, Request, Response, Version};
 use hyper::body::Incoming;
 use hyper_util::{
@@ -21,6 +22,7 @@ use super::{
     activity::Activity,
     answer::{AnswerBody, Answering},
     executor::Streams,
+    host,
     meter::Metered,
     request::TimedBody,
     response_budget::{ForAddress, ResponseBudget},
@@ -151,7 +153,13 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
             extensions.insert(certificates.clone());
         }
         // A router is always ready.
-        let route = connection.router.clone().call(request);
+        let route = match host::check(&request) {
+            Ok(()) => Either::Left(connection.router.clone().call(request)),
+            Err(wrong) => {
+                tracing::debug!(peer = %connection.peer, wrong, "request refused");
+                Either::Right(ready(Ok(host::refuse(wrong))))
+            }
+        };
         let budget =
             ForAddress { budget: Arc::clone(&connection.responses), address: connection.peer.ip() };
         Answering::new(route, connection.hsts.clone(), open, budget)

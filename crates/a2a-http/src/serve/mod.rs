@@ -7,6 +7,7 @@ mod drain;
 mod executor;
 mod frames;
 mod handshake;
+mod host;
 mod meter;
 mod patience;
 mod request;

@@ -35,6 +35,27 @@ async fn an_address_or_a_head_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
+async fn a_request_with_no_host_two_hosts_or_a_malformed_one_is_a_bad_request() {
+    let address = start(Router::new(), Limits::default()).await;
+    for (version, hosts, status) in [
+        ("1.1", "host: a\r\n", "200"),
+        ("1.1", "", "400"),
+        ("1.1", "host: a\r\nhost: a\r\n", "400"),
+        ("1.1", "host: a b\r\n", "400"),
+        ("1.1", "host:\r\n", "400"),
+        ("1.0", "", "200"),
+    ] {
+        let mut stream = connect(address).await;
+        let close = if status == "200" { "connection: close\r\n" } else { "" };
+        let head = format!("GET /normal HTTP/{version}\r\n{hosts}{close}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let answer = String::from_utf8_lossy(&read_to_end(&mut stream).await).into_owned();
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{hosts:?}: {answer}");
+    }
+    serves_others(address).await;
+}
+
+#[tokio::test]
 async fn a_head_that_is_too_long_is_refused_over_http2_too() {
     let address = start(Router::new(), Limits::default()).await;
     let settings = ClientSettings::default().with_http2_prior_knowledge(true);
