@@ -6,6 +6,7 @@ mod guard;
 mod router;
 mod serve;
 pub(crate) mod service;
+mod watch_limit;
 
 pub use guard::Guard;
 pub use router::{Options, fallback, operations_router, router, router_with};

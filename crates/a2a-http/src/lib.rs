@@ -42,5 +42,5 @@ pub use options::Options;
 pub use parameters::VersionPolicy;
 pub use peer::PeerCertificates;
 pub use report::report;
-pub use serve::{Drain, ServeError, Server, bind};
+pub use serve::{Drain, ServeError, Server, Share, Shares, bind};
 pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};

@@ -53,6 +53,9 @@ pub struct Limits {
     /// SETTINGS, PRIORITY and WINDOW_UPDATE, beside those that its requests and their answers
     /// call for; the connection is closed beyond it. Default: 1,000.
     pub max_control_frames: u32,
+    /// Most streams that watch the health of the server over gRPC; one address has a quarter.
+    /// Default: 1,024.
+    pub max_health_watches: usize,
     /// Silence on an HTTP/2 connection after which it is pinged; an unanswered ping closes it
     /// after the same time. Default: 20 s.
     pub http2_ping: Duration,
@@ -82,6 +85,7 @@ impl Default for Limits {
             max_concurrent_streams: 1_024,
             max_reset_streams: 100,
             max_control_frames: 1_000,
+            max_health_watches: 1_024,
             http2_ping: Duration::from_secs(20),
             stream_grace: Duration::ZERO,
             grace: Duration::from_secs(10),
@@ -192,6 +196,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_control_frames(mut self, frames: u32) -> Self {
         self.max_control_frames = frames;
+        self
+    }
+
+    /// Sets how many streams may watch the health of the server over gRPC.
+    #[must_use]
+    pub fn with_max_health_watches(mut self, streams: usize) -> Self {
+        self.max_health_watches = streams;
         self
     }
 

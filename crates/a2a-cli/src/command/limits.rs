@@ -79,6 +79,10 @@ pub(crate) struct Limits {
     #[arg(long, default_value_t = 1_024, value_name = "N",
           value_parser = at_least_one::<u32>, hide_short_help = true)]
     pub(crate) max_http2_streams: u32,
+    /// Most streams that watch the health of the server over gRPC; one address has a quarter
+    #[arg(long, default_value_t = 1_024, value_name = "N",
+          value_parser = at_least_one::<usize>, hide_short_help = true)]
+    pub(crate) max_health_watches: usize,
     /// Silence on a connection of HTTP/2 after which it is pinged
     #[arg(long, default_value = "20s", value_name = "DURATION", value_parser = value::duration,
           hide_short_help = true)]
@@ -140,6 +144,7 @@ impl Limits {
             .with_max_reset_streams(self.max_reset_streams)
             .with_max_control_frames(self.max_control_frames)
             .with_max_concurrent_streams(self.max_http2_streams)
+            .with_max_health_watches(self.max_health_watches)
             .with_http2_ping(self.http2_ping)
             .with_keep_alive(self.keep_alive)
             .with_stream_grace(self.stream_grace)

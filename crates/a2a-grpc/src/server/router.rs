@@ -12,7 +12,7 @@ use tonic::{body::Body, service::Routes};
 use tonic_health::ServingStatus;
 use tonic_reflection::server::{Builder, Error as ReflectionError};
 
-use super::{guard::Guard, service::AgentService};
+use super::{guard::Guard, service::AgentService, watch_limit::WatchLimit};
 use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
 
 /// How the service behaves.
@@ -134,7 +134,7 @@ fn with_operations(
             // Nobody else holds the reporter's lock yet, so this never has to wait.
             let _ = reporter.set_service_status(name, ServingStatus::Serving).now_or_never();
         }
-        routes = routes.add_service(health);
+        routes = routes.add_service(WatchLimit::new(health, &options.limits));
     }
     if options.reflection {
         let descriptors: Vec<_> = services.into_iter().map(|(_, descriptor)| descriptor).collect();

@@ -2,6 +2,7 @@
 
 use a2a_core::{DESCRIPTOR, ErrorKind, Operation, SERVICE};
 use a2a_grpc::Options;
+use a2a_http::Limits;
 use prost_reflect::DescriptorPool;
 use tokio_stream::StreamExt as _;
 use tonic::{
@@ -53,6 +54,33 @@ async fn the_service_and_the_server_are_healthy() {
     }
     let unknown = HealthCheckRequest { service: "other".into() };
     assert_eq!(health.check(unknown).await.unwrap_err().code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn health_watches_of_an_address_are_bounded_and_end_when_idle() {
+    let limits = Limits::default()
+        .with_max_health_watches(8)
+        .with_idle_timeout(std::time::Duration::from_millis(500));
+    let served = Served::with(Options::default().with_limits(limits)).await;
+    let mut health = HealthClient::new(channel(&served).await);
+    let mut watches = Vec::new();
+    for _ in 0..2 {
+        let mut watch = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+        assert_eq!(watch.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
+        watches.push(watch);
+    }
+    let refused = health.watch(HealthCheckRequest::default()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert!(refused.message().contains("health watches"), "{refused}");
+    assert!(health.check(HealthCheckRequest::default()).await.is_ok());
+    for mut watch in watches {
+        let ended = watch.message().await.unwrap_err();
+        assert_eq!(ended.code(), Code::Unavailable, "{ended}");
+    }
+    // Their places are free again.
+    let watch = health.watch(HealthCheckRequest::default()).await.unwrap();
+    let mut dropped = watch.into_inner();
+    assert!(dropped.message().await.unwrap().is_some());
 }
 
 #[tokio::test]

@@ -19,3 +19,4 @@ mod share;
 pub use drain::Drain;
 pub(crate) use response_budget::UNCOUNTED;
 pub use server::{ServeError, Server, bind};
+pub use share::{Share, Shares};

@@ -12,19 +12,19 @@ use crate::address::network;
 ///
 /// There are as many entries as addresses that have anything, which what is counted bounds.
 #[derive(Clone, Debug)]
-pub(super) struct Shares {
+pub struct Shares {
     most: usize,
     held: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
 impl Shares {
-    /// Gives each address at most `most`, and never less than one.
-    pub(super) fn new(most: usize) -> Self {
+    /// Gives each address, of IPv6 each network of 64 bits, at most `most`, and never less than one.
+    pub fn new(most: usize) -> Self {
         Self { most: most.max(1), held: Arc::default() }
     }
 
     /// Takes one for an address; `None` where it has its part.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Share> {
+    pub fn take(&self, address: IpAddr) -> Option<Share> {
         let mut share = self.open(address);
         share.grow(1).then_some(share)
     }
@@ -37,7 +37,7 @@ impl Shares {
 
 /// What one address has of something, until dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub struct Share {
     of: Shares,
     address: IpAddr,
     count: usize,

@@ -159,6 +159,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("limits", "max_reset_streams", "max_reset_streams", Form::Whole),
     Key::new("limits", "max_control_frames", "max_control_frames", Form::Whole),
     Key::new("limits", "max_http2_streams", "max_http2_streams", Form::Whole),
+    Key::new("limits", "max_health_watches", "max_health_watches", Form::Whole),
     Key::new("limits", "http2_ping", "http2_ping", Form::Duration),
     Key::new("limits", "keep_alive", "keep_alive", Form::Duration),
     Key::new("limits", "stream_grace", "stream_grace", Form::Duration),
