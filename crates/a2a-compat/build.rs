@@ -100,7 +100,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let service = pool
         .get_service_by_name(&format!("{PACKAGE}.A2AService"))
         .ok_or("the proto has no A2AService")?;
-    Builder::new().build_transport(false).out_dir(&out).compile(&[describe(&service)]);
+    // A server's requests are bytes until they are decoded where that stalls nobody.
+    let server = describe(&service, "::a2a_grpc::wire::OwnedCodec", |message| {
+        format!("::a2a_grpc::wire::Undecoded<{message}>")
+    });
+    let client = describe(&service, "::tonic_prost::ProstCodec", |message| message);
+    for (side, service) in [("server", server), ("client", client)] {
+        let folder = out.join(side);
+        fs::create_dir_all(&folder)?;
+        Builder::new()
+            .build_server(side == "server")
+            .build_client(side == "client")
+            .build_transport(false)
+            .out_dir(folder)
+            .compile(&[service]);
+    }
     Ok(())
 }
 
@@ -155,21 +169,29 @@ fn attribute(field: &FieldDescriptor) -> Result<String, Box<dyn Error>> {
     Ok(format!("#[serde({})]", parts.join(", ")))
 }
 
-fn describe(service: &ServiceDescriptor) -> Service {
+fn describe(
+    service: &ServiceDescriptor,
+    codec: &str,
+    request: impl Fn(String) -> String,
+) -> Service {
     let mut described = Service::builder().name(service.name()).package(service.package_name());
     for method in service.methods() {
-        described = described.method(describe_method(&method));
+        described = described.method(describe_method(&method, codec, &request));
     }
     described.build()
 }
 
-fn describe_method(method: &MethodDescriptor) -> Method {
+fn describe_method(
+    method: &MethodDescriptor,
+    codec: &str,
+    request: impl Fn(String) -> String,
+) -> Method {
     let described = Method::builder()
         .name(snake_case(method.name()))
         .route_name(method.name())
-        .input_type(rust_type(method.input().full_name()))
+        .input_type(request(rust_type(method.input().full_name())))
         .output_type(rust_type(method.output().full_name()))
-        .codec_path("::tonic_prost::ProstCodec");
+        .codec_path(codec);
     if method.is_server_streaming() { described.server_streaming() } else { described }.build()
 }
 

@@ -19,11 +19,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let service = pool.get_service_by_name(SERVICE).ok_or("the proto has no A2AService")?;
 
     // The generator of prost would answer with messages by value, and a stored task or an event
-    // that many read would be cloned for each. The server's answers may be shared or encoded.
-    let server = describe(&service, "crate::codec::ServerCodec", |message| {
-        format!("crate::codec::Shared<{message}>")
-    });
-    let client = describe(&service, "crate::codec::ClientCodec", |message| message);
+    // that many read would be cloned for each. The server's answers may be shared or encoded, and
+    // its requests are bytes until they are decoded where that stalls nobody.
+    let server = describe(
+        &service,
+        "crate::codec::ServerCodec",
+        |message| format!("crate::codec::Undecoded<{message}>"),
+        |message| format!("crate::codec::Shared<{message}>"),
+    );
+    let client =
+        describe(&service, "crate::codec::ClientCodec", |message| message, |message| message);
 
     for (side, service) in [("server", server), ("client", client)] {
         let folder = out.join(side);
@@ -41,11 +46,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn describe(
     service: &ServiceDescriptor,
     codec: &str,
+    request: impl Fn(String) -> String,
     answer: impl Fn(String) -> String,
 ) -> Service {
     let mut described = Service::builder().name(service.name()).package(service.package_name());
     for method in service.methods() {
-        described = described.method(describe_method(&method, codec, &answer));
+        described = described.method(describe_method(&method, codec, &request, &answer));
     }
     described.build()
 }
@@ -53,12 +59,13 @@ fn describe(
 fn describe_method(
     method: &MethodDescriptor,
     codec: &str,
+    request: impl Fn(String) -> String,
     answer: impl Fn(String) -> String,
 ) -> Method {
     let described = Method::builder()
         .name(snake_case(method.name()))
         .route_name(method.name())
-        .input_type(rust_type(method.input().full_name()))
+        .input_type(request(rust_type(method.input().full_name())))
         .output_type(answer(rust_type(method.output().full_name())))
         .codec_path(codec);
     if method.is_server_streaming() { described.server_streaming() } else { described }.build()

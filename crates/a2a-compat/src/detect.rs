@@ -51,6 +51,12 @@ impl<'a> Params<'a> {
         self.value.get_or_init(read)
     }
 
+    /// Returns the parameters as a value; none are an empty object.
+    pub fn into_value(self) -> Value {
+        self.value();
+        self.value.into_inner().unwrap_or_default()
+    }
+
     /// Returns whether the text has a member or a value that the draft has and 1.0 has not.
     /// Nearly every request of 1.0 has none of them, and is not read twice.
     fn may_be_draft(&self) -> bool {

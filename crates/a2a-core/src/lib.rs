@@ -27,6 +27,7 @@ mod operation;
 mod part;
 mod task;
 mod validate;
+pub mod value_limit;
 mod version;
 
 pub use error::{Codes, Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation};

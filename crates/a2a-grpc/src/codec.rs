@@ -2,11 +2,12 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use a2a_core::{Error, ErrorKind};
-use bytes::{BufMut as _, Bytes};
+use a2a_core::{Error, ErrorKind, Result, value_limit::decode_protobuf};
+use a2a_http::parse::{PendingBody, parse};
+use bytes::{Buf as _, BufMut as _, Bytes};
 use prost::Message;
 use tonic::{
-    Status,
+    Request, Status,
     codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
 };
 
@@ -41,7 +42,7 @@ impl<M> From<Arc<M>> for Shared<M> {
 impl<M: Message> Shared<M> {
     /// Checks that the answer has at most `limit` bytes. tonic would find out as well, but when
     /// the answer has begun, and in a code that the protocol does not have.
-    pub(crate) fn within(self, limit: usize) -> Result<Self, Error> {
+    pub(crate) fn within(self, limit: usize) -> Result<Self> {
         if limit == usize::MAX {
             return Ok(self);
         }
@@ -58,15 +59,68 @@ impl<M: Message> Shared<M> {
     }
 }
 
+/// A request of the server that has come, and has yet to be decoded.
+#[derive(Debug)]
+pub struct Undecoded<M> {
+    bytes: Bytes,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M: Message + Default + Send + 'static> Undecoded<M> {
+    /// Decodes a request, which may have so many JSON values; a large one where that stalls
+    /// nobody.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](ErrorKind::InvalidParams) for too many values,
+    /// [`ParseError`](ErrorKind::ParseError) for bytes that are no such message.
+    pub async fn decode(request: Request<Self>, max_values: usize) -> Result<Request<M>> {
+        let (metadata, extensions, Self { bytes, .. }) = request.into_parts();
+        let bytes = PendingBody::hold(&extensions, bytes);
+        let message = parse(bytes.len(), move || decode_protobuf(bytes, max_values)).await?;
+        Ok(Request::from_parts(metadata, extensions, message))
+    }
+}
+
+/// Leaves the decoding of requests to [`Undecoded::decode`].
+#[derive(Debug)]
+pub struct Undecoder<M>(PhantomData<fn() -> M>);
+
+impl<M> Default for Undecoder<M> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<M: 'static> Decoder for Undecoder<M> {
+    type Item = Undecoded<M>;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Undecoded<M>>, Status> {
+        let bytes = buffer.copy_to_bytes(buffer.remaining());
+        Ok(Some(Undecoded { bytes, message: PhantomData }))
+    }
+}
+
 /// The codec of the server: reads requests, writes [`Shared`] answers.
 #[derive(Debug)]
 pub(crate) struct ServerCodec<M, D>(PhantomData<(M, D)>);
+
+/// The codec of a server whose answers are its own: reads requests, writes messages.
+#[derive(Debug)]
+pub struct OwnedCodec<M, D>(PhantomData<(M, D)>);
 
 /// The codec of the client: writes requests, reads answers.
 #[derive(Debug)]
 pub(crate) struct ClientCodec<M, D>(PhantomData<(M, D)>);
 
 impl<M, D> Default for ServerCodec<M, D> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<M, D> Default for OwnedCodec<M, D> {
     fn default() -> Self {
         Self(PhantomData)
     }
@@ -84,16 +138,35 @@ where
     D: Message + Default + 'static,
 {
     type Encode = Shared<M>;
-    type Decode = D;
+    type Decode = Undecoded<D>;
     type Encoder = SharedEncoder<M>;
-    type Decoder = MessageDecoder<D>;
+    type Decoder = Undecoder<D>;
 
     fn encoder(&mut self) -> Self::Encoder {
         SharedEncoder(PhantomData)
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        MessageDecoder { failure: ErrorKind::ParseError, message: PhantomData }
+        Undecoder::default()
+    }
+}
+
+impl<M, D> Codec for OwnedCodec<M, D>
+where
+    M: Message + 'static,
+    D: Message + Default + 'static,
+{
+    type Encode = M;
+    type Decode = Undecoded<D>;
+    type Encoder = MessageEncoder<M>;
+    type Decoder = Undecoder<D>;
+
+    fn encoder(&mut self) -> Self::Encoder {
+        MessageEncoder(PhantomData)
+    }
+
+    fn decoder(&mut self) -> Self::Decoder {
+        Undecoder::default()
     }
 }
 
@@ -112,7 +185,7 @@ where
     }
 
     fn decoder(&mut self) -> Self::Decoder {
-        MessageDecoder { failure: ErrorKind::InvalidAgentResponse, message: PhantomData }
+        MessageDecoder(PhantomData)
     }
 }
 
@@ -136,8 +209,9 @@ impl<M: Message> Encoder for SharedEncoder<M> {
     }
 }
 
+/// Writes messages.
 #[derive(Debug)]
-pub(crate) struct MessageEncoder<M>(PhantomData<M>);
+pub struct MessageEncoder<M>(PhantomData<M>);
 
 impl<M: Message> Encoder for MessageEncoder<M> {
     type Item = M;
@@ -152,12 +226,9 @@ fn write(message: &impl Message, buffer: &mut EncodeBuf<'_>) -> Result<(), Statu
     message.encode(buffer).map_err(|error| status::encode(Error::internal(error)))
 }
 
-/// Reads messages; one that can't be read is a failure of kind `failure`.
+/// Reads answers.
 #[derive(Debug)]
-pub(crate) struct MessageDecoder<D> {
-    failure: ErrorKind,
-    message: PhantomData<D>,
-}
+pub(crate) struct MessageDecoder<D>(PhantomData<D>);
 
 impl<D: Message + Default> Decoder for MessageDecoder<D> {
     type Item = D;
@@ -166,11 +237,9 @@ impl<D: Message + Default> Decoder for MessageDecoder<D> {
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<D>, Status> {
         match D::decode(buffer) {
             Ok(message) => Ok(Some(message)),
-            // Where the bytes stop making sense is a fact about what the peer sent, so it may
-            // read it.
             Err(error) => {
                 let message = format!("not a message of this method: {error}");
-                Err(status::encode(Error::new(self.failure, message)))
+                Err(status::encode(Error::new(ErrorKind::InvalidAgentResponse, message)))
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::{
 
 pub use crate::{
     client::Channel,
+    codec::{MessageEncoder, OwnedCodec, Undecoded, Undecoder},
     metadata::{read_position, write_position},
     server::Guard,
 };

@@ -15,8 +15,13 @@ use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Instrument as _;
 
+use crate::parse::parse;
+
 /// Where a binding reads a request from, once it is known which request it is.
-pub trait Source: Send {
+pub trait Source: Send + 'static {
+    /// The size of the body that the request is in, in bytes.
+    fn bytes(&self) -> usize;
+
     /// Reads the request.
     ///
     /// # Errors
@@ -35,7 +40,7 @@ pub enum Answer {
     Events(EventStream),
 }
 
-/// Reads and checks a request, calls `operation` with it, and writes a unary answer as JSON
+/// Reads and checks a request, off this thread where its body is large, calls `operation` with it, and writes a unary answer as JSON
 /// behind what is already in `out`.
 ///
 /// The call runs in a span named for the operation, and is counted: see [`Served`].
@@ -74,7 +79,7 @@ async fn perform(
 ) -> Result<Reply<Answer>> {
     macro_rules! call {
         ($method:ident($request:ident: $type:ty), $task_id:expr, $context_id:expr) => {{
-            let $request: $type = read(source)?;
+            let $request: $type = read(source).await?;
             served.concerns($task_id, $context_id);
             agent.$method(Call::with_context(context, $request)).await?
         }};
@@ -167,10 +172,16 @@ struct Empty {}
 
 // What is refused here never reaches an agent, so one that forwards its calls can't lose what
 // made a request wrong (an enum value that it does not know, for example).
-fn read<T: Request + DeserializeOwned + Validate>(source: impl Source) -> Result<T> {
-    let request: T = source.read()?;
-    request.validate()?;
-    Ok(request)
+async fn read<T>(source: impl Source) -> Result<T>
+where
+    T: Request + DeserializeOwned + Validate + Send + 'static,
+{
+    parse(source.bytes(), move || {
+        let request: T = source.read()?;
+        request.validate()?;
+        Ok(request)
+    })
+    .await
 }
 
 fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Answer>> {

@@ -26,6 +26,7 @@ mod limits;
 pub mod media;
 mod options;
 pub mod parameters;
+pub mod parse;
 mod peer;
 pub mod pieces;
 pub mod rate;

@@ -6,10 +6,13 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Largest request body accepted, in bytes. Default: 32 MiB.
+    /// Largest request body accepted, in bytes. Default: 8 MiB.
     pub max_body_bytes: usize,
-    /// Most bytes of request bodies that are on their way at a time, all connections of a server
-    /// together, and [`max_body_bytes`](Self::max_body_bytes) at least; one address has a
+    /// Most JSON values in one request, at every level: each number, string, array and so on.
+    /// Over gRPC those of `google.protobuf.Struct` and `Value` count. Default: 100,000.
+    pub max_json_values: usize,
+    /// Most bytes of request bodies that are on their way or wait to be parsed, all connections of
+    /// a server together, and [`max_body_bytes`](Self::max_body_bytes) at least; one address has a
     /// quarter, or one body. What goes beyond is refused. Default: 256 MiB.
     pub max_pending_body_bytes: usize,
     /// Most bytes of responses that are held for peers that have not taken them yet, all
@@ -34,7 +37,8 @@ pub struct Limits {
     /// its connection is closed after that, or its stream of HTTP/2 reset. Default: 60 s.
     pub write_timeout: Duration,
     /// Time without a request after which an HTTP/2 connection is asked to leave, and closed
-    /// after [`grace`](Self::grace). Default: 10 min.
+    /// after [`grace`](Self::grace); also the longest silence of a stream that watches the health
+    /// of the server. Default: 10 min.
     pub idle_timeout: Duration,
     /// Silence on an event stream after which a keep-alive is written. Default: 4 s, as clients
     /// on httpx give up after 5 s of silence unless they are told otherwise.
@@ -69,7 +73,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            max_body_bytes: 32 << 20,
+            max_body_bytes: 8 << 20,
+            max_json_values: 100_000,
             max_pending_body_bytes: 256 << 20,
             max_pending_response_bytes: 256 << 20,
             body_read_timeout: Duration::from_secs(30),
@@ -98,6 +103,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;
+        self
+    }
+
+    /// Sets how many JSON values one request may have.
+    #[must_use]
+    pub fn with_max_json_values(mut self, values: usize) -> Self {
+        self.max_json_values = values;
         self
     }
 

@@ -138,8 +138,9 @@ async fn json_that_is_made_to_hurt_is_refused_by_name_or_read_as_it_is() {
     };
     let digits = "1".repeat(100_000);
     for (what, text, refusal) in [
-        ("deep arrays", nested("[", "]", 1_000_000), Some("recursion limit")),
-        ("deep objects", nested(r#"{"a":"#, "}", 100_000), Some("recursion limit")),
+        ("deep arrays", nested("[", "]", 90_000), Some("recursion limit")),
+        ("deeper arrays", nested("[", "]", 1_000_000), Some("more than 100000 JSON values")),
+        ("deep objects", nested(r#"{"a":"#, "}", 90_000), Some("recursion limit")),
         ("an exponent", message(r#"{"data":1e999999}"#), Some("number out of range")),
         ("digits", message(&format!(r#"{{"data":{digits}}}"#)), Some("number out of range")),
         ("a small exponent", message(r#"{"data":1e-999999}"#), None),
@@ -150,14 +151,19 @@ async fn json_that_is_made_to_hurt_is_refused_by_name_or_read_as_it_is() {
             "many names",
             message(&format!(
                 r#"{{"data":{{{}}}}}"#,
-                (0..100_000).map(|n| format!(r#""{n}":0"#)).collect::<Vec<_>>().join(",")
+                (0..99_000).map(|n| format!(r#""{n}":0"#)).collect::<Vec<_>>().join(",")
             )),
             None,
         ),
         (
             "many parts",
-            message(&vec![r#"{"text":"x"}"#; 100_000].join(",")),
+            message(&vec![r#"{"text":"x"}"#; 10_000].join(",")),
             Some("message.parts has more than 1000 parts"),
+        ),
+        (
+            "too many parts",
+            message(&vec![r#"{"text":"x"}"#; 100_000].join(",")),
+            Some("more than 100000 JSON values"),
         ),
     ] {
         for (path, body) in places(&text) {

@@ -14,10 +14,14 @@ const LIMITS: &str = "Limits";
 #[command(next_help_heading = LIMITS)]
 pub(crate) struct Limits {
     /// Largest request body
-    #[arg(long, default_value = "32MiB", value_name = "BYTES", value_parser = value::bytes)]
+    #[arg(long, default_value = "8MiB", value_name = "BYTES", value_parser = value::bytes)]
     pub(crate) max_body: usize,
-    /// Most of request bodies that is on its way at a time, all connections together; one
-    /// address has a quarter
+    /// Most JSON values (numbers, strings, arrays, objects) in one request, at every level
+    #[arg(long, default_value_t = 100_000, value_name = "N",
+          value_parser = at_least_one::<usize>, hide_short_help = true)]
+    pub(crate) max_json_values: usize,
+    /// Most bytes of request bodies that are on their way or wait to be parsed, all connections
+    /// together; one address has a quarter
     #[arg(long, default_value = "256MiB", value_name = "BYTES", value_parser = value::bytes,
           hide_short_help = true)]
     pub(crate) max_pending_bodies: usize,
@@ -130,6 +134,7 @@ impl Limits {
     pub(crate) fn of_connections(&self) -> a2a_http::Limits {
         a2a_http::Limits::default()
             .with_max_body_bytes(self.max_body)
+            .with_max_json_values(self.max_json_values)
             .with_max_pending_body_bytes(self.max_pending_bodies)
             .with_max_pending_response_bytes(self.max_pending_responses)
             .with_body_read_timeout(self.body_timeout)

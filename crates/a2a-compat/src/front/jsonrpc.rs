@@ -2,9 +2,15 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use a2a_core::{Detail, Error, ErrorKind, Operation, ProtocolVersion, Result, card};
+use a2a_core::{
+    Detail, Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
+};
 use a2a_http::{
-    Drain, VersionPolicy, body, fault, media, parameters, pieces, refusal::Instead, report, sse,
+    Drain, VersionPolicy, body, fault, media, parameters,
+    parse::{PendingBody, parse},
+    pieces,
+    refusal::Instead,
+    report, sse,
 };
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
@@ -22,7 +28,7 @@ use super::{
     stream::is_last,
 };
 use crate::{
-    AnyAnswer, Dialect,
+    AnyAnswer, AnyRequest, Dialect,
     detect::{self, Decision, JsonRpcRequest, Params},
 };
 
@@ -72,19 +78,44 @@ impl<'a> Peek<'a> {
 async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let body = match body::read(body, &front.options.binding.limits).await {
-        Ok(body) => body,
+        Ok(body) => PendingBody::hold(&parts.extensions, body),
         Err(error) => return refuse(None, "null", error),
     };
-    let Ok(peek) = serde_json::from_slice::<Peek<'_>>(&body) else {
-        return front.forward(parts, body).await;
-    };
-    match front.decide(&parts, &peek) {
-        Decision::Current => front.forward(parts, body).await,
-        Decision::Older(revision) => front.answer(revision, &parts, peek).await,
-        Decision::Refused { error, shape } => {
-            refuse(dialect(shape).as_deref(), id_of(&peek).unwrap_or("null"), error)
+    let read = parse(body.len(), move || {
+        let read = front.read(&parts, body);
+        Ok((front, parts, read))
+    });
+    match read.await {
+        Ok((front, parts, Read::Current(body))) => front.forward(parts, body).await,
+        Ok((front, parts, Read::Older(request))) => front.answer(&parts, *request).await,
+        Ok((_, _, Read::Refused { shape, id, error })) => {
+            refuse(shape.and_then(dialect).as_deref(), &id, error)
         }
+        Err(error) => refuse(None, "null", error),
     }
+}
+
+/// What a request turns out to be.
+enum Read {
+    /// One of the current revision, as it was sent.
+    Current(Bytes),
+    Older(Box<OlderRequest>),
+    Refused {
+        /// The revision in whose shapes it is refused; `None` for the current one.
+        shape: Option<ProtocolVersion>,
+        id: String,
+        error: Error,
+    },
+}
+
+/// A request of an older revision.
+struct OlderRequest {
+    dialect: Arc<dyn Dialect>,
+    /// The id to answer under.
+    id: String,
+    /// Whether its answer is a stream.
+    streams: bool,
+    request: Result<AnyRequest>,
 }
 
 /// The id to answer under.
@@ -106,6 +137,46 @@ impl Front {
             Ok(response) => response,
             Err(never) => match never {},
         }
+    }
+
+    /// Tells the revision of a request, and reads one of an older revision.
+    fn read(&self, parts: &Parts, body: Bytes) -> Read {
+        let Ok(mut peek) = serde_json::from_slice::<Peek<'_>>(&body) else {
+            return Read::Current(body);
+        };
+        let bounded = check_json(&body, self.options.binding.limits.max_json_values);
+        if bounded.is_err() {
+            // Too much to look into: the rest of the request tells in which shape it is refused.
+            peek.params = None;
+        }
+        let refused = |shape, id: &str, error| Read::Refused { shape, id: id.to_owned(), error };
+        let revision = match self.decide(parts, &peek) {
+            Decision::Current => return Read::Current(body.clone()),
+            Decision::Older(revision) => revision,
+            Decision::Refused { error, shape } => {
+                return refused(Some(shape), id_of(&peek).unwrap_or("null"), error);
+            }
+        };
+        let Some(dialect) = dialect(revision) else {
+            let error = Error::internal("the current revision has no dialect");
+            return refused(None, "null", error);
+        };
+        let id = match id_of(&peek) {
+            Ok(id) => id,
+            Err(error) => return refused(Some(revision), "null", error),
+        };
+        if peek.jsonrpc.as_deref() != Some("2.0") {
+            let error = Error::new(ErrorKind::InvalidRequest, "jsonrpc must be \"2.0\"");
+            return refused(Some(revision), id, error);
+        }
+        let request =
+            bounded.and_then(|()| dialect.read_request(&peek.method, peek.params().into_value()));
+        Read::Older(Box::new(OlderRequest {
+            dialect,
+            id: id.to_owned(),
+            streams: matches!(&*peek.method, "message/stream" | "tasks/resubscribe"),
+            request,
+        }))
     }
 
     fn decide(&self, parts: &Parts, peek: &Peek<'_>) -> Decision {
@@ -130,26 +201,10 @@ impl Front {
         self.options.origins.revision(&scope, id)
     }
 
-    async fn answer(
-        self,
-        revision: ProtocolVersion,
-        parts: &Parts,
-        peek: Peek<'_>,
-    ) -> Response<Body> {
-        let Some(dialect) = dialect(revision) else {
-            return refuse(None, "null", Error::internal("the current revision has no dialect"));
-        };
-        let id = match id_of(&peek) {
-            Ok(id) => id,
-            Err(error) => return refuse(Some(&*dialect), "null", error),
-        };
-        if peek.jsonrpc.as_deref() != Some("2.0") {
-            let error = Error::new(ErrorKind::InvalidRequest, "jsonrpc must be \"2.0\"");
-            return refuse(Some(&*dialect), id, error);
-        }
-        let id = id.to_owned();
-        let streams = matches!(&*peek.method, "message/stream" | "tasks/resubscribe");
-        match self.call(&dialect, parts, &peek.method, peek.params().value().clone()).await {
+    async fn answer(self, parts: &Parts, request: OlderRequest) -> Response<Body> {
+        let OlderRequest { dialect, id, streams, request } = request;
+        let revision = dialect.revision();
+        match self.call(parts, revision, request).await {
             Ok((operation, reply)) => {
                 let asked = id.clone();
                 let mut response = match reply.response {
@@ -195,14 +250,13 @@ impl Front {
 
     async fn call(
         &self,
-        dialect: &Arc<dyn Dialect>,
         parts: &Parts,
-        method: &str,
-        params: Value,
+        revision: ProtocolVersion,
+        request: Result<AnyRequest>,
     ) -> Result<(Operation, Reply<AnyAnswer>)> {
         media::require_json(&parts.headers)?;
-        let context = context(parts, dialect.revision())?;
-        let request = dialect.read_request(method, params)?;
+        let context = context(parts, revision)?;
+        let request = request?;
         let operation = request.operation();
         let reply = perform(&*self.agent, card::JSONRPC, &self.options, context, request).await?;
         Ok((operation, reply))

@@ -6,8 +6,13 @@ mod route;
 
 use std::sync::Arc;
 
-use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, card, json};
-use a2a_http::{Drain, body, media, parameters, refusal::Instead, sse};
+use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, card, json, value_limit::check_json};
+use a2a_http::{
+    Drain, body, media, parameters,
+    parse::{PendingBody, parse},
+    refusal::Instead,
+    sse,
+};
 use a2a_operations::{Agent, Scope};
 use axum::{Router, body::Body, extract::State, routing::any};
 use bytes::Bytes;
@@ -59,11 +64,24 @@ async fn serve(State(front): State<Front>, request: Request<Body>) -> Response<B
     let Some(target) = route::resolve(&parts.method, parts.uri.path()) else {
         return front.forward(parts, body).await;
     };
-    let read = body::read(body, &front.options.binding.limits).await;
-    let text = read.as_deref().unwrap_or_default();
-    // A body that can't be read shows nothing, and is refused in the shape that the rest shows.
-    let value = serde_json::from_slice(text).unwrap_or_default();
-    match (front.decide(&parts, &target, &value), read) {
+    let limits = &front.options.binding.limits;
+    let max_values = limits.max_json_values;
+    let read = body::read(body, limits).await;
+    let read = read.map(|body| PendingBody::hold(&parts.extensions, body));
+    let decided = parse(read.as_ref().map_or(0, Bytes::len), move || {
+        let read = read.and_then(|body| check_json(&body, max_values).map(|()| body));
+        let text = read.as_deref().unwrap_or_default();
+        // A body that can't be read shows nothing, and is refused in the shape that the rest
+        // shows.
+        let value = serde_json::from_slice(text).unwrap_or_default();
+        let decision = front.decide(&parts, &target, &value);
+        Ok((front, parts, target, decision, read, value))
+    });
+    let (front, parts, target, decision, read, value) = match decided.await {
+        Ok(decided) => decided,
+        Err(error) => return answer::error(RestShape::Proto, error),
+    };
+    match (decision, read) {
         (RestDecision::Current, Ok(body)) => front.forward(parts, Body::from(body)).await,
         (RestDecision::Current, Err(error)) => answer::error(RestShape::Proto, error),
         (RestDecision::Older(shape), read) => {
@@ -118,17 +136,21 @@ impl Front {
         if !body.is_empty() {
             media::require_json(&parts.headers)?;
         }
-        let body = if body.trim_ascii().is_empty() { Bytes::from_static(b"{}") } else { body };
-        if value.is_null() {
-            // Says what is wrong with it.
-            json::from_slice::<Value>(&body)?;
-        }
-        let revision = shape.revision();
-        let context = context(parts, revision)?;
         let operation = target.operation;
         let query = request::read_query(parts.uri.query());
         let as_text = expects_text(&parts.headers);
-        let mut request = request::read(shape, target, query, &body, value)?;
+        let request = parse(body.len(), move || {
+            let body = if body.trim_ascii().is_empty() { Bytes::from_static(b"{}") } else { body };
+            if value.is_null() {
+                // Says what is wrong with it.
+                json::from_slice::<Value>(&body)?;
+            }
+            Ok(request::read(shape, target, query, &body, value))
+        });
+        let request = request.await?;
+        let revision = shape.revision();
+        let context = context(parts, revision)?;
+        let mut request = request?;
         if as_text && shape == RestShape::Proto {
             request.read_text();
         }

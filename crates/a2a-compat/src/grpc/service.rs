@@ -6,7 +6,7 @@ use a2a_core::{
     Error, ErrorKind, ProtocolVersion, Result, card,
     v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
 };
-use a2a_grpc::wire;
+use a2a_grpc::wire::{self, Undecoded};
 use a2a_http::{Drain, parameters};
 use a2a_operations::{Agent, CallContext, Reply};
 use http::request::Parts;
@@ -56,7 +56,16 @@ impl AgentService {
     }
 
     /// Tells the revision of a call, and takes apart what it consists of.
-    fn open<Q>(&self, family: Family, request: Request<Q>) -> Result<(Parts, Q, ProtocolVersion)> {
+    async fn open<Q>(
+        &self,
+        family: Family,
+        request: Request<Undecoded<Q>>,
+    ) -> Result<(Parts, Q, ProtocolVersion)>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let max_values = self.options.binding.limits.max_json_values;
+        let request = Undecoded::decode(request, max_values).await?;
         let (metadata, extensions, message) = request.into_parts();
         let (mut parts, ()) = http::Request::new(()).into_parts();
         parts.headers = metadata.into_headers();
@@ -80,11 +89,14 @@ impl AgentService {
     async fn unary<Q, M>(
         &self,
         family: Family,
-        request: Request<Q>,
+        request: Request<Undecoded<Q>>,
         read: impl FnOnce(Q) -> Result<AnyRequest>,
         write: impl FnOnce(AnyResponse) -> Option<M>,
-    ) -> Answer<M> {
-        let (parts, message, revision) = match self.open(family, request) {
+    ) -> Answer<M>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let (parts, message, revision) = match self.open(family, request).await {
             Ok(opened) => opened,
             Err(error) => return Err(code::encode(error)),
         };
@@ -108,10 +120,13 @@ impl AgentService {
     async fn streaming<Q>(
         &self,
         family: Family,
-        request: Request<Q>,
+        request: Request<Undecoded<Q>>,
         read: impl FnOnce(Q) -> AnyRequest,
-    ) -> Answer<Events> {
-        let (parts, message, revision) = match self.open(family, request) {
+    ) -> Answer<Events>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let (parts, message, revision) = match self.open(family, request).await {
             Ok(opened) => opened,
             Err(error) => return Err(code::encode(error)),
         };
@@ -138,14 +153,19 @@ impl AgentService {
         answer.await.map_err(code::encode)
     }
 
-    async fn create(
+    async fn create<Q>(
         &self,
         family: Family,
-        request: Request<impl Into<CreateConfig>>,
-    ) -> Answer<TaskPushNotificationConfig> {
-        let read =
-            |request: CreateConfig| request.up().map(AnyRequest::CreateTaskPushNotificationConfig);
-        self.unary(family, request.map(Into::into), read, config).await
+        request: Request<Undecoded<Q>>,
+    ) -> Answer<TaskPushNotificationConfig>
+    where
+        Q: Into<CreateConfig> + prost::Message + Default + 'static,
+    {
+        let read = |request: Q| {
+            let request: CreateConfig = request.into();
+            request.up().map(AnyRequest::CreateTaskPushNotificationConfig)
+        };
+        self.unary(family, request, read, config).await
     }
 }
 
@@ -214,23 +234,29 @@ impl A2AService for AgentService {
 
     async fn send_message(
         &self,
-        request: Request<SendMessageRequest>,
+        request: Request<Undecoded<SendMessageRequest>>,
     ) -> Answer<SendMessageResponse> {
         let read = |request: SendMessageRequest| Ok(AnyRequest::SendMessage(request.into()));
         self.unary(Family::Shared, request, read, sent).await
     }
 
-    async fn send_streaming_message(&self, request: Request<SendMessageRequest>) -> Answer<Events> {
+    async fn send_streaming_message(
+        &self,
+        request: Request<Undecoded<SendMessageRequest>>,
+    ) -> Answer<Events> {
         let read = |request: SendMessageRequest| AnyRequest::SendStreamingMessage(request.into());
         self.streaming(Family::Shared, request, read).await
     }
 
-    async fn get_task(&self, request: Request<GetTaskRequest>) -> Answer<Task> {
+    async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> Answer<Task> {
         let read = |request: GetTaskRequest| Ok(AnyRequest::GetTask(request.into()));
         self.unary(Family::Shared, request, read, task).await
     }
 
-    async fn list_tasks(&self, request: Request<ListTasksRequest>) -> Answer<ListTasksResponse> {
+    async fn list_tasks(
+        &self,
+        request: Request<Undecoded<ListTasksRequest>>,
+    ) -> Answer<ListTasksResponse> {
         let read = |request: ListTasksRequest| Ok(AnyRequest::ListTasks(request.into()));
         let write = |answer| match answer {
             AnyResponse::Tasks(page) => Some(page.into()),
@@ -239,45 +265,51 @@ impl A2AService for AgentService {
         self.unary(Family::Draft, request, read, write).await
     }
 
-    async fn cancel_task(&self, request: Request<CancelTaskRequest>) -> Answer<Task> {
+    async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> Answer<Task> {
         let read = |request: CancelTaskRequest| Ok(AnyRequest::CancelTask(request.into()));
         self.unary(Family::Shared, request, read, task).await
     }
 
-    async fn task_subscription(&self, request: Request<TaskSubscriptionRequest>) -> Answer<Events> {
+    async fn task_subscription(
+        &self,
+        request: Request<Undecoded<TaskSubscriptionRequest>>,
+    ) -> Answer<Events> {
         let read = |request: TaskSubscriptionRequest| AnyRequest::SubscribeToTask(request.into());
         self.streaming(Family::V0_3, request, read).await
     }
 
-    async fn subscribe_to_task(&self, request: Request<SubscribeToTaskRequest>) -> Answer<Events> {
+    async fn subscribe_to_task(
+        &self,
+        request: Request<Undecoded<SubscribeToTaskRequest>>,
+    ) -> Answer<Events> {
         let read = |request: SubscribeToTaskRequest| AnyRequest::SubscribeToTask(request.into());
         self.streaming(Family::Draft, request, read).await
     }
 
     async fn create_task_push_notification(
         &self,
-        request: Request<CreateTaskPushNotificationRequest>,
+        request: Request<Undecoded<CreateTaskPushNotificationRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
         self.create(Family::V0_2, request).await
     }
 
     async fn create_task_push_notification_config(
         &self,
-        request: Request<CreateTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<CreateTaskPushNotificationConfigRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
         self.create(Family::V0_3, request).await
     }
 
     async fn set_task_push_notification_config(
         &self,
-        request: Request<SetTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<SetTaskPushNotificationConfigRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
         self.create(Family::Draft, request).await
     }
 
     async fn get_task_push_notification(
         &self,
-        request: Request<GetTaskPushNotificationRequest>,
+        request: Request<Undecoded<GetTaskPushNotificationRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
         let read = |request: GetTaskPushNotificationRequest| named_config(&request.name);
         self.unary(Family::V0_2, request, read, config).await
@@ -285,7 +317,7 @@ impl A2AService for AgentService {
 
     async fn get_task_push_notification_config(
         &self,
-        request: Request<GetTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<GetTaskPushNotificationConfigRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
         let read = |request: GetTaskPushNotificationConfigRequest| named_config(&request.name);
         self.unary(Family::Shared, request, read, config).await
@@ -293,7 +325,7 @@ impl A2AService for AgentService {
 
     async fn list_task_push_notification(
         &self,
-        request: Request<ListTaskPushNotificationRequest>,
+        request: Request<Undecoded<ListTaskPushNotificationRequest>>,
     ) -> Answer<ListTaskPushNotificationResponse> {
         let read = |request: ListTaskPushNotificationRequest| {
             Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
@@ -303,7 +335,7 @@ impl A2AService for AgentService {
 
     async fn list_task_push_notification_config(
         &self,
-        request: Request<ListTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<ListTaskPushNotificationConfigRequest>>,
     ) -> Answer<ListTaskPushNotificationConfigResponse> {
         let read = |request: ListTaskPushNotificationConfigRequest| {
             Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
@@ -313,7 +345,7 @@ impl A2AService for AgentService {
 
     async fn delete_task_push_notification_config(
         &self,
-        request: Request<DeleteTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<DeleteTaskPushNotificationConfigRequest>>,
     ) -> Answer<()> {
         let read = |request: DeleteTaskPushNotificationConfigRequest| {
             let (task_id, id) = proto::ids_of_config(&request.name)?;
@@ -328,8 +360,11 @@ impl A2AService for AgentService {
         self.unary(Family::Shared, request, read, write).await
     }
 
-    async fn get_agent_card(&self, request: Request<GetAgentCardRequest>) -> Answer<AgentCard> {
-        let (parts, _, revision) = match self.open(Family::V0_3, request) {
+    async fn get_agent_card(
+        &self,
+        request: Request<Undecoded<GetAgentCardRequest>>,
+    ) -> Answer<AgentCard> {
+        let (parts, _, revision) = match self.open(Family::V0_3, request).await {
             Ok(opened) => opened,
             Err(error) => return Err(code::encode(error)),
         };
@@ -353,7 +388,7 @@ impl A2AService for AgentService {
 
     async fn get_extended_agent_card(
         &self,
-        request: Request<GetExtendedAgentCardRequest>,
+        request: Request<Undecoded<GetExtendedAgentCardRequest>>,
     ) -> Answer<AgentCard> {
         let read = |_request| Ok(AnyRequest::GetExtendedAgentCard(GetCurrentCard::default()));
         let write = |answer| match answer {

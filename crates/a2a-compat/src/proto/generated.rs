@@ -19,4 +19,5 @@
 )]
 
 include!(concat!(env!("OUT_DIR"), "/a2a.v1.rs"));
-include!(concat!(env!("OUT_DIR"), "/a2a.v1.A2AService.rs"));
+include!(concat!(env!("OUT_DIR"), "/server/a2a.v1.A2AService.rs"));
+include!(concat!(env!("OUT_DIR"), "/client/a2a.v1.A2AService.rs"));

@@ -18,6 +18,7 @@ use super::{
         STRING_VALUE, STRUCT_FIELDS, STRUCT_VALUE,
     },
 };
+use crate::value_limit::count_one;
 
 /// Merges a field of `Value`, in which `levels` of arrays and objects may nest.
 pub(super) fn merge_value<B: Buf>(
@@ -102,6 +103,7 @@ pub(super) fn merge_fields<B: Buf>(
     if tag != STRUCT_FIELDS {
         return skip_field(wire_type, tag, buf, context);
     }
+    count_one()?;
     let mut entry = (String::new(), Value::Null);
     merge_message(
         &mut entry,
@@ -130,6 +132,7 @@ fn merge_elements<B: Buf>(
     if tag != LIST_VALUES {
         return skip_field(wire_type, tag, buf, context);
     }
+    count_one()?;
     let mut element = Value::Null;
     merge_nested_value(&mut element, wire_type, buf, context, levels)?;
     elements.push(element);

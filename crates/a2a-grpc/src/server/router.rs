@@ -109,7 +109,12 @@ pub fn router_with(agent: impl Agent, options: Options) -> Router {
 }
 
 fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
-    let service = AgentService::new(agent, options.versions, options.max_answer_bytes);
+    let service = AgentService::new(
+        agent,
+        options.versions,
+        options.max_answer_bytes,
+        options.limits.max_json_values,
+    );
     let service =
         A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
     let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());

@@ -20,7 +20,10 @@ use tracing::Instrument as _;
 
 use super::{deadline, events::Events};
 use crate::{
-    codec::Shared, generated::a2_a_service_server::A2AService, metadata::write_position, status,
+    codec::{Shared, Undecoded},
+    generated::a2_a_service_server::A2AService,
+    metadata::write_position,
+    status,
 };
 
 /// Puts an agent behind the generated trait.
@@ -28,6 +31,7 @@ pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     versions: VersionPolicy,
     max_answer_bytes: usize,
+    max_json_values: usize,
 }
 
 type Answer<M> = Result<Response<Shared<M>>, Status>;
@@ -37,8 +41,9 @@ impl AgentService {
         agent: Arc<dyn Agent>,
         versions: VersionPolicy,
         max_answer_bytes: usize,
+        max_json_values: usize,
     ) -> Self {
-        Self { agent, versions, max_answer_bytes }
+        Self { agent, versions, max_answer_bytes, max_json_values }
     }
 
     fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
@@ -48,18 +53,20 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    async fn unary<Q: Concerns, A, M, F>(
+    async fn unary<Q, A, M, F>(
         &self,
         name: Operation,
-        request: Request<Q>,
+        request: Request<Undecoded<Q>>,
         operation: impl FnOnce(Arc<dyn Agent>, Call<Q>) -> F,
     ) -> Answer<M>
     where
+        Q: Concerns + prost::Message + Default + 'static,
         A: Into<Shared<M>>,
         M: prost::Message,
         F: Future<Output = Result<Reply<A>>>,
     {
         let answer = async {
+            let request = Undecoded::decode(request, self.max_json_values).await?;
             let (mut context, deadline) = self.context(&request)?;
             let mut served = begin(name, &mut context, request.get_ref());
             let call = Call::with_context(context, request.into_inner());
@@ -75,16 +82,18 @@ impl AgentService {
         Ok(response)
     }
 
-    async fn streaming<Q: Concerns, F>(
+    async fn streaming<Q, F>(
         &self,
         name: Operation,
-        request: Request<Q>,
+        request: Request<Undecoded<Q>>,
         operation: impl FnOnce(Arc<dyn Agent>, Call<Q>) -> F,
     ) -> Result<Response<Events>, Status>
     where
+        Q: Concerns + prost::Message + Default + 'static,
         F: Future<Output = Result<Reply<EventStream>>>,
     {
         let answer = async {
+            let request = Undecoded::decode(request, self.max_json_values).await?;
             let (mut context, deadline) = self.context(&request)?;
             let drain = Drain::of(request.extensions());
             let resumed_after = context.last_event_id;
@@ -182,7 +191,7 @@ impl A2AService for AgentService {
 
     async fn send_message(
         &self,
-        request: Request<SendMessageRequest>,
+        request: Request<Undecoded<SendMessageRequest>>,
     ) -> Answer<SendMessageResponse> {
         self.unary(Operation::SendMessage, request, |agent, call| async move {
             agent.send_message(call).await
@@ -192,7 +201,7 @@ impl A2AService for AgentService {
 
     async fn send_streaming_message(
         &self,
-        request: Request<SendMessageRequest>,
+        request: Request<Undecoded<SendMessageRequest>>,
     ) -> Result<Response<Events>, Status> {
         self.streaming(Operation::SendStreamingMessage, request, |agent, call| async move {
             agent.send_streaming_message(call).await
@@ -200,7 +209,7 @@ impl A2AService for AgentService {
         .await
     }
 
-    async fn get_task(&self, request: Request<GetTaskRequest>) -> Answer<Task> {
+    async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> Answer<Task> {
         self.unary(
             Operation::GetTask,
             request,
@@ -209,14 +218,17 @@ impl A2AService for AgentService {
         .await
     }
 
-    async fn list_tasks(&self, request: Request<ListTasksRequest>) -> Answer<ListTasksResponse> {
+    async fn list_tasks(
+        &self,
+        request: Request<Undecoded<ListTasksRequest>>,
+    ) -> Answer<ListTasksResponse> {
         self.unary(Operation::ListTasks, request, |agent, call| async move {
             agent.list_tasks(call).await
         })
         .await
     }
 
-    async fn cancel_task(&self, request: Request<CancelTaskRequest>) -> Answer<Task> {
+    async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> Answer<Task> {
         self.unary(Operation::CancelTask, request, |agent, call| async move {
             agent.cancel_task(call).await
         })
@@ -225,7 +237,7 @@ impl A2AService for AgentService {
 
     async fn subscribe_to_task(
         &self,
-        request: Request<SubscribeToTaskRequest>,
+        request: Request<Undecoded<SubscribeToTaskRequest>>,
     ) -> Result<Response<Events>, Status> {
         self.streaming(Operation::SubscribeToTask, request, |agent, call| async move {
             agent.subscribe_to_task(call).await
@@ -235,7 +247,7 @@ impl A2AService for AgentService {
 
     async fn create_task_push_notification_config(
         &self,
-        request: Request<TaskPushNotificationConfig>,
+        request: Request<Undecoded<TaskPushNotificationConfig>>,
     ) -> Answer<TaskPushNotificationConfig> {
         self.unary(Operation::CreateTaskPushNotificationConfig, request, |agent, call| async move {
             agent.create_task_push_notification_config(call).await
@@ -245,7 +257,7 @@ impl A2AService for AgentService {
 
     async fn get_task_push_notification_config(
         &self,
-        request: Request<GetTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<GetTaskPushNotificationConfigRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
         self.unary(Operation::GetTaskPushNotificationConfig, request, |agent, call| async move {
             agent.get_task_push_notification_config(call).await
@@ -255,7 +267,7 @@ impl A2AService for AgentService {
 
     async fn list_task_push_notification_configs(
         &self,
-        request: Request<ListTaskPushNotificationConfigsRequest>,
+        request: Request<Undecoded<ListTaskPushNotificationConfigsRequest>>,
     ) -> Answer<ListTaskPushNotificationConfigsResponse> {
         self.unary(Operation::ListTaskPushNotificationConfigs, request, |agent, call| async move {
             agent.list_task_push_notification_configs(call).await
@@ -265,7 +277,7 @@ impl A2AService for AgentService {
 
     async fn delete_task_push_notification_config(
         &self,
-        request: Request<DeleteTaskPushNotificationConfigRequest>,
+        request: Request<Undecoded<DeleteTaskPushNotificationConfigRequest>>,
     ) -> Answer<()> {
         self.unary(Operation::DeleteTaskPushNotificationConfig, request, |agent, call| async move {
             agent.delete_task_push_notification_config(call).await
@@ -275,7 +287,7 @@ impl A2AService for AgentService {
 
     async fn get_extended_agent_card(
         &self,
-        request: Request<GetExtendedAgentCardRequest>,
+        request: Request<Undecoded<GetExtendedAgentCardRequest>>,
     ) -> Answer<AgentCard> {
         self.unary(Operation::GetExtendedAgentCard, request, |agent, call| async move {
             agent.get_extended_agent_card(call).await

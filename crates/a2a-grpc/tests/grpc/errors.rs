@@ -181,7 +181,7 @@ async fn an_address_that_is_none_can_not_be_served() {
 #[tokio::test]
 async fn a_large_message_passes() {
     let served = Served::new().await;
-    let message = Some(Message::user("x".repeat(8 << 20)));
+    let message = Some(Message::user("x".repeat(7 << 20)));
     let request = SendMessageRequest { message, ..Default::default() };
     served.client().send_message(Call::new(request)).await.unwrap();
 }

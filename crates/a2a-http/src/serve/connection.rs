@@ -5,6 +5,7 @@ use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 use axum::{Router, extract::ConnectInfo};
 use futures_util::future::{Either, ready};
 use http::{HeaderValue, Request, Response, Version};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -28,7 +29,10 @@ use super::{
     response_budget::{ForAddress, ResponseBudget},
     room::Room,
 };
-use crate::{Limits, PeerCertificates};
+use crate::{
+    Limits, PeerCertificates,
+    parse::{MAX_INLINE_BYTES, PendingBody},
+};
 
 pub(super) type Builder = auto::Builder<Streams>;
 
@@ -145,7 +149,14 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
         let connection = &self.connection;
         let open = self.activity.ask(request.version() == Version::HTTP_2);
         let place = connection.room.place(connection.peer.ip());
+        let may_be_large =
+            request.body().size_hint().upper().is_none_or(|most| most > MAX_INLINE_BYTES as u64);
         let mut request = request.map(|body| TimedBody::new(body, &connection.limits, place));
+        if may_be_large {
+            let pending = PendingBody::default();
+            request = request.map(|body| body.with_pending(pending.clone()));
+            request.extensions_mut().insert(pending);
+        }
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo(connection.peer));
         extensions.insert(connection.drain.clone());

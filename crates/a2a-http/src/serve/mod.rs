@@ -18,5 +18,6 @@ mod share;
 
 pub use drain::Drain;
 pub(crate) use response_budget::UNCOUNTED;
+pub(crate) use room::Place;
 pub use server::{ServeError, Server, bind};
 pub use share::{Share, Shares};

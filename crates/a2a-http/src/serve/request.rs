@@ -14,7 +14,11 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::room::Place;
-use crate::{Limits, body::GivenUp};
+use crate::{
+    Limits,
+    body::GivenUp,
+    parse::{MAX_INLINE_BYTES, PendingBody},
+};
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -28,6 +32,8 @@ pub(super) struct TimedBody<B> {
     most: usize,
     /// `None` once there was none: what still comes is for nobody who keeps it.
     place: Option<Place>,
+    /// Where the place goes when the body has been read, for what still has to be parsed.
+    pending: Option<PendingBody>,
     /// Set when something had to be waited for.
     timer: Option<Pin<Box<Timer>>>,
 }
@@ -46,8 +52,15 @@ impl<B> TimedBody<B> {
             total: limits.body_time,
             most: limits.max_body_bytes,
             place: Some(place),
+            pending: None,
             timer: None,
         }
+    }
+
+    /// Leaves the place of a large body to what parses it.
+    pub(super) fn with_pending(mut self, pending: PendingBody) -> Self {
+        self.pending = Some(pending);
+        self
     }
 
     /// Returns whether there is room for what has come.
@@ -83,6 +96,16 @@ impl<B> TimedBody<B> {
             timer.sleep.as_mut().reset(due);
         }
         Poll::Pending
+    }
+}
+
+impl<B> Drop for TimedBody<B> {
+    fn drop(&mut self) {
+        if let (Some(pending), Some(place)) = (&self.pending, self.place.take())
+            && place.bytes() > MAX_INLINE_BYTES
+        {
+            pending.put(place);
+        }
     }
 }
 

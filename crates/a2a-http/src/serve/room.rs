@@ -53,7 +53,7 @@ impl Room {
 
 /// What one body or response has of the budget, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     room: Room,
     bytes: usize,
     share: Share,

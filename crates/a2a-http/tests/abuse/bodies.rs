@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use a2a_http::{Limits, body};
+use a2a_http::{Limits, body, parse::PendingBody};
 use axum::{
     Router,
     body::Body,
@@ -106,6 +106,44 @@ impl Served {
 
 const SERVED: &str = "HTTP/1.1 200 ";
 const REFUSED: &str = "HTTP/1.1 503 ";
+
+#[tokio::test]
+async fn a_large_body_keeps_its_place_until_it_is_parsed() {
+    const LARGE: usize = 300 << 10;
+    let limits = Limits::default().with_max_body_bytes(LARGE).with_max_pending_body_bytes(LARGE);
+    let parsed = Arc::new(tokio::sync::Semaphore::new(0));
+    let (reads, mut read) = tokio::sync::mpsc::unbounded_channel();
+    let handler = {
+        let (limits, parsed) = (limits.clone(), parsed.clone());
+        async move |request: Request| -> Response {
+            let (parts, body) = request.into_parts();
+            let body = match body::read(body, &limits).await {
+                Ok(body) => PendingBody::hold(&parts.extensions, body),
+                Err(error) => return a2a_http::refusal::write(&parts, &error),
+            };
+            reads.send(()).unwrap();
+            parsed.acquire().await.unwrap().forget();
+            body.len().to_string().into_response()
+        }
+    };
+    let address = start(Router::new().route("/", post(handler)), limits).await;
+    let send = move || async move {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: {LARGE}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b'x'; LARGE]).await.unwrap();
+        String::from_utf8(read_to_end(&mut stream).await).unwrap()
+    };
+    let waiting = tokio::spawn(send());
+    read.recv().await.unwrap();
+    let refused = send().await;
+    assert!(refused.starts_with(REFUSED), "{refused}");
+    parsed.add_permits(2);
+    assert!(waiting.await.unwrap().starts_with(SERVED));
+    assert!(send().await.starts_with(SERVED));
+}
 
 #[tokio::test]
 async fn an_address_that_holds_bodies_back_is_refused_more_and_others_are_not() {

@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use a2a_core::{Error, ErrorKind, Operation, Request, Result, Violation, json};
+use a2a_core::{
+    Error, ErrorKind, Operation, Request, Result, Violation, json, value_limit::check_json,
+};
 use a2a_http::dispatch::Source;
+use bytes::Bytes;
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, IgnoredAny},
@@ -100,12 +103,12 @@ impl<'a> Envelope<'a> {
         Ok(if id.get() == "null" { Id::NULL } else { Id(Cow::Owned(id.get().to_owned())) })
     }
 
-    /// The operation that the method names, and where its request is read from.
+    /// The operation that the method names, and the `params` as they were written.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidRequest`] and [`ErrorKind::MethodNotFound`].
-    pub(super) fn operation(&self) -> Result<(Operation, Params<'a>)> {
+    pub(super) fn operation(&self) -> Result<(Operation, Option<&'a str>)> {
         let text = |member: Option<&'a RawValue>| {
             member.and_then(|raw| serde_json::from_str::<Cow<'a, str>>(raw.get()).ok())
         };
@@ -123,18 +126,54 @@ impl<'a> Envelope<'a> {
                 format!("method not found: {method}"),
             ));
         };
-        Ok((operation, Params(self.params)))
+        Ok((operation, self.params.map(RawValue::get)))
+    }
+}
+
+/// A request whose envelope has been read.
+pub(super) struct Opened {
+    pub(super) operation: Operation,
+    pub(super) params: Params,
+}
+
+impl Opened {
+    /// Reads the envelope of a request of at most `max_values` JSON values. The id to answer
+    /// under comes beside it, whatever comes of the rest.
+    pub(super) fn read(body: &Bytes, max_values: usize) -> (Id, Result<Self>) {
+        let envelope = match Envelope::read(body) {
+            Ok(envelope) => envelope,
+            Err(error) => return (Id::NULL, Err(error)),
+        };
+        let id = match envelope.id() {
+            Ok(id) => id,
+            Err(error) => return (Id::NULL, Err(error)),
+        };
+        let opened = check_json(body, max_values).and_then(|()| envelope.operation());
+        let opened = opened.map(|(operation, params)| {
+            let text = params.map(|params| body.slice_ref(params.as_bytes()));
+            Self { operation, params: Params { text, bytes: body.len() } }
+        });
+        (id, opened)
     }
 }
 
 /// The `params` of a request.
-pub(super) struct Params<'a>(Option<&'a RawValue>);
+pub(super) struct Params {
+    /// As they were written; `None` where there are none.
+    text: Option<Bytes>,
+    /// The size of the body that they are in.
+    bytes: usize,
+}
 
-impl Source for Params<'_> {
+impl Source for Params {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn read<T: Request + DeserializeOwned>(self) -> Result<T> {
-        match self.0.map(RawValue::get) {
-            Some(params) if params.starts_with('{') => json::from_slice(params.as_bytes()),
-            None | Some("null") => json::from_slice(b"{}"),
+        match self.text.as_deref() {
+            Some(params) if params.starts_with(b"{") => json::from_slice(params),
+            None | Some(b"null") => json::from_slice(b"{}"),
             Some(_) => Err(Error::invalid_params("params", "must be an object")),
         }
     }
@@ -237,11 +276,22 @@ mod tests {
     }
 
     #[test]
+    fn a_request_of_too_many_values_is_refused_under_its_id() {
+        let body = Bytes::from(
+            r#"{"jsonrpc":"2.0","params":{"id":"t","x":[0,0]},"id":7,"method":"GetTask"}"#,
+        );
+        assert!(Opened::read(&body, 9).1.is_ok());
+        let (id, opened) = Opened::read(&body, 8);
+        assert_eq!(id.as_str(), "7");
+        assert_eq!(opened.err().map(|error| error.kind()), Some(ErrorKind::InvalidParams));
+    }
+
+    #[test]
     fn params_are_an_object_or_missing() {
         let read = |params: &str| {
             let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"GetTask"{params}}}"#);
-            let (_, params) = Envelope::read(body.as_bytes())?.operation()?;
-            params.read::<GetTaskRequest>()
+            let (_, opened) = Opened::read(&Bytes::from(body), 100);
+            opened?.params.read::<GetTaskRequest>()
         };
         assert_eq!(read(r#","params":{"id":"t","unknown":[]}"#).unwrap().id, "t");
         for nothing in ["", r#","params":null"#, r#","params":{}"#] {

@@ -7,6 +7,7 @@ use a2a_http::{
     Drain, Options, body,
     dispatch::{Answer, dispatch},
     media, parameters,
+    parse::{PendingBody, parse},
     refusal::Instead,
     sse,
 };
@@ -21,7 +22,7 @@ use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
 
 use super::{
     answer,
-    envelope::{Envelope, Id, Params},
+    envelope::{Id, Opened, Params},
 };
 
 /// Serves `agent` over JSON-RPC (spec §9) at `POST /`.
@@ -72,10 +73,13 @@ impl Binding {
     async fn answer(&self, parts: &Parts, body: Body, id: &mut Id) -> Result<Response<Body>> {
         // The body is read first whatever comes of it, so that the connection stays usable.
         let body = body::read(body, &self.options.limits).await?;
+        let body = PendingBody::hold(&parts.extensions, body);
         media::require_json(&parts.headers)?;
-        let envelope = Envelope::read(&body)?;
-        *id = envelope.id()?;
-        let (operation, params) = envelope.operation()?;
+        let max_values = self.options.limits.max_json_values;
+        let (read_id, opened) =
+            parse(body.len(), move || Ok(Opened::read(&body, max_values))).await?;
+        *id = read_id;
+        let Opened { operation, params } = opened?;
         let context = self.context(parts)?;
         self.call(operation, context, params, id, parts).await
     }
@@ -91,7 +95,7 @@ impl Binding {
         &self,
         operation: Operation,
         context: CallContext,
-        params: Params<'_>,
+        params: Params,
         id: &Id,
         parts: &Parts,
     ) -> Result<Response<Body>> {

@@ -51,6 +51,16 @@ impl<'a> Query<'a> {
         Ok(query)
     }
 
+    /// Copies what the query says, so that it can be read on another thread.
+    pub(super) fn into_owned(self) -> Query<'static> {
+        let owned = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        let members = self.0.into_iter().map(|Member { name, values }| Member {
+            name: owned(name),
+            values: values.into_iter().map(owned).collect(),
+        });
+        Query(members.collect())
+    }
+
     /// Reads a request. Names that it does not have are passed over.
     ///
     /// # Errors

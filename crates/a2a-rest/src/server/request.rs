@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use a2a_core::{Error, Request, Result, json};
+use a2a_core::{Error, Request, Result, json, value_limit::check_json};
 use a2a_http::dispatch::Source;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -11,18 +11,27 @@ use super::query::Query;
 use crate::name::camel_case;
 
 /// The places where the members of a request may be.
-pub(super) struct Places<'a> {
+pub(super) struct Places {
     /// The body, for a route that has one.
     pub(super) body: Option<Bytes>,
-    pub(super) query: Query<'a>,
+    /// Most JSON values in it.
+    pub(super) max_values: usize,
+    pub(super) query: Query<'static>,
     /// What the path says, by proto names.
     pub(super) variables: Vec<(&'static str, String)>,
 }
 
-impl Source for Places<'_> {
+impl Source for Places {
+    fn bytes(&self) -> usize {
+        self.body.as_ref().map_or(0, Bytes::len)
+    }
+
     fn read<T: Request + DeserializeOwned>(self) -> Result<T> {
         let mut request: T = match &self.body {
-            Some(body) => read_body(body)?,
+            Some(body) => {
+                check_json(body, self.max_values)?;
+                read_body(body)?
+            }
             None => self.query.read()?,
         };
         for (name, value) in self.variables {
@@ -64,10 +73,11 @@ mod tests {
 
     use super::*;
 
-    fn places<'a>(body: &'static str, query: &'a str, path: &[(&'static str, &str)]) -> Places<'a> {
+    fn places(body: &'static str, query: &str, path: &[(&'static str, &str)]) -> Places {
         Places {
             body: Some(body.into()),
-            query: Query::parse(query).unwrap(),
+            max_values: 10,
+            query: Query::parse(query).unwrap().into_owned(),
             variables: path.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
         }
     }
@@ -109,6 +119,7 @@ mod tests {
             ("7", ErrorKind::InvalidParams),
             ("{", ErrorKind::ParseError),
             (r#"{"metadata":[]}"#, ErrorKind::InvalidParams),
+            (r#"{"metadata":{"x":[0,0,0,0,0,0,0,0]}}"#, ErrorKind::InvalidParams),
         ] {
             assert_eq!(read(body).unwrap_err().kind(), kind, "{body:?}");
         }

@@ -7,6 +7,7 @@ use a2a_http::{
     Drain, Options, body,
     dispatch::{Answer, dispatch},
     media, parameters,
+    parse::PendingBody,
     refusal::Instead,
     sse,
 };
@@ -93,7 +94,8 @@ impl Binding {
         // The body is read first whatever comes of it, so that the connection stays usable.
         let limits = &self.options.limits;
         let body = if has_body {
-            Some(body::read(body, limits).await?)
+            let body = body::read(body, limits).await?;
+            Some(PendingBody::hold(&parts.extensions, body))
         } else {
             body::discard(body, limits).await;
             None
@@ -103,8 +105,9 @@ impl Binding {
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
             media::require_json(&parts.headers)?;
         }
-        let query = Query::parse(query.unwrap_or_default())?;
-        let places = Places { body, query, variables };
+        let query = Query::parse(query.unwrap_or_default())?.into_owned();
+        let max_values = limits.max_json_values;
+        let places = Places { body, max_values, query, variables };
         let out = Vec::with_capacity(1 << 10);
         let reply =
             dispatch(&*self.agent, card::HTTP_JSON, operation, context, places, out).await?;

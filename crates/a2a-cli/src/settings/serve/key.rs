@@ -144,6 +144,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("tls", "handshake_timeout", "handshake_timeout", Form::Duration),
     Key::new("tls", "max_handshakes", "max_handshakes", Form::Whole),
     Key::new("limits", "max_body", "max_body", Form::Bytes),
+    Key::new("limits", "max_json_values", "max_json_values", Form::Whole),
     Key::new("limits", "max_pending_bodies", "max_pending_bodies", Form::Bytes),
     Key::new("limits", "max_pending_responses", "max_pending_responses", Form::Bytes),
     Key::new("limits", "max_list_page", "max_list_page", Form::Bytes),
