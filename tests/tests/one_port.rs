@@ -264,7 +264,8 @@ async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
     socket.set_recv_buffer_size(4 << 10).unwrap();
     let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
     let mut held = socket.connect(address).await.unwrap();
-    let head = format!("GET /tasks/{unread} HTTP/1.1\r\nhost: a\r\na2a-version: 1.0\r\n\r\n");
+    let head =
+        format!("GET /tasks/{unread} HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\n\r\n");
     held.write_all(head.as_bytes()).await.unwrap();
     held.readable().await.unwrap();
 

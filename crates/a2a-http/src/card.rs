@@ -35,6 +35,7 @@ pub struct CardDocument {
     etag: HeaderValue,
     cache_control: HeaderValue,
     last_modified: SystemTime,
+    has_cors: bool,
 }
 
 impl CardDocument {
@@ -57,6 +58,7 @@ impl CardDocument {
             etag,
             cache_control: HeaderValue::from_static("public"),
             last_modified: SystemTime::now(),
+            has_cors: true,
         };
         document.with_max_age(MAX_AGE)
     }
@@ -75,6 +77,14 @@ impl CardDocument {
     #[must_use]
     pub fn with_last_modified(mut self, time: SystemTime) -> Self {
         self.last_modified = time;
+        self
+    }
+
+    /// Leaves it to layers around the router whose pages may read the card (CORS). Otherwise
+    /// those of every origin may.
+    #[must_use]
+    pub fn without_cors(mut self) -> Self {
+        self.has_cors = false;
         self
     }
 
@@ -107,15 +117,16 @@ impl CardDocument {
         self.into_router_at(WELL_KNOWN_PATH)
     }
 
-    /// Serves the card at `path`, to every origin: GET and HEAD.
+    /// Serves the card at `path`: GET and HEAD.
     pub fn into_router_at(self, path: &str) -> Router {
         let cors = CorsLayer::new()
             .allow_origin(Any)
             .allow_methods([http::Method::GET, http::Method::HEAD])
             .allow_headers(Any)
             .expose_headers([ETAG, LAST_MODIFIED]);
-        let answer = async move |headers: HeaderMap| self.respond(&headers);
-        Router::new().route(path, get(answer).layer(cors))
+        let has_cors = self.has_cors;
+        let route = get(async move |headers: HeaderMap| self.respond(&headers));
+        Router::new().route(path, if has_cors { route.layer(cors) } else { route })
     }
 
     /// Returns whether the caller has this version of the card (RFC 9110 §13.2.2).

@@ -33,6 +33,7 @@ pub mod rate;
 pub mod refusal;
 mod report;
 mod serve;
+pub mod site_guard;
 pub mod sse;
 pub mod tls;
 mod webhook;

@@ -30,6 +30,8 @@ mod extended;
 #[cfg(feature = "server")]
 mod interface;
 #[cfg(feature = "server")]
+mod origin;
+#[cfg(feature = "server")]
 mod ready;
 #[cfg(feature = "server")]
 mod routes;

@@ -1,5 +1,7 @@
 //! All bindings as one router.
 
+use std::net::SocketAddr;
+
 use a2a_compat::{FrontOptions, Revisions};
 use a2a_core::{ProtocolVersion, Result};
 use a2a_http::{Options, card::CardDocument};
@@ -8,17 +10,16 @@ use axum::{
     extract::Request,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderName, Method, Uri, header};
+use http::{HeaderMap, Uri, header};
 use tower::ServiceExt as _;
-use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
-use crate::Server;
+use crate::{Server, origin::cors};
 
 /// Where cards were before 0.3.
 const OLDER_CARD_PATH: &str = "/.well-known/agent.json";
 
 /// Everything that `server` serves.
-pub(crate) fn all(server: &Server) -> Result<Router> {
+pub(crate) fn all(server: &Server, address: SocketAddr) -> Result<Router> {
     let mut router = http(server);
     if server.grpc {
         router = router.merge(layered(server, grpc_bindings(server)));
@@ -27,12 +28,23 @@ pub(crate) fn all(server: &Server) -> Result<Router> {
     if let Some(layers) = &server.card_layers {
         card = layers(card);
     }
-    Ok(router.merge(card).merge(server.readiness.clone().router()).merge(server.routes.clone()))
+    let router = guarded(server, address, router.merge(card).merge(server.routes.clone()));
+    // Probes come by whatever name they like, and learn nothing but that somebody is here.
+    Ok(router.merge(server.readiness.clone().router()))
 }
 
 /// gRPC alone, for a port of its own.
-pub(crate) fn grpc(server: &Server) -> Router {
-    layered(server, grpc_bindings(server)).fallback(a2a_grpc::fallback)
+pub(crate) fn grpc(server: &Server, address: SocketAddr) -> Router {
+    let bindings = layered(server, grpc_bindings(server));
+    guarded(server, address, bindings.fallback(a2a_grpc::fallback))
+}
+
+/// Keeps pages of other sites away where nobody authenticates.
+fn guarded(server: &Server, address: SocketAddr, router: Router) -> Router {
+    match server.site_guard(address) {
+        Some(guard) => guard.layer(router),
+        None => router,
+    }
 }
 
 /// The two bindings that pages in a browser can call, and the answer to unknown paths.
@@ -76,7 +88,11 @@ fn http(server: &Server) -> Router {
             _ => a2a_grpc::fallback(request).await,
         }
     };
-    layered(server, bindings).fallback(fallback).layer(cors())
+    let bindings = layered(server, bindings).fallback(fallback);
+    match server.origins() {
+        Some(origins) => bindings.layer(cors(origins)),
+        None => bindings,
+    }
 }
 
 /// What the bindings of the current revision are served with.
@@ -94,12 +110,26 @@ fn older(server: &Server) -> FrontOptions {
 
 /// The card at its address, and at the one that it had before 0.3 where older readers may come.
 fn card_document(server: &Server) -> Result<Router> {
-    if server.revisions == Revisions::latest() {
-        return Ok(CardDocument::new(&server.card)?.into_router());
+    let has_older = server.revisions != Revisions::latest();
+    let mut document = if has_older {
+        CardDocument::from_json(a2a_compat::card::write(&server.card).to_string())
+    } else {
+        CardDocument::new(&server.card)?
+    };
+    let origins = server.origins();
+    let is_limited = origins.is_none() || server.allowed_origins.is_some();
+    if is_limited {
+        document = document.without_cors();
     }
-    let document = CardDocument::from_json(a2a_compat::card::write(&server.card).to_string());
-    let older = document.clone().into_router_at(OLDER_CARD_PATH);
-    Ok(document.into_router().merge(older))
+    let mut router = Router::new();
+    if has_older {
+        router = document.clone().into_router_at(OLDER_CARD_PATH);
+    }
+    router = router.merge(document.into_router());
+    Ok(match origins {
+        Some(origins) if is_limited => router.layer(cors(origins)),
+        _ => router,
+    })
 }
 
 fn grpc_bindings(server: &Server) -> Router {
@@ -134,24 +164,6 @@ fn layered(server: &Server, bindings: Router) -> Router {
         Some(rate) => rate.layer(bindings),
         None => bindings,
     }
-}
-
-/// Lets pages of any origin call the agent; what they may do is up to their credentials, which
-/// browsers don't send by themselves to an origin of `*`.
-fn cors() -> CorsLayer {
-    CorsLayer::new()
-        .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
-        // Not `*`, which leaves out `Authorization`.
-        .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([
-            HeaderName::from_static("a2a-extensions"),
-            header::ETAG,
-            header::LAST_MODIFIED,
-            header::RETRY_AFTER,
-            header::WWW_AUTHENTICATE,
-        ])
-        .max_age(std::time::Duration::from_secs(3600))
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {

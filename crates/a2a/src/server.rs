@@ -88,6 +88,11 @@ pub struct Server {
     grpc_listener: Option<TcpListener>,
     drain: Drain,
     is_guarded_elsewhere: bool,
+    /// Whether callers authenticate, once it is known what enforces the card.
+    authenticates: bool,
+    /// Whose pages may call; `None` where nobody said.
+    pub(crate) allowed_origins: Option<Vec<String>>,
+    pub(crate) allowed_hosts: Vec<String>,
     /// Around the routes of the card.
     pub(crate) card_layers: Option<Layers>,
     /// With the number of layers that are inside of its own.
@@ -125,6 +130,9 @@ impl Server {
             grpc_listener: None,
             drain: Drain::new(),
             is_guarded_elsewhere: false,
+            authenticates: false,
+            allowed_origins: None,
+            allowed_hosts: Vec::new(),
             card_layers: None,
             #[cfg(feature = "auth")]
             guard: None,
@@ -394,7 +402,7 @@ impl Server {
     /// [`ServeError::Signature`] where it can't be signed.
     pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
         self.complete(address)?;
-        routes::all(&self).map_err(ServeError::Card)
+        routes::all(&self, address).map_err(ServeError::Card)
     }
 
     /// Serves until `shutdown` is done. Then ends event streams with an error that tells readers
@@ -429,9 +437,9 @@ impl Server {
             self.grpc_address = Some(interface::grpc_address(&self, address, Some(grpc_port)));
         }
         self.complete(address)?;
-        let grpc = routes::grpc(&self);
+        let grpc = routes::grpc(&self, address);
         self.grpc = false;
-        let others = routes::all(&self).map_err(ServeError::Card)?;
+        let others = routes::all(&self, address).map_err(ServeError::Card)?;
         // One signal stops both.
         let stopped = drain.started();
         tokio::join!(
@@ -439,6 +447,11 @@ impl Server {
             server(grpc).serve(grpc_listener, stopped),
         );
         Ok(())
+    }
+
+    /// Whether nobody has to authenticate.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.authenticates
     }
 
     /// Fills in what depends on the address, checks the card, and signs it.
@@ -463,9 +476,11 @@ impl Server {
 
     /// Puts around the agent what enforces the card, if the card asks for that.
     fn secure(&mut self) -> Result<(), ServeError> {
+        self.authenticates = self.is_guarded_elsewhere;
         #[cfg(feature = "auth")]
         if let Some((guard, inside)) = self.guard.take() {
             let enforcement = guard.enforce(&self.card)?;
+            self.authenticates |= requires_authentication(&self.card);
             self.agent = enforcement.agent(self.agent.clone());
             let of_card = enforcement.clone();
             self.card_layers = Some(Box::new(move |router| of_card.card_layer(router)));

@@ -48,7 +48,7 @@ async fn exchange(address: SocketAddr, head: &str, body: &str) -> (String, Strin
     let mut stream = TcpStream::connect(address).await.unwrap();
     let length = body.len();
     let text = format!(
-        "{head}\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "{head}\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
          content-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(text.as_bytes()).await.unwrap();

@@ -12,7 +12,7 @@ fixtures! {
     fn a_card_that_is_known_is_not_sent_again: "card/not-modified";
 
     #[test]
-    fn pages_of_every_origin_may_call: "card/cors";
+    fn pages_of_allowed_origins_may_call: "card/cors";
 
     //
     #[test]

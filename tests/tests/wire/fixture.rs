@@ -172,6 +172,7 @@ impl Served {
         let mut options = Options::default();
         let mut limits = Limits::default();
         let mut policy = VersionPolicy::default();
+        let mut origins = None;
         let mut rpc_path = "";
         let mut rest_prefix = "";
         for line in words {
@@ -194,6 +195,7 @@ impl Served {
                 "max-running" => {
                     options.config = options.config.with_max_running(value.parse().expect("one"));
                 }
+                "any-origin" => origins = Some("*"),
                 "rpc-path" => rpc_path = value,
                 "rest-prefix" => rest_prefix = value,
                 other => panic!("no agent is {other:?}"),
@@ -208,6 +210,10 @@ impl Served {
             .with_rpc_path(rpc_path)
             .with_rest_prefix(rest_prefix)
             .with_public_url("http://agent.example");
+        let server = match origins {
+            Some(origins) => server.with_allowed_origins([origins]),
+            None => server,
+        };
         let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let server = tokio::spawn(async move {

@@ -47,6 +47,14 @@ pub(crate) struct Access {
     /// repeatable
     #[arg(long, value_name = "CIDR")]
     pub(crate) trusted_proxy: Vec<String>,
+    /// Origin whose pages in browsers may call, such as https://app.example; repeatable, * is
+    /// every one. Default: none where everybody may call, every one where callers authenticate
+    #[arg(long, value_name = "ORIGIN", value_parser = value::web_origin)]
+    pub(crate) allowed_origin: Vec<String>,
+    /// Host that requests may name where everybody may call, beside this machine's own names,
+    /// that of --public-url and addresses that are listened on; repeatable, * is every one
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allowed_host: Vec<String>,
     /// Bearer token without which the extended card is not given, where callers need nothing else
     #[arg(long, value_name = "TOKEN")]
     pub(crate) extended_card_token: Option<String>,

@@ -58,6 +58,11 @@ impl Bearer {
         }
     }
 
+    /// Whether every operation needs the token.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.protects == Protects::Everything
+    }
+
     /// Admits a call or refuses it.
     ///
     /// # Errors

@@ -6,11 +6,11 @@ use a2a::{Origins, Server};
 use a2a_auth::webhook::{JWKS_PATH, Signer};
 use a2a_client::{IDEMPOTENCY_KEY, Transport};
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
-use a2a_http::Webhooks;
+use a2a_http::{Webhooks, site_guard::SiteGuard};
 use a2a_operations::{
     Agent, Engine, EngineConfig, Quota, Store, engine::EngineBuilder, store::Measured,
 };
-use axum::{Router, middleware};
+use axum::{Router, http::Uri, middleware};
 
 use super::{
     access,
@@ -45,6 +45,8 @@ pub(super) struct Composed {
     pub(super) router: Router,
     /// What is served at gRPC's own port, where it has one.
     pub(super) grpc_router: Option<Router>,
+    /// What keeps pages of other sites away; `None` where callers authenticate.
+    pub(super) guard: Option<SiteGuard>,
 }
 
 /// Puts together what the flags ask for, to be served at `address`.
@@ -118,6 +120,12 @@ pub(super) fn compose(
     }
     in_order(&mut card, &options.bindings);
 
+    // The front refuses where there is a token, and the agent behind where it gets what callers
+    // have.
+    let is_open = options.access.is_none()
+        && !options.bearer.as_ref().is_some_and(Bearer::is_for_all)
+        && !serve.proxy.forward_auth;
+
     // With the interfaces in the card, each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
         let ready = |server: Server| match &engine {
@@ -131,9 +139,7 @@ pub(super) fn compose(
             .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
-            // The front refuses where there is a token, and the agent behind where it gets what
-            // callers have.
-            None if options.bearer.is_some() || forwards => server.with_security_elsewhere(),
+            None if !is_open => server.with_security_elsewhere(),
             None => server,
         };
         let server = match &options.address_rate {
@@ -152,19 +158,30 @@ pub(super) fn compose(
         Some(_) => (server(&others)?, Some(server(&grpc)?)),
         None => (server(&options.bindings)?, None),
     };
-    let mut router = router.merge(pages::router());
+    let guard = is_open.then(|| site_guard(serve, address));
+    let mut pages = pages::router();
     if let Some(signer) = signer {
-        router = router.merge(signer.router());
+        pages = pages.merge(signer.router());
     } else if let Some(signer) = &card_signer {
-        router = router.merge(signer.jwks().router());
+        pages = pages.merge(signer.jwks().router());
     }
     if serve.is_demo() {
-        router = router.merge(desk(options, &card, &front, authorizations)?);
+        pages = pages.merge(desk(options, &card, &front, authorizations)?);
     }
+    if let Some(guard) = &guard {
+        pages = guard.layer(pages);
+    }
+    let router = router.merge(pages);
     let logged = |router: Router| {
         if options.logs_traffic { router.layer(middleware::from_fn(log::traffic)) } else { router }
     };
-    Ok(Composed { engine, card, router: logged(router), grpc_router: grpc_router.map(logged) })
+    Ok(Composed {
+        engine,
+        card,
+        router: logged(router),
+        grpc_router: grpc_router.map(logged),
+        guard,
+    })
 }
 
 /// What receivers of webhooks know this server by: where its clients reach it.
@@ -239,7 +256,20 @@ fn with_places(mut server: Server, serve: &Serve) -> Server {
     if let Some(url) = &serve.public_url {
         server = server.with_public_url(url);
     }
-    server
+    if !serve.access.allowed_origin.is_empty() {
+        server = server.with_allowed_origins(&serve.access.allowed_origin);
+    }
+    server.with_allowed_hosts(serve.access.allowed_host.iter().chain([&serve.host]))
+}
+
+/// What guards the pages beside the bindings as the server guards those.
+fn site_guard(serve: &Serve, address: SocketAddr) -> SiteGuard {
+    let host = |url: &String| Some(url.parse::<Uri>().ok()?.host()?.to_owned());
+    let public = serve.public_url.as_ref().and_then(host);
+    let hosts = serve.access.allowed_host.iter().chain([&serve.host]).cloned().chain(public);
+    SiteGuard::new(address)
+        .with_hosts(hosts)
+        .with_origins(serve.access.allowed_origin.iter().cloned())
 }
 
 fn engine(

@@ -102,7 +102,11 @@ pub(crate) async fn run(
     let mut router = composed.router;
     let mut metrics_router = guard.metrics_router();
     if metrics.is_none() {
-        router = router.merge(metrics_router.take().map(log::for_this_machine).unwrap_or_default());
+        let metrics = metrics_router.take().map(log::for_this_machine).unwrap_or_default();
+        router = router.merge(match &composed.guard {
+            Some(guard) => guard.layer(metrics),
+            None => metrics,
+        });
     }
     let metrics_server = async {
         if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {

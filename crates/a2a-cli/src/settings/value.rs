@@ -7,6 +7,7 @@ use a2a_client::{
     credentials::{Origin, UnknownOrigin},
 };
 use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
+use url::Url;
 
 /// Reads a binding: `jsonrpc`, `http+json` (also `rest`), `grpc`.
 pub(crate) fn binding(text: &str) -> Result<Transport, String> {
@@ -108,6 +109,20 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
 /// Reads an origin, as `https://agents.example`.
 pub(crate) fn origin(text: &str) -> Result<Origin, String> {
     text.trim().parse().map_err(|unknown: UnknownOrigin| unknown.to_string())
+}
+
+/// Reads an origin as browsers send it, or `*`.
+pub(crate) fn web_origin(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text == "*" {
+        return Ok(text.to_owned());
+    }
+    let wrong = || "expected an origin such as https://app.example, or *".to_owned();
+    let url: Url = text.parse().map_err(|_error| wrong())?;
+    // Browsers leave out the port of the scheme, and never send a path.
+    let origin = url.origin().ascii_serialization();
+    let is_origin = matches!(url.path(), "" | "/") && url.query().is_none();
+    if is_origin && origin != "null" { Ok(origin) } else { Err(wrong()) }
 }
 
 /// Reads a JSON object.

@@ -85,6 +85,8 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("listen", "rpc_path", "rpc_path", Form::Text),
     Key::new("listen", "rest_prefix", "rest_prefix", Form::Text),
     Key::new("listen", "trusted_proxies", "trusted_proxy", Form::List),
+    Key::new("listen", "allowed_origins", "allowed_origin", Form::List),
+    Key::new("listen", "allowed_hosts", "allowed_host", Form::List),
     Key::new("listen", "production", "production", Form::Switch),
     Key::new("agent", "demo", "demo", Form::Switch),
     Key::new("agent", "echo", "echo", Form::Switch),

@@ -1,0 +1,225 @@
+//! What keeps pages of other sites away from an agent that asks nobody for credentials.
+//!
+//! A browser runs pages of every site beside what listens on its machine and its network. Such a
+//! page can send requests there (cross-site request forgery), and where a name of its own is made
+//! to resolve to that address, read the answers too (DNS rebinding). Credentials stop both; without
+//! any, the headers that browsers don't let a page choose have to: `Host`, `Origin` and
+//! `Sec-Fetch-Site`.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+use a2a_core::{Error, ErrorKind, Result, host::is_loopback};
+use a2a_operations::metrics;
+use axum::{
+    Router,
+    extract::{Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+};
+use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
+use tracing::debug;
+
+use crate::refusal;
+
+/// How much of a host or an origin is repeated to the peer, in characters.
+const MAX_ECHO: usize = 80;
+
+/// Refuses requests for hosts that are not this server's, and those that pages of other origins
+/// send, with [`PermissionDenied`](ErrorKind::PermissionDenied) (403, over gRPC
+/// `PERMISSION_DENIED`).
+///
+/// Always served are the loopback hosts: `localhost`, names below `.localhost`, 127.0.0.0/8 and
+/// `::1`. A server that listens elsewhere than on the loopback also serves every IP address: a
+/// page reaches those only by their own names, which no other site can take. Every other name has
+/// to be [allowed](Self::with_hosts).
+#[derive(Clone, Debug)]
+pub struct SiteGuard {
+    is_local: bool,
+    hosts: Arc<[String]>,
+    origins: Arc<[String]>,
+}
+
+impl SiteGuard {
+    /// Creates a guard of a server that listens on `address`.
+    pub fn new(address: SocketAddr) -> Self {
+        let is_local = address.ip().to_canonical().is_loopback();
+        Self { is_local, hosts: Arc::default(), origins: Arc::default() }
+    }
+
+    /// Serves these hosts too: names and addresses, without a port. `*` serves all.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
+        self.hosts = hosts.into_iter().map(|host| bare(&host).to_ascii_lowercase()).collect();
+        self
+    }
+
+    /// Lets pages of these origins call, such as `https://app.example`. `*` lets all.
+    #[must_use]
+    pub fn with_origins(mut self, origins: impl IntoIterator<Item = String>) -> Self {
+        self.origins = origins.into_iter().map(|origin| origin.to_ascii_lowercase()).collect();
+        self
+    }
+
+    /// Puts the guard in front of every route.
+    pub fn layer(&self, router: Router) -> Router {
+        router.layer(from_fn_with_state(self.clone(), admit))
+    }
+
+    fn check(&self, parts: &Parts) -> Result<()> {
+        let of_target = parts.uri.authority().cloned();
+        let of_headers = parts.headers.get_all(header::HOST).iter().map(|host| {
+            let host = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+            host.ok_or_else(|| denied("host", "?", "is malformed"))
+        });
+        let mut own = None;
+        for authority in of_target.map(Ok).into_iter().chain(of_headers) {
+            let authority = authority?;
+            if !self.serves(authority.host()) {
+                let why = "is not served here without authentication; allow it on the server";
+                return Err(denied("host", authority.host(), why));
+            }
+            own = Some(authority);
+        }
+        self.check_origin(&parts.headers, own.as_ref())
+    }
+
+    fn serves(&self, host: &str) -> bool {
+        let host = bare(host);
+        is_loopback(host)
+            || !self.is_local && host.parse::<IpAddr>().is_ok()
+            || self.hosts.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(host))
+    }
+
+    fn check_origin(&self, headers: &HeaderMap, own: Option<&Authority>) -> Result<()> {
+        let why = "may not call this agent without authentication; allow it on the server";
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            // Browsers leave it out of some requests, but then they say where those come from.
+            let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+            return match site {
+                Some(b"cross-site" | b"same-site") if !self.allows("*") => {
+                    Err(denied("a page of another site", "", why))
+                }
+                _ => Ok(()),
+            };
+        };
+        let text = origin.to_str().unwrap_or("?");
+        let is_own = own.is_some_and(|own| {
+            let authority = text.split_once("://").map(|(_, authority)| authority);
+            authority.is_some_and(|authority| authority.eq_ignore_ascii_case(own.as_str()))
+        });
+        if is_own || self.allows(text) { Ok(()) } else { Err(denied("origin", text, why)) }
+    }
+
+    fn allows(&self, origin: &str) -> bool {
+        self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
+    }
+}
+
+async fn admit(State(guard): State<SiteGuard>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    if let Err(error) = guard.check(&parts) {
+        metrics::refused("site");
+        debug!(%error, "request of another site refused");
+        return refusal::write(&parts, &error);
+    }
+    next.run(Request::from_parts(parts, body)).await
+}
+
+/// A host without the brackets of IPv6 and the dot at the end of a name.
+fn bare(host: &str) -> &str {
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    inner.strip_suffix('.').unwrap_or(inner)
+}
+
+fn denied(what: &str, value: &str, why: &str) -> Error {
+    let shown: String = value.chars().take(MAX_ECHO).collect();
+    let named = if shown.is_empty() { what.to_owned() } else { format!("{what} {shown:?}") };
+    Error::new(ErrorKind::PermissionDenied, format!("{named} {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(host: &str, headers: &[(&'static str, &str)]) -> Parts {
+        let mut request = http::Request::builder().uri("/tasks").header("host", host);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap().into_parts().0
+    }
+
+    fn guard(address: &str) -> SiteGuard {
+        SiteGuard::new(address.parse().unwrap())
+            .with_hosts(["Agent.Example".to_owned()])
+            .with_origins(["https://app.example".to_owned()])
+    }
+
+    #[test]
+    fn only_hosts_that_no_other_site_can_take_are_served() {
+        for (host, on_loopback, elsewhere) in [
+            ("localhost", true, true),
+            ("localhost:8080", true, true),
+            ("agent.localhost:8080", true, true),
+            ("127.0.0.1:8080", true, true),
+            ("127.1.2.3", true, true),
+            ("[::1]:8080", true, true),
+            ("agent.example:8080", true, true),
+            ("AGENT.EXAMPLE.", true, true),
+            ("192.0.2.1:8080", false, true),
+            ("[2001:db8::1]:8080", false, true),
+            ("rebind.example", false, false),
+            ("localhost.example", false, false),
+            ("127.0.0.1.example:80", false, false),
+            ("agent.example.org", false, false),
+            ("a b", false, false),
+            ("", false, false),
+        ] {
+            let request = parts(host, &[]);
+            assert_eq!(guard("127.0.0.1:80").check(&request).is_ok(), on_loopback, "{host:?}");
+            assert_eq!(guard("[::1]:80").check(&request).is_ok(), on_loopback, "{host:?}");
+            assert_eq!(guard("0.0.0.0:80").check(&request).is_ok(), elsewhere, "{host:?}");
+            let any = guard("127.0.0.1:80").with_hosts(["*".to_owned()]);
+            let is_host = !host.is_empty() && host != "a b";
+            assert_eq!(any.check(&request).is_ok(), is_host, "{host:?}");
+        }
+    }
+
+    #[test]
+    fn the_authority_of_the_target_and_the_host_header_both_have_to_be_served() {
+        let mut request = parts("localhost", &[]);
+        request.uri = "http://rebind.example/tasks".parse().unwrap();
+        assert!(guard("127.0.0.1:80").check(&request).is_err());
+        let mut request = parts("rebind.example", &[]);
+        request.uri = "http://localhost/tasks".parse().unwrap();
+        assert!(guard("127.0.0.1:80").check(&request).is_err());
+    }
+
+    #[test]
+    fn pages_of_other_origins_are_refused() {
+        let guard = guard("127.0.0.1:80");
+        for (headers, is_served) in [
+            (&[][..], true),
+            (&[("origin", "http://localhost:8080")], true),
+            (&[("origin", "https://APP.example")], true),
+            (&[("origin", "http://localhost:3000")], false),
+            (&[("origin", "https://evil.example")], false),
+            (&[("origin", "http://app.example")], false),
+            (&[("origin", "null")], false),
+            (&[("origin", "")], false),
+            (&[("sec-fetch-site", "cross-site")], false),
+            (&[("sec-fetch-site", "same-site")], false),
+            (&[("sec-fetch-site", "same-origin")], true),
+            (&[("sec-fetch-site", "none")], true),
+            (&[("origin", "https://app.example"), ("sec-fetch-site", "cross-site")], true),
+        ] {
+            let request = parts("localhost:8080", headers);
+            assert_eq!(guard.check(&request).is_ok(), is_served, "{headers:?}");
+            let any = guard.clone().with_origins(["*".to_owned()]);
+            assert!(any.check(&request).is_ok(), "{headers:?}");
+        }
+    }
+}
