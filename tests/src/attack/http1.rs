@@ -26,7 +26,7 @@ pub(super) fn all() -> Vec<Attack> {
         "endless body", "chunks without end" => endless_body;
         "slow head", "300 connections that send a byte of their head now and then" => slow_head;
         "slow body", "100 connections that send a byte of their body now and then" => slow_body;
-        "held bodies", "16 bodies from one address at a time, 12 MiB of each, and no end" => held_bodies;
+        "held bodies", "16 bodies from one address at a time, 7 MiB of each, and no end" => held_bodies;
         "silence", "300 connections that say nothing, some half closed" => silence;
         "many connections", "1,000 connections, each closed at once" => connections;
         "many headers", "10,000 headers, and one of 1 MiB" => headers;
@@ -116,7 +116,7 @@ async fn slow_body(scene: &Scene) -> Verdict {
 }
 
 async fn held_bodies(scene: &Scene) -> Verdict {
-    let start = head(scene, &format!("content-length: {}\r\n", 31 << 20));
+    let start = head(scene, &format!("content-length: {}\r\n", 8 << 20));
     let piece = vec![b' '; 1 << 20];
     let memory = || scene.process.as_ref().and_then(super::Process::memory).unwrap_or(0) >> 20;
     let before = memory();
@@ -127,7 +127,7 @@ async fn held_bodies(scene: &Scene) -> Verdict {
         let mut pipe = connected.map_err(|error| format!("can't connect: {error}"))?;
         let sending = async {
             pipe.write_all(&start).await?;
-            for _ in 0..12 {
+            for _ in 0..7 {
                 pipe.write_all(&piece).await?;
             }
             pipe.flush().await
@@ -137,10 +137,10 @@ async fn held_bodies(scene: &Scene) -> Verdict {
     }
     let time = scene.is_served().await.map_err(|why| format!("beside them {why}"))?;
     let taken = memory().saturating_sub(before);
-    if taken > 160 {
+    if taken > 96 {
         return Err(format!("keeps {taken} MiB of them"));
     }
-    Ok(format!("has {taken} MiB of {}, and served others in {time:.0?}", 16 * 12))
+    Ok(format!("has {taken} MiB of {}, and served others in {time:.0?}", 16 * 7))
 }
 
 async fn silence(scene: &Scene) -> Verdict {

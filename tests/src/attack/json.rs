@@ -20,8 +20,8 @@ pub(super) fn all() -> Vec<Attack> {
         "double members", "two ids, two methods, two tokens, 100,000 of one name" => doubles;
         "invalid UTF-8", "in a text, in a name, cut off, surrogates" => utf8;
         "NUL in texts", "ids and texts with NUL and other control characters" => nul;
-        "many parts", "a message of 100,000 parts" => parts;
-        "huge file", "a part of 20 MiB in base64, and one that is none" => file;
+        "many parts", "messages of 10,000 and 100,000 parts" => parts;
+        "huge file", "a part of 7 MiB in base64, one of 20 MiB, and one that is none" => file;
         "wrong types", "each member of a request as each other type" => types;
         "long ids", "ids of 1 MiB, kept by a server that remembers names" => long_ids;
         "many tasks", "1,100 tasks of one caller that go on" => tasks;
@@ -189,16 +189,21 @@ async fn nul(scene: &Scene) -> Verdict {
 }
 
 async fn parts(scene: &Scene) -> Verdict {
-    let many = vec!["{\"text\":\"x\"}"; 100_000].join(",");
-    refused(scene, [send(&format!("\"parts\":[{many}]"))]).await
+    let many = |count: usize| {
+        let parts = vec!["{\"text\":\"x\"}"; count].join(",");
+        send(&format!("\"parts\":[{parts}]"))
+    };
+    refused(scene, [many(10_000), many(100_000)]).await
 }
 
 async fn file(scene: &Scene) -> Verdict {
-    let bytes = "QUJD".repeat(5 << 20);
+    let bytes = "QUJD".repeat(7 << 18);
+    let beyond = "QUJD".repeat(5 << 20);
     answered(
         scene,
         [
             send(&format!("\"parts\":[{{\"raw\":\"{bytes}\"}}]")),
+            send(&format!("\"parts\":[{{\"raw\":\"{beyond}\"}}]")),
             send("\"parts\":[{\"raw\":\"no base64!\"}]"),
             send("\"parts\":[{\"url\":\"file:///etc/passwd\"}]"),
         ],

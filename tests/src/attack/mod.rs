@@ -6,6 +6,7 @@
 //! `a2a serve`; `tests/attack.rs` runs some where a defence is missing, and expects harm.
 
 mod authentication;
+mod browser;
 mod canary;
 mod exec;
 mod frames;
@@ -22,6 +23,7 @@ mod run;
 mod scene;
 mod scope;
 mod server;
+mod stall;
 mod tls;
 mod webhook;
 
@@ -69,6 +71,8 @@ impl Group {
             Self { name: "tls", attacks: tls::all() },
             Self { name: "injection", attacks: injection::all() },
             Self { name: "exec", attacks: exec::all() },
+            Self { name: "stall", attacks: stall::all() },
+            Self { name: "browser", attacks: browser::all() },
         ]
     }
 }
