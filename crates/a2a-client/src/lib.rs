@@ -50,6 +50,7 @@ mod wrap;
 
 pub use a2a_auth::client as credentials;
 pub use a2a_http::client::ClientSettings;
+pub use a2a_operations::extension::IDEMPOTENCY_KEY;
 pub use builder::ClientBuilder;
 pub use cache::CardCache;
 pub use client::Client;
@@ -58,7 +59,6 @@ pub use events::Events;
 pub use outcome::SendOutcome;
 pub use outgoing::Outgoing;
 pub use policy::{RetryPolicy, Timeouts};
-pub use prepared::IDEMPOTENCY_KEY;
 pub use reference::CardReference;
 pub use selection::{Preference, Selected};
 pub use signature::SignaturePolicy;

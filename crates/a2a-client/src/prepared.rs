@@ -9,12 +9,9 @@ use std::{
 use a2a_core::{
     AgentCard, Error, ErrorKind, Operation, Request, Result, fresh_id, v1::SendMessageRequest,
 };
-use a2a_operations::{Agent, Call, Reply};
+use a2a_operations::{Agent, Call, Reply, extension::IDEMPOTENCY_KEY};
 
 use crate::wrap::wrap_agent;
-
-/// The extension by which a server says that it joins sends with the same `Idempotency-Key`.
-pub const IDEMPOTENCY_KEY: &str = "urn:x-a2a:idempotency-key:1";
 
 /// The card that a client goes by, which an extended card can replace.
 pub(crate) type SharedCard = Arc<RwLock<Arc<AgentCard>>>;

@@ -15,6 +15,7 @@ mod follow;
 mod handle;
 mod hold;
 mod keeper;
+mod limits;
 mod log;
 mod operations;
 mod outbox;
@@ -22,12 +23,16 @@ mod page;
 mod reader;
 mod record;
 mod registry;
+mod replies;
 mod run;
 mod sample;
 mod send;
+mod size;
+mod slots;
 mod state;
 mod turn;
 mod update;
+mod work;
 mod writer;
 
 use std::{
@@ -49,12 +54,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::EngineConfig;
 pub(crate) use handle::Handle;
+pub use limits::{CallerLimits, RunLimits, TaskLimits};
+pub use replies::Exchange;
+pub use size::TaskLimit;
 pub(crate) use turn::TurnRequest;
 
 use crate::{
     AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
     Scope, Store, TaskUpdater,
-    extension::{Extension, Registered},
+    extension::{Extension, Registered, idempotency_key},
     store::Signals,
 };
 use command::Expected;
@@ -63,6 +71,8 @@ use keeper::Renewed;
 use log::Log;
 use outbox::Outbox;
 use registry::Registry;
+use replies::Replies;
+use slots::Slots;
 use state::Holder;
 
 /// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
@@ -110,6 +120,10 @@ pub(crate) struct Inner {
     running: AtomicUsize,
     /// How many executors wait in `ask`.
     asking: AtomicUsize,
+    /// The tasks of each caller that are worked on.
+    slots: Arc<Slots>,
+    /// The messages that were answered with a message.
+    replies: Replies,
     /// Cancelled when the engine shuts down.
     draining: CancellationToken,
 }
@@ -124,6 +138,7 @@ pub struct EngineBuilder {
     store: Option<Arc<dyn Store>>,
     push: Option<Arc<dyn PushSender>>,
     extensions: Registered,
+    declares_idempotency_key: bool,
     config: EngineConfig,
 }
 
@@ -150,6 +165,7 @@ impl Engine {
             store: None,
             push: None,
             extensions: Registered::default(),
+            declares_idempotency_key: true,
             config: EngineConfig::default(),
         }
     }
@@ -236,10 +252,21 @@ impl EngineBuilder {
         self
     }
 
+    /// Does not declare [`IDEMPOTENCY_KEY`](crate::extension::IDEMPOTENCY_KEY) in the card, for an
+    /// agent whose sends are not to be repeated. Keys that come are honored still.
+    pub fn without_idempotency_key(mut self) -> Self {
+        self.declares_idempotency_key = false;
+        self
+    }
+
     /// Makes the engine.
     pub fn build(self) -> Engine {
-        let card = self.extensions.declare(self.card);
-        let extended_card = self.extended_card.map(|card| self.extensions.declare(card));
+        let declare = |card: AgentCard| {
+            let card = self.extensions.declare(card);
+            if self.declares_idempotency_key { idempotency_key::declare(card) } else { card }
+        };
+        let card = declare(self.card);
+        let extended_card = self.extended_card.map(declare);
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         let signals = store.signals();
         let draining = CancellationToken::new();
@@ -268,6 +295,8 @@ impl EngineBuilder {
                 tasks: TaskTracker::new(),
                 running: AtomicUsize::new(0),
                 asking: AtomicUsize::new(0),
+                slots: Arc::default(),
+                replies: Replies::default(),
                 draining,
             }),
         };
@@ -349,6 +378,8 @@ trait DynExecutor: Send + Sync {
     async fn cancel(&self, context: CancelContext);
 
     fn recovery(&self) -> Recovery;
+
+    fn run_limits(&self) -> RunLimits;
 }
 
 #[async_trait]
@@ -367,6 +398,10 @@ impl<E: AgentExecutor> DynExecutor for E {
 
     fn recovery(&self) -> Recovery {
         AgentExecutor::recovery(self)
+    }
+
+    fn run_limits(&self) -> RunLimits {
+        AgentExecutor::run_limits(self)
     }
 }
 
@@ -415,5 +450,6 @@ mod tests {
         engine.inner.tasks.wait().await;
         assert_eq!(engine.inner.entries.len(), 0);
         assert_eq!(engine.inner.running.load(std::sync::atomic::Ordering::Relaxed), 0);
+        assert_eq!(engine.inner.slots.callers(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, fmt, future::Future};
 
-use crate::TaskUpdater;
+use crate::{RunLimits, TaskUpdater};
 
 pub use context::{CancelContext, RequestContext};
 
@@ -47,6 +47,13 @@ pub trait AgentExecutor: Send + Sync + 'static {
     /// What becomes of a task whose node stopped or crashed in the middle of `execute`.
     fn recovery(&self) -> Recovery {
         Recovery::Fail
+    }
+
+    /// How long `execute` may work on one message. Beyond it, its future is dropped and the task
+    /// is FAILED. By default only what the [engine](crate::EngineConfig::run_limits) says holds;
+    /// the shorter times do where both say something.
+    fn run_limits(&self) -> RunLimits {
+        RunLimits::default()
     }
 }
 

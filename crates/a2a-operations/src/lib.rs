@@ -27,7 +27,7 @@ pub use agent::Agent;
 pub use call::{Call, CallContext, Caller, Credential, Place, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
-pub use engine::{Engine, EngineConfig};
+pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};
 pub use event::{Event, EventId, Settled};
 pub use executor::{AgentError, AgentExecutor, CancelContext, Recovery, RequestContext};
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};

@@ -20,7 +20,7 @@ use tokio::task::JoinError;
 
 use self::{
     held::{Held, Kind, Share},
-    running::{Guarded, follow},
+    running::{Followed, Guarded},
 };
 use crate::{
     Agent, Call, CallContext, Caller, EventStream, Reply, metrics,
@@ -36,7 +36,8 @@ use crate::{
 pub struct QuotaConfig {
     /// How often a caller may call, all operations together. Default: no bound.
     pub rate: Option<Rate>,
-    /// Most tasks of a caller that work at a time. One that waits for its user, or for
+    /// Most tasks of a caller that work at a time, for agents that run elsewhere: they are
+    /// followed, or asked for where they don't stream. One that waits for its user, or for
     /// credentials, does not work. Default: no bound.
     pub running_tasks: Option<NonZeroUsize>,
     /// Most streams that a caller has open at a time. Default: no bound.
@@ -82,8 +83,9 @@ const MAX_CALLERS: usize = 65_536;
 /// An agent that gives each caller its part: what is beyond is refused with
 /// [`ResourceExhausted`](ErrorKind::ResourceExhausted), and all else is the agent's.
 ///
-/// It goes around what does the work, inside of what authenticates. What a caller holds is given
-/// back when its task stops working and its stream ends, whether it fails, is dropped or comes
+/// It goes around an agent that runs elsewhere, inside of what authenticates; an
+/// [engine](crate::Engine) counts the tasks it runs [by itself](crate::EngineConfig::caller_limits).
+/// What a caller holds is given back when its task stops working and its stream ends, whether it fails, is dropped or comes
 /// to its end; that a caller hangs up does not make its task stop.
 #[derive(Clone)]
 pub struct Quota {
@@ -177,15 +179,13 @@ macro_rules! counted {
                 // A task of its own: a caller that hangs up leaves its task working, and what
                 // that works is to be counted still.
                 let sent = tokio::spawn(async move {
-                    let context = call.context.clone();
-                    let tenant = call.request.tenant.clone();
+                    let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
+                    let followed = Followed::new(Arc::clone(&agent), context, tenant, share);
                     let reply = agent.send_message(call).await?;
                     if let Some(Payload::Task(task)) = &reply.response.payload
                         && works(task)
                     {
-                        let request =
-                            SubscribeToTaskRequest { tenant, id: task.id.clone() };
-                        tokio::spawn(follow(agent, context, request, share));
+                        tokio::spawn(followed.of_task(&task.id).follow(None));
                     }
                     Ok(reply)
                 });
@@ -205,6 +205,8 @@ macro_rules! counted {
                 let agent = Arc::clone(&self.agent);
                 // As above: the first event may be long in coming.
                 let sent = tokio::spawn(async move {
+                    let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
+                    let task = Followed::new(Arc::clone(&agent), context, tenant, task);
                     let reply = agent.send_streaming_message(call).await?;
                     Ok(reply.map(|events| Guarded::new(events, stream, Some(task))))
                 });

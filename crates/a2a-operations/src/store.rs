@@ -16,7 +16,9 @@ pub use memory::{MemoryLimits, MemoryStore};
 pub use outbox::{Backlog, DeadLetter, Due, DuePush, PushKey, PushOutcome, PushStore};
 pub use page::{PageKey, Shown, TaskPage, TaskQuery};
 pub use signal::{Signal, Signals};
-pub use task::{Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition};
+pub use task::{
+    Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
+};
 
 /// Everything that an [`Engine`](crate::Engine) keeps.
 ///

@@ -5,7 +5,10 @@ use a2a_core::v1::{
     TaskStatusUpdateEvent,
 };
 
-use crate::{engine::Handle, extension::Active};
+use crate::{
+    engine::{Handle, TaskLimit},
+    extension::Active,
+};
 
 /// Changes the task that an executor works on.
 ///
@@ -30,6 +33,9 @@ pub enum UpdateError {
     /// The client has canceled, so no further message comes.
     #[error("the task is being canceled")]
     Canceled,
+    /// The task is as large as it may be; it is FAILED with that as the reason.
+    #[error("the task is at its limit {0}")]
+    Limit(TaskLimit),
     /// The store does not take the change.
     #[error("the task could not be stored")]
     Store,

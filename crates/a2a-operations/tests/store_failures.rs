@@ -28,7 +28,7 @@ use a2a_operations::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
         PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -116,6 +116,10 @@ impl TaskStore for Flaky {
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         self.up()?.list(scope, query).await
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        self.up()?.usage(owner).await
     }
 
     async fn claim(

@@ -35,6 +35,7 @@ mod signal;
 mod store;
 mod sweep;
 mod tls;
+mod usage;
 mod webhook;
 mod writer;
 

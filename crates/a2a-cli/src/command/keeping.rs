@@ -30,6 +30,9 @@ pub(crate) struct Keeping {
     /// How long a task is kept after its end [default: for good]
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     pub(crate) retention: Option<Duration>,
+    /// How long a task is kept that waits for its user or for an authorization
+    #[arg(long, default_value = "720h", value_name = "DURATION", value_parser = value::duration)]
+    pub(crate) parked_retention: Option<Duration>,
 }
 
 impl Keeping {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::settings::value;
 
-const LIMITS: &str = "Limits";
+pub(super) const LIMITS: &str = "Limits";
 
 /// What connections and requests are held to.
 #[derive(Args, Debug)]
@@ -121,11 +121,12 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// What each caller may have.
-    pub(crate) fn of_callers(&self) -> QuotaConfig {
+    /// What each caller may have. Tasks are counted here only where they run `elsewhere`; an
+    /// engine counts its own.
+    pub(crate) fn of_callers(&self, elsewhere: bool) -> QuotaConfig {
         QuotaConfig::default()
             .with_rate(self.caller_rate)
-            .with_running_tasks(self.max_running_tasks)
+            .with_running_tasks(elsewhere.then_some(self.max_running_tasks))
             .with_open_streams(self.max_open_streams)
             .with_anonymous_exempt(!self.limit_anonymous)
     }
@@ -165,7 +166,9 @@ fn header_bytes(text: &str) -> Result<u32, String> {
     }
 }
 
-fn at_least_one<N: std::str::FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+pub(super) fn at_least_one<N: std::str::FromStr + PartialOrd + From<u8>>(
+    text: &str,
+) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number >= N::from(1));
     number.ok_or_else(|| "expected a whole number of at least 1".to_owned())
 }

@@ -14,6 +14,7 @@ mod send;
 mod serve;
 mod store;
 mod task;
+mod task_limits;
 mod usage;
 
 use std::{ffi::OsString, future::Future, process::ExitCode, sync::Arc};

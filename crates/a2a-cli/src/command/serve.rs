@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, ValueHint, parser::Value
 
 use super::{
     Cli, Command, access::Access, encryption::Encryption, exec::Exec, keeping::Keeping,
-    limits::Limits, proxy::Proxy,
+    limits::Limits, proxy::Proxy, task_limits::TaskBounds,
 };
 use crate::{
     demo::Profile,
@@ -141,6 +141,8 @@ pub(crate) struct Serve {
     pub(crate) encryption: Encryption,
     #[command(flatten)]
     pub(crate) limits: Limits,
+    #[command(flatten)]
+    pub(crate) task_limits: TaskBounds,
 
     /// Write no traffic log
     #[arg(long, help_heading = LOG)]

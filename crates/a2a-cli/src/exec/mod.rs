@@ -4,13 +4,15 @@ mod child;
 mod environment;
 mod jsonl;
 mod plain;
+mod slots;
 mod stderr;
 
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
-use tokio::sync::Semaphore;
+
+use self::slots::Slots;
 
 pub(crate) use environment::ExecEnvironment;
 pub(crate) use stderr::StderrPolicy;
@@ -24,8 +26,8 @@ pub(crate) struct ExecAgent {
     stderr: StderrPolicy,
     form: Form,
     timeout: Option<Duration>,
-    /// A place for each command that may run at a time.
-    places: Arc<Semaphore>,
+    /// A slot for each command that may run at a time.
+    slots: Slots,
 }
 
 /// What is spoken with the command.
@@ -60,7 +62,7 @@ impl ExecAgent {
             stderr,
             form: Form::Whole,
             timeout: None,
-            places: Arc::new(Semaphore::new(1)),
+            slots: Slots::new(1, false),
         }
     }
 
@@ -76,10 +78,11 @@ impl ExecAgent {
         self
     }
 
-    /// Sets how many commands run at a time; other tasks wait as SUBMITTED.
+    /// Sets how many commands run at a time; other tasks wait as SUBMITTED. Where callers are
+    /// told apart, some are for those that have none running.
     #[must_use]
-    pub(crate) fn with_concurrency(mut self, commands: u16) -> Self {
-        self.places = Arc::new(Semaphore::new(usize::from(commands.max(1))));
+    pub(crate) fn with_concurrency(mut self, commands: u16, has_callers: bool) -> Self {
+        self.slots = Slots::new(usize::from(commands.max(1)), has_callers);
         self
     }
 
@@ -110,9 +113,10 @@ impl AgentExecutor for ExecAgent {
         context: RequestContext,
         updates: TaskUpdater,
     ) -> Result<(), AgentError> {
-        let place = tokio::select! {
+        let caller = context.call().caller.subject().unwrap_or_default();
+        let slot = tokio::select! {
             () = context.cancelled() => return Ok(()),
-            place = self.places.acquire() => place,
+            slot = context.wait_for(self.slots.acquire(caller)) => slot,
         };
         updates.start().await?;
         let run = async {
@@ -124,7 +128,7 @@ impl AgentExecutor for ExecAgent {
         };
         let limit = self.timeout.unwrap_or(Duration::from_secs(365 * 24 * 3600));
         let result = tokio::time::timeout(limit, run).await;
-        drop(place);
+        drop(slot);
         match result {
             Ok(done) => done,
             Err(_) => {

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use a2a::{Origins, Server};
 use a2a_auth::webhook::{JWKS_PATH, Signer};
-use a2a_client::{IDEMPOTENCY_KEY, Transport};
+use a2a_client::Transport;
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
 use a2a_http::{Webhooks, site_guard::SiteGuard};
 use a2a_operations::{
@@ -88,9 +88,10 @@ pub(super) fn compose(
     };
     let cuts = front.cuts;
     // One for all listeners, so that a caller has its part once. What is measured goes without.
+    // An engine counts the tasks that it runs by itself.
     let front: Arc<dyn Agent> = match serve.profile {
         Profile::Bench if serve.is_demo() => Arc::new(front),
-        _ => Arc::new(Quota::new(front, serve.limits.of_callers())),
+        _ => Arc::new(Quota::new(front, serve.limits.of_callers(engine.is_none()))),
     };
     let origins = Origins::default().with_retention(serve.keeping.retention);
     let of = |card: &AgentCard| {
@@ -313,10 +314,18 @@ fn engine(
         Some(store) => builder.store(Measured::new(store)),
         None => builder,
     };
+    let limits = &serve.task_limits;
     let config = EngineConfig::default()
         .with_retention(serve.keeping.retention)
+        .with_parked_retention(serve.keeping.parked_retention)
         .with_max_reruns(MAX_RERUNS)
-        .with_max_list_bytes(serve.limits.max_list_page);
+        .with_max_list_bytes(serve.limits.max_list_page)
+        .with_task_limits(limits.of_tasks())
+        .with_run_limits(limits.of_runs());
+    let config = match serve.profile {
+        Profile::Bench if serve.is_demo() => config,
+        _ => config.with_caller_limits(limits.of_callers(&serve.limits)),
+    };
     Ok(builder.config(config).build())
 }
 
@@ -333,11 +342,7 @@ fn with_card(
     let mut card = card
         .with_streaming(streams)
         .with_push_notifications(options.push)
-        .with_extended_card(has_extended)
-        .with_extension(AgentExtension::new(
-            IDEMPOTENCY_KEY,
-            "A send that is repeated with the same Idempotency-Key joins the first one",
-        ));
+        .with_extended_card(has_extended);
     for uri in &serve.required_extension {
         let mut extension = AgentExtension::new(uri, "Required by this agent");
         extension.required = true;
@@ -401,7 +406,7 @@ fn exec_agent(serve: &Serve, options: &Options) -> Option<ExecAgent> {
         (None, None) => Form::Whole,
     };
     let agent = agent.with_form(form).with_timeout(commands.exec_timeout);
-    Some(agent.with_concurrency(commands.concurrency))
+    Some(agent.with_concurrency(commands.concurrency, options.access.is_some()))
 }
 
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {

@@ -109,7 +109,9 @@ impl Inner {
         let turn = TurnRequest { commands: vec![Arc::clone(&id)], ..turn.clone() };
         let ticket = match self.take_here(handle, turn, true) {
             Ok(ticket) => ticket,
-            Err(_) if handle.lock().is_away() => {
+            Err(error)
+                if error.kind() != ErrorKind::ResourceExhausted && handle.lock().is_away() =>
+            {
                 // It was lost or let go just now, and the message is for whoever has it next.
                 handle.change(|state| state.commands.leave(&[id]));
                 self.serve_commands(handle);
@@ -292,7 +294,9 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, run: u64, command: Command) {
         Err(error) => Err(Error::internal(error)),
     };
     if let Err(error) = result {
-        if handle.lock().is_away() {
+        // A task that nobody works on is let go with a refusal, which is the answer still.
+        let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
+        if !is_refusal && handle.lock().is_away() {
             // It was lost just now, and is for whoever has it.
             handle.change(|state| state.commands.leave(&[id]));
             return;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::limits::{CallerLimits, RunLimits, TaskLimits};
+
 /// What an [`Engine`](super::Engine) bounds, and how long it waits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -17,7 +19,8 @@ pub struct EngineConfig {
     pub max_log_events: usize,
     /// Bytes of events kept of a task that is worked on, as protobuf. Default: 64 MiB.
     pub max_log_bytes: usize,
-    /// Tasks that are worked on at once. One more is refused. Default: 10,000.
+    /// Tasks that are worked on at once. One more is refused. The last sixteenth is for callers
+    /// of which no task is worked on. Default: 10,000.
     pub max_running: usize,
     /// Tasks whose executor waits in [`ask`](crate::TaskUpdater::ask). One more is dropped and
     /// run again at the next message. Default: 100,000.
@@ -59,6 +62,16 @@ pub struct EngineConfig {
     /// How long a task that has ended is kept, with its events and webhooks; `None` keeps it for
     /// good. Default: `None`.
     pub retention: Option<Duration>,
+    /// How long a task is kept that waits for its user or for an authorization, with its events
+    /// and webhooks; `None` keeps it for good. An executor that waits for as long is dropped.
+    /// Default: `None`.
+    pub parked_retention: Option<Duration>,
+    /// How large a task may grow.
+    pub task_limits: TaskLimits,
+    /// What one caller may have. Default: no bounds.
+    pub caller_limits: CallerLimits,
+    /// How long an executor may work on one message. Default: no bounds.
+    pub run_limits: RunLimits,
     /// Whether a message with the id of an earlier one joins its task. Deployed clients reuse
     /// ids, hence the default: no.
     pub join_by_message_id: bool,
@@ -88,6 +101,10 @@ impl Default for EngineConfig {
             lease_renewal: Duration::from_secs(3),
             max_reruns: 5,
             retention: None,
+            parked_retention: None,
+            task_limits: TaskLimits::default(),
+            caller_limits: CallerLimits::default(),
+            run_limits: RunLimits::default(),
             join_by_message_id: false,
         }
     }
@@ -151,6 +168,14 @@ setters! {
     with_max_reruns: max_reruns: u64,
     /// Sets [`retention`](Self::retention).
     with_retention: retention: Option<Duration>,
+    /// Sets [`parked_retention`](Self::parked_retention).
+    with_parked_retention: parked_retention: Option<Duration>,
+    /// Sets [`task_limits`](Self::task_limits).
+    with_task_limits: task_limits: TaskLimits,
+    /// Sets [`caller_limits`](Self::caller_limits).
+    with_caller_limits: caller_limits: CallerLimits,
+    /// Sets [`run_limits`](Self::run_limits).
+    with_run_limits: run_limits: RunLimits,
     /// Sets [`join_by_message_id`](Self::join_by_message_id).
     with_join_by_message_id: join_by_message_id: bool,
 }

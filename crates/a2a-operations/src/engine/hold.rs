@@ -163,7 +163,10 @@ impl Handle {
                 // The task waits for a message, and needs nobody meanwhile.
                 _ if state.head == TaskState::InputRequired => Next::Leave,
                 Some(turn) if rerun => {
-                    state.begin_run();
+                    // The work was accepted when it came, whatever its caller has running now.
+                    if let Some(slot) = inner.slots.take(&self.scope.owner, None) {
+                        state.begin_run(slot);
+                    }
                     state.last_ticket += 1;
                     state.turn = state.last_ticket;
                     state.turn_start = state.log.last();

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{Inner, follow::follow, handle::Handle, state::Holder};
+use super::{EngineConfig, Inner, follow::follow, handle::Handle, state::Holder};
 use crate::{metrics, store::Sweep};
 
 /// How many tasks are taken over at once; the rest follows at once, here or on another node.
@@ -162,7 +162,8 @@ impl Inner {
 
     /// Forgets some of what is old, and returns whether there is more.
     async fn sweep(&self) -> bool {
-        let sweep = Sweep { tasks: self.config.retention, ..Sweep::default() };
+        let EngineConfig { retention, parked_retention, .. } = self.config;
+        let sweep = Sweep { tasks: retention, parked: parked_retention, ..Sweep::default() };
         match self.store.sweep(sweep).await {
             Ok(forgotten) => forgotten >= sweep.limit,
             Err(error) => {

@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-use super::{change::Change, handle::Handle, record::Record, state::State, turn::TurnRequest};
+use super::{handle::Handle, record::Record, state::State, turn::TurnRequest, work::Left};
 use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {
@@ -25,8 +25,9 @@ impl Handle {
         for command in &turn.commands {
             state.commands.begin(Arc::clone(command), state.turn_start);
         }
+        state.work.begin_turn();
         state.execution = Some(Record::execution(turn));
-        state.pending.push(Change::History(Message::clone(&turn.message)));
+        state.push_message(Message::clone(&turn.message));
         // Whoever streams the turn begins with the task as it is here, however far the executor
         // gets before the stream is first read.
         state.turn_opening = turn.streams.then(|| {
@@ -79,6 +80,8 @@ enum Outcome {
     Returned,
     Failed(AgentError),
     Panicked(String),
+    /// It took too long; this is what the caller is told.
+    Expired(String),
     Dropped,
 }
 
@@ -88,6 +91,7 @@ impl Outcome {
             Self::Returned => ("returned", false),
             Self::Failed(_) => ("failed", true),
             Self::Panicked(_) => ("panicked", true),
+            Self::Expired(_) => ("expired", true),
             Self::Dropped => (metrics::DROPPED, false),
         };
         span.record("a2a.outcome", outcome);
@@ -115,13 +119,13 @@ async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome 
             }
         });
         handle.write();
-        std::future::pending::<()>().await;
+        out_of_time(handle, number).await
     };
     let result = tokio::select! {
         biased;
         result = &mut execution => result,
         () = kill.cancelled() => return Outcome::Dropped,
-        () = silence => return Outcome::Dropped,
+        outcome = silence => return outcome,
     };
     match result {
         Ok(Ok(())) => Outcome::Returned,
@@ -136,6 +140,29 @@ async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome 
     }
 }
 
+/// Waits until an executor has no time left.
+async fn out_of_time(handle: &Handle, number: u64) -> Outcome {
+    let config = &handle.inner.config;
+    let limits = config.run_limits.and(handle.inner.executor.run_limits());
+    loop {
+        let left = {
+            let state = handle.lock();
+            if state.run != number || state.is_over() && state.running {
+                // It is told by other means, or has nothing more to do.
+                Left::Forever
+            } else {
+                state.work.left(limits, config.parked_retention)
+            }
+        };
+        match left {
+            Left::Until(deadline) => tokio::time::sleep_until(deadline).await,
+            Left::Forever => std::future::pending().await,
+            Left::Expired(text) => return Outcome::Expired(text),
+            Left::Parked => return Outcome::Dropped,
+        }
+    }
+}
+
 /// Settles what an executor left behind, and returns the next message, if one waits.
 fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRequest> {
     state.asking = false;
@@ -146,6 +173,10 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
             Outcome::Returned | Outcome::Dropped => None,
             Outcome::Failed(error) if !state.head.is_terminal() => Some(failure_text(&error)),
             Outcome::Panicked(panic) => Some(panic_text(&panic)),
+            Outcome::Expired(text) => {
+                tracing::warn!(reason = text, "executor dropped");
+                Some(text)
+            }
             Outcome::Failed(_) => None,
         };
         if !state.head.is_terminal() {
@@ -173,6 +204,10 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
         }
         None => {
             state.running = false;
+            state.work.end();
+            if state.reply.is_some() {
+                state.draft = None;
+            }
             // What other nodes have sent stays in the store, for whoever looks at it next: when the
             // end of the task is stored, or when another node has taken the task.
             let left: Vec<_> =

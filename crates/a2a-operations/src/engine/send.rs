@@ -1,7 +1,9 @@
 //! How a message reaches an executor, and how its sender waits for what comes of it.
 
 use std::{
+    fmt,
     hash::Hasher as _,
+    num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -20,18 +22,24 @@ use super::{
     answer::{Accepted, Elsewhere},
     entry::Entry,
     handle::Handle,
+    limits::CallerLimits,
     record::Record,
+    size::Size,
+    slots::Draft,
     state::{Holder, State},
     turn::{Queued, TurnRequest},
 };
 use crate::{
-    CallContext, Scope, Webhook,
+    CallContext, Scope, Webhook, metrics,
     store::{Claim, StoreError},
     trace::TraceContext,
 };
 
 /// How long another node may need to store a task that has to appear.
 const APPEARS: Duration = Duration::from_millis(500);
+
+/// One in so many of the places for running tasks is for callers that have none running.
+const SHARE_OF_FIRST: usize = 16;
 
 /// How often a message finds its idempotency key tied to a task that is not there, before it is
 /// refused: each time, another node has sent the same in between.
@@ -157,7 +165,11 @@ impl Inner {
         mut turn: TurnRequest,
         configuration: &SendMessageConfiguration,
     ) -> Result<Accepted> {
-        self.check_capacity()?;
+        self.check_capacity(&scope.owner)?;
+        let limits = self.config.caller_limits.of(&scope.owner);
+        let draft = self.check_usage(&scope.owner, limits, true).await?;
+        let slot = self.slots.take(&scope.owner, limits.running_tasks);
+        let slot = slot.ok_or_else(|| too_many_running(limits))?;
         let message = Arc::make_mut(&mut turn.message);
         let context_id =
             if message.context_id.is_empty() { fresh_id() } else { message.context_id.clone() };
@@ -167,6 +179,10 @@ impl Inner {
             .task_push_notification_config
             .clone()
             .map(|config| webhook(&task_id, config, &turn.call));
+        let limits = &self.config.task_limits;
+        if let Some(limit) = Size::default().refuses([&*message].into_iter(), limits) {
+            return Err(limit.refusal(limits));
+        }
         let task = Task {
             id: task_id,
             context_id,
@@ -179,6 +195,8 @@ impl Inner {
         {
             let mut state = handle.lock();
             state.running = true;
+            state.work.begin(slot);
+            state.draft = draft;
             state.last_ticket = 1;
             state.turn = 1;
             state.execution = Some(Record::execution(&turn));
@@ -214,7 +232,8 @@ impl Inner {
             ));
         }
         message.context_id = (*handle.context_id).to_owned();
-        self.check_capacity()?;
+        self.check_capacity(&scope.owner)?;
+        self.check_usage(&scope.owner, self.config.caller_limits.of(&scope.owner), false).await?;
         if let Some(config) = &configuration.task_push_notification_config {
             let webhook = webhook(&task_id, config.clone(), &turn.call);
             self.store.put_config(scope, webhook).await.map_err(Error::from)?;
@@ -254,7 +273,10 @@ impl Inner {
                     match self.take_here(&handle, turn.clone(), return_immediately) {
                         Ok(ticket) => return Ok(Accepted { handle, ticket, elsewhere: None }),
                         // It was lost just now; who has it is asked again.
-                        Err(_) if handle.lock().is_away() => {}
+                        // A task that nobody works on was let go with a refusal, too.
+                        Err(error)
+                            if error.kind() != ErrorKind::ResourceExhausted
+                                && handle.lock().is_away() => {}
                         Err(error) => return Err(error),
                     }
                 }
@@ -342,6 +364,17 @@ impl Inner {
                 ));
             }
         }
+        let limits = &self.config.task_limits;
+        if let Some(limit) = state.refuses(&turn.message, limits) {
+            return Err(limit.refusal(limits));
+        }
+        let limits = self.config.caller_limits.of(&handle.scope.owner);
+        let slot = if state.running {
+            state.work.try_resume(limits.running_tasks).then_some(None)
+        } else {
+            self.slots.take(&handle.scope.owner, limits.running_tasks).map(Some)
+        };
+        let slot = slot.ok_or_else(|| too_many_running(limits))?;
         let ticket = state.take_ticket(&turn.message.message_id);
         if state.running && !state.is_at_work() {
             handle.begin_turn(state, ticket, &turn);
@@ -353,23 +386,69 @@ impl Inner {
             state.queue.push_back(Queued { ticket, turn });
             return Ok((ticket, None));
         }
-        state.begin_run();
+        if let Some(slot) = slot {
+            state.begin_run(slot);
+        }
         handle.begin_turn(state, ticket, &turn);
         Ok((ticket, Some(turn)))
     }
 
-    fn check_capacity(&self) -> Result<()> {
+    fn check_capacity(&self, owner: &str) -> Result<()> {
         if self.draining.is_cancelled() {
             return Err(Error::unavailable("the server is shutting down"));
         }
-        if self.running.load(Ordering::Relaxed) >= self.config.max_running {
+        let max = self.config.max_running;
+        let running = self.running.load(Ordering::Relaxed);
+        // The last places are for the first task of a caller, so that no other can take them all.
+        let is_for_others =
+            || running >= max - max / SHARE_OF_FIRST && self.slots.running(owner) > 0;
+        if running >= max || is_for_others() {
             return Err(Error::new(
                 ErrorKind::ResourceExhausted,
-                format!("{} tasks are being worked on already", self.config.max_running),
+                format!("{running} tasks are being worked on already"),
             ));
         }
         Ok(())
     }
+
+    /// Checks what a caller has in the store, and counts a new task until it is there.
+    async fn check_usage(
+        &self,
+        owner: &Arc<str>,
+        limits: CallerLimits,
+        is_new: bool,
+    ) -> Result<Option<Draft>> {
+        let open = limits.open_tasks.filter(|_| is_new);
+        if open.is_none() && limits.stored_bytes.is_none() {
+            return Ok(None);
+        }
+        let draft = open.map(|_| self.slots.draft(owner));
+        let usage = self.store.usage(owner).await.map_err(Error::from)?;
+        if let (Some(max), Some((_, drafts))) = (open, &draft)
+            && usage.open_tasks.saturating_add(*drafts) > max.get()
+        {
+            return Err(exhausted("open tasks", &format!("{max} open tasks"), max));
+        }
+        if let Some(max) = limits.stored_bytes
+            && usage.stored_bytes >= max
+        {
+            return Err(exhausted("stored bytes", &format!("{max} bytes of tasks stored"), max));
+        }
+        Ok(draft.map(|(draft, _)| draft))
+    }
+}
+
+/// The refusal of a caller that has what it may have.
+fn exhausted(limit: &str, most: &str, max: impl fmt::Display) -> Error {
+    metrics::refused("quota");
+    Error::new(ErrorKind::ResourceExhausted, format!("a caller may have {most} at a time"))
+        .with_metadata("limit", limit)
+        .with_metadata("max", max.to_string())
+}
+
+fn too_many_running(limits: CallerLimits) -> Error {
+    let max = limits.running_tasks.map_or(0, NonZeroUsize::get);
+    exhausted("running tasks", &format!("{max} running tasks"), max)
 }
 
 /// A webhook as it is stored.

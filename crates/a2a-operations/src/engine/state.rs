@@ -12,8 +12,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     change::Change,
     command::Commands,
+    limits::TaskLimits,
     log::{Cursors, Log, Waiters},
+    size::{Size, TaskLimit},
+    slots::{Draft, Slot},
     turn::Queued,
+    work::Work,
 };
 use crate::{
     Event, EventId, Webhook,
@@ -83,6 +87,12 @@ pub(super) struct State {
     pub(super) reply: Option<Event>,
     /// Whether an executor is at work, here or on the node that holds the task.
     pub(super) running: bool,
+    /// The slot and the clocks of the executor that is at work here.
+    pub(super) work: Work,
+    /// How large the task is, pending changes included, once somebody asked.
+    size: Option<Size>,
+    /// Counts the task until it is stored.
+    pub(super) draft: Option<Draft>,
     /// Whether that executor waits in `ask`.
     pub(super) asking: bool,
     /// The message that an `ask` waits for.
@@ -165,6 +175,9 @@ impl State {
             full: false,
             reply: None,
             running: false,
+            work: Work::default(),
+            size: None,
+            draft: None,
             asking: false,
             handed: None,
             queue: VecDeque::new(),
@@ -187,6 +200,7 @@ impl State {
     pub(super) fn follow(&mut self, stored: StoredTask) {
         self.head = stored.task.state();
         self.task = stored.task;
+        self.size = None;
         self.appeared = true;
         self.version = stored.version;
         self.epoch = stored.epoch;
@@ -204,6 +218,8 @@ impl State {
         self.known_hold = 0;
         self.run += 1;
         self.kill.cancel();
+        self.work.end();
+        self.size = None;
         self.running = holder == Holder::Elsewhere;
         self.asking = false;
         self.handed = None;
@@ -243,6 +259,7 @@ impl State {
     /// Gives up what could not be stored, and whoever works on it.
     pub(super) fn give_up(&mut self) {
         self.broken = true;
+        self.draft = None;
         self.writing = false;
         self.pending.clear();
         self.storing = Arc::default();
@@ -297,8 +314,9 @@ impl State {
     }
 
     /// Notes that a run of the executor begins here.
-    pub(super) fn begin_run(&mut self) {
+    pub(super) fn begin_run(&mut self, slot: Slot) {
         self.running = true;
+        self.work.begin(slot);
         self.canceling = false;
         self.cancel = CancellationToken::new();
         self.kill = CancellationToken::new();
@@ -362,11 +380,49 @@ impl State {
         self.last_assigned += 1;
         let event =
             Event::new(EventId::new(self.last_assigned), StreamResponse { payload: Some(payload) });
-        if let Some(state) = event.state() {
+        let state = event.state();
+        if let Some(state) = state {
             self.head = state;
         }
-        self.pending.push(Change::Event(event));
+        self.work.note(state, !self.queue.is_empty());
+        self.put(Change::Event(event));
         self.last_assigned
+    }
+
+    /// Adds a message of the client to the changes that are to be stored.
+    pub(super) fn push_message(&mut self, message: Message) {
+        self.put(Change::History(message));
+    }
+
+    fn put(&mut self, change: Change) {
+        if let Some(size) = &mut self.size {
+            size.apply(&change);
+        }
+        self.pending.push(change);
+    }
+
+    /// The limit that an update of the executor goes beyond.
+    pub(super) fn exceeded(&mut self, payload: &Payload, limits: &TaskLimits) -> Option<TaskLimit> {
+        self.against(|size| size.exceeded(payload, limits))
+    }
+
+    /// The limit that one more message of the client goes beyond.
+    pub(super) fn refuses(&mut self, message: &Message, limits: &TaskLimits) -> Option<TaskLimit> {
+        let queued: Vec<_> =
+            self.queue.iter().map(|queued| Arc::clone(&queued.turn.message)).collect();
+        self.against(|size| size.refuses(queued.iter().map(|m| &**m).chain([message]), limits))
+    }
+
+    fn against(&mut self, test: impl Fn(&Size) -> Option<TaskLimit>) -> Option<TaskLimit> {
+        if let Some(size) = &self.size
+            && test(size).is_none()
+        {
+            return None;
+        }
+        // What was added up change by change may be too much, where one replaced another.
+        let mut size = Size::of(&self.task);
+        self.unseen().for_each(|change| size.apply(change));
+        test(self.size.insert(size))
     }
 }
 

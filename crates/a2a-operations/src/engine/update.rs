@@ -1,6 +1,9 @@
 //! What executors do to their tasks, under the entry's lock.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    future::Future,
+    sync::{Arc, atomic::Ordering},
+};
 
 use a2a_core::{
     Error, Result, Role,
@@ -11,7 +14,7 @@ use a2a_core::{
     well_known::Timestamp,
 };
 
-use super::{change::Change, handle::Handle, state::State, writer::NotStored};
+use super::{Exchange, change::Change, handle::Handle, state::State, writer::NotStored};
 use crate::{Event, UpdateError, store::TaskQuery};
 
 /// Changes that may wait for the store before an executor has to wait for it too.
@@ -74,6 +77,17 @@ impl Handle {
         Ok(others.take(100).collect())
     }
 
+    pub(crate) fn replies_in_context(&self) -> Vec<Exchange> {
+        self.inner.replies.of(&self.scope, &self.context_id)
+    }
+
+    /// Lets a future end while the clocks of the executor stand.
+    pub(crate) async fn off_the_clock<T>(&self, future: impl Future<Output = T>) -> T {
+        self.lock().work.stop_clocks();
+        let _started_again = StartClocks(self);
+        future.await
+    }
+
     pub(crate) async fn set_status(
         &self,
         run: u64,
@@ -119,13 +133,26 @@ impl Handle {
     }
 
     fn accept(&self, run: u64, payload: Payload) -> Result<u64, UpdateError> {
-        let position = self.change(|state| {
+        let accepted = self.change(|state| {
             check(state, run)?;
+            self.check_size(state, &payload)?;
             state.appear();
-            Ok::<_, UpdateError>(state.push(payload))
-        })?;
+            Ok(state.push(payload))
+        });
         self.write();
-        Ok(position)
+        accepted
+    }
+
+    /// Checks that an update fits into the task, and fails the task otherwise.
+    fn check_size(&self, state: &mut State, payload: &Payload) -> Result<(), UpdateError> {
+        let limits = &self.inner.config.task_limits;
+        let Some(limit) = state.exceeded(payload, limits) else { return Ok(()) };
+        let reason = limit.reason(limits);
+        tracing::warn!(task.id = %self.task_id, limit = limit.name(), "task failed at a limit");
+        state.appear();
+        let failed = self.status_event(TaskState::Failed, Some(Message::agent(reason)));
+        state.push(failed);
+        Err(UpdateError::Limit(limit))
     }
 
     pub(crate) async fn reply(&self, run: u64, mut message: Message) -> Result<(), UpdateError> {
@@ -138,6 +165,9 @@ impl Handle {
             message.context_id = (*self.context_id).to_owned();
             if message.message_id.is_empty() {
                 message.message_id = a2a_core::fresh_id();
+            }
+            if let Some(asked) = state.task.history.last() {
+                self.inner.replies.add(&self.scope, asked, &message);
             }
             let payload = Some(Payload::Message(message));
             state.reply = Some(Event::new(None, StreamResponse { payload }));
@@ -161,6 +191,7 @@ impl Handle {
             if state.canceling {
                 return Err(UpdateError::Canceled);
             }
+            self.check_size(state, &question)?;
             state.appear();
             let position = state.push(question);
             match state.queue.pop_front() {
@@ -171,9 +202,9 @@ impl Handle {
                 None => state.asking = true,
             }
             Ok(position)
-        })?;
+        });
         self.write();
-        self.stored(run, position).await?;
+        self.stored(run, position?).await?;
 
         let answer = self.wait(|state| {
             if let Err(error) = listens(state, run) {
@@ -205,6 +236,15 @@ impl Handle {
                 state.kill.cancel();
             }
         });
+    }
+}
+
+/// Starts the clocks of an executor when dropped.
+struct StartClocks<'a>(&'a Handle);
+
+impl Drop for StartClocks<'_> {
+    fn drop(&mut self) {
+        self.0.lock().work.start_clocks();
     }
 }
 

@@ -144,6 +144,7 @@ fn show(state: &mut State, group: Group) {
     state.epoch = group.epoch;
     state.known_hold = group.epoch;
     state.appeared = true;
+    state.draft = None;
     if group.hold == Hold::Release {
         state.holder = Holder::Nobody;
     }

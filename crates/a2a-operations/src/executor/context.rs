@@ -1,6 +1,6 @@
 //! What an executor knows of the message it handles.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, future::Future, sync::Arc};
 
 use a2a_core::{
     Result,
@@ -10,7 +10,7 @@ use a2a_core::{
 
 use crate::{
     CallContext,
-    engine::{Handle, TurnRequest},
+    engine::{Exchange, Handle, TurnRequest},
 };
 
 /// A message to handle, and what surrounds it.
@@ -94,6 +94,22 @@ impl RequestContext {
     /// The store does not answer.
     pub async fn referenced_tasks(&self) -> Result<Vec<Arc<Task>>> {
         self.handle.tasks(&self.request.message.reference_task_ids).await
+    }
+
+    /// Messages of the same conversation that were answered [with a
+    /// message](crate::TaskUpdater::reply) in place of a task, oldest first: no task tells of
+    /// them.
+    ///
+    /// This node keeps the newest 32 of a conversation in memory, and of a caller up to 1 MiB;
+    /// they are gone after a restart.
+    pub fn replies_in_context(&self) -> Vec<Exchange> {
+        self.handle.replies_in_context()
+    }
+
+    /// Waits for something that the work has to wait for before it begins, such as a free place.
+    /// [Run limits](crate::RunLimits) do not count this time.
+    pub async fn wait_for<T>(&self, future: impl Future<Output = T>) -> T {
+        self.handle.off_the_clock(future).await
     }
 
     /// The newest 100 tasks of the caller in the same conversation, this one not included,

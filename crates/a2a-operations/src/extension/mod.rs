@@ -1,6 +1,7 @@
 //! Extensions of the protocol: what an agent offers beyond it, for those who ask (spec §4.6).
 
 mod active;
+pub(crate) mod idempotency_key;
 mod timestamps;
 mod trace_context;
 
@@ -12,6 +13,7 @@ use a2a_core::{
 };
 use async_trait::async_trait;
 
+pub use self::idempotency_key::IDEMPOTENCY_KEY;
 pub(crate) use active::{Active, Registered};
 pub use timestamps::Timestamps;
 pub use trace_context::TraceContext;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{
     Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
     PushKey, PushOutcome, PushStore, Replay, Signals, Store, StoreError, StoredTask, Sweep,
-    TaskPage, TaskQuery, TaskStore, Transition,
+    TaskPage, TaskQuery, TaskStore, Transition, Usage,
 };
 use crate::{EventId, Scope, Webhook, metrics};
 
@@ -78,6 +78,10 @@ impl TaskStore for Measured {
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         measure("list", self.store.list(scope, query)).await
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        measure("usage", self.store.usage(owner)).await
     }
 
     async fn claim(

@@ -15,6 +15,7 @@ mod member;
 mod model;
 mod order;
 mod outbox;
+mod owner;
 mod push;
 mod schedule;
 mod scope;
@@ -39,7 +40,7 @@ use crate::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
         PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 
@@ -154,6 +155,10 @@ impl TaskStore for MemoryStore {
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         self.data.page(scope, query)
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        Ok(self.data.scopes.usage(owner))
     }
 
     async fn claim(

@@ -122,6 +122,9 @@ pub enum Claim {
 pub struct Sweep {
     /// Tasks that ended longer ago than this, with their events and webhooks; `None` keeps all.
     pub tasks: Option<Duration>,
+    /// Tasks that have waited for their user or for an authorization for longer than this, and
+    /// that no node holds, likewise; `None` keeps all.
+    pub parked: Option<Duration>,
     /// Idempotency keys that were claimed longer ago than this.
     pub claims: Duration,
     /// The most tasks, and the most keys, to forget at once.
@@ -130,7 +133,24 @@ pub struct Sweep {
 
 impl Default for Sweep {
     fn default() -> Self {
-        Self { tasks: None, claims: Duration::from_secs(24 * 3600), limit: 1_000 }
+        Self { tasks: None, parked: None, claims: Duration::from_secs(24 * 3600), limit: 1_000 }
+    }
+}
+
+/// What a caller has in a store, in all tenants together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Tasks that are not in a terminal state.
+    pub open_tasks: usize,
+    /// Bytes of its tasks and their events, about as the store keeps them.
+    pub stored_bytes: u64,
+}
+
+impl Usage {
+    /// Says what a caller has.
+    pub fn new(open_tasks: usize, stored_bytes: u64) -> Self {
+        Self { open_tasks, stored_bytes }
     }
 }
 
@@ -179,6 +199,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// a store may count what it reads of them instead of what is shown. The total is that of all
     /// pages all the same.
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError>;
+
+    /// Returns what a caller has, all tenants together. A store that nodes share may answer with
+    /// what it was up to ten seconds ago, and what this node has added since.
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError>;
 
     /// Ties an idempotency key to a task id, unless it is tied already. The key of a task that
     /// is not there yet is [named](NewTask::key) when it is stored.

@@ -14,6 +14,7 @@ mod moment;
 mod outbox;
 pub mod scenery;
 mod sweep;
+mod usage;
 mod write;
 
 pub use anything::a_store_answers_like_a_list;
@@ -63,8 +64,10 @@ pub use outbox::{
 };
 pub use sweep::{
     a_dead_letter_outlives_its_task, a_sweep_forgets_ended_tasks_whole, a_sweep_forgets_old_keys,
-    a_sweep_keeps_to_its_limit, a_sweep_keeps_what_has_not_ended,
+    a_sweep_forgets_parked_tasks_that_nobody_holds, a_sweep_keeps_to_its_limit,
+    a_sweep_keeps_what_has_not_ended,
 };
+pub use usage::{usage_counts_the_open_tasks_of_an_owner, usage_measures_what_an_owner_has_stored};
 pub use write::{
     a_commit_replaces_the_task_and_raises_its_version,
     a_commit_under_another_version_changes_nothing, a_second_task_under_an_id_is_a_conflict,
@@ -163,8 +166,11 @@ macro_rules! store_suite {
             a_long_line_is_delivered_in_order,
             a_sweep_forgets_ended_tasks_whole,
             a_sweep_keeps_what_has_not_ended,
+            a_sweep_forgets_parked_tasks_that_nobody_holds,
             a_sweep_keeps_to_its_limit,
             a_sweep_forgets_old_keys,
+            usage_counts_the_open_tasks_of_an_owner,
+            usage_measures_what_an_owner_has_stored,
             a_dead_letter_outlives_its_task,
             a_store_answers_like_a_list,
         }

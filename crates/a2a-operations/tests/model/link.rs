@@ -14,7 +14,7 @@ use a2a_operations::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
         PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -183,6 +183,10 @@ impl TaskStore for Linked {
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         self.link.call(self.store.list(scope, query)).await
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        self.link.call(self.store.usage(owner)).await
     }
 
     async fn claim(

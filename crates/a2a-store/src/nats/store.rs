@@ -11,7 +11,7 @@ use a2a_operations::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, Hold, LeaseStore, NewTask,
         Orphan, PushKey, PushOutcome, PushStore, Replay, Signal, Signals, StoreError, StoredTask,
-        Sweep, TaskPage, TaskQuery, TaskStore, Transition,
+        Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -89,6 +89,10 @@ impl TaskStore for Clustered {
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         self.store.list(scope, query).await
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        self.store.usage(owner).await
     }
 
     async fn claim(

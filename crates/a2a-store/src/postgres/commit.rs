@@ -85,6 +85,11 @@ impl CommitRow {
         })
     }
 
+    /// How much the row adds to what is kept, in bytes; what it replaces is left out.
+    pub(super) fn added_bytes(&self) -> usize {
+        self.body.as_ref().map_or(0, Vec::len)
+    }
+
     /// About how much the row makes the statement grow, in bytes.
     pub(super) fn weight(&self) -> usize {
         self.body.as_ref().map_or(0, Vec::len)

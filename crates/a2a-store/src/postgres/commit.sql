@@ -21,6 +21,11 @@ WITH input AS MATERIALIZED (
         last_event = coalesce(i.last, t.last_event),
         state = coalesce(i.state, t.state),
         millis = coalesce(i.millis, t.millis),
+        event_bytes = t.event_bytes + coalesce(octet_length(i.body), 0),
+        snapshot_bytes = coalesce(octet_length(i.snapshot), t.snapshot_bytes),
+        parked = CASE
+            WHEN i.state IS NULL THEN t.parked
+            WHEN i.state IN (6, 8) THEN now() END,
         ended = CASE
             WHEN i.state IS NULL THEN t.ended
             WHEN i.ended THEN coalesce(t.ended, now()) END,

@@ -72,6 +72,11 @@ impl InsertRow {
         })
     }
 
+    /// How much the row adds to what is kept, in bytes.
+    pub(super) fn stored_bytes(&self) -> usize {
+        self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len)
+    }
+
     /// About how much the row makes the statement grow, in bytes.
     pub(super) fn weight(&self) -> usize {
         self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len) + 500

@@ -16,10 +16,13 @@ WITH input AS MATERIALIZED (
     SELECT n, task_id FROM tied WHERE task_id <> id
 ), written AS (
     INSERT INTO tasks
-        (id, tenant, owner, context_id, state, millis, version, epoch, last_event, node, ended)
+        (id, tenant, owner, context_id, state, millis, version, epoch, last_event, node, ended,
+         event_bytes, snapshot_bytes, parked)
     SELECT id, tenant, owner, context_id, state, millis, 1, 1, last,
         CASE WHEN execution IS NULL THEN NULL ELSE $14::text END,
-        CASE WHEN ended THEN now() END
+        CASE WHEN ended THEN now() END,
+        coalesce(octet_length(body), 0), octet_length(snapshot),
+        CASE WHEN state IN (6, 8) THEN now() END
     FROM input WHERE NOT EXISTS (SELECT FROM other WHERE other.n = input.n) ORDER BY id
     ON CONFLICT (id) DO NOTHING
     RETURNING key, id, tenant, owner, context_id, state, last_event

@@ -60,7 +60,7 @@ pub(super) fn is_possible_scope(scope: &Scope) -> bool {
     is_name(&scope.tenant) && is_name(&scope.owner)
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     text.len() <= 2 * MAX_KEY && !text.contains('\0')
 }
 

@@ -5,7 +5,7 @@ use a2a_operations::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
         PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -21,6 +21,7 @@ use super::{
     migration,
     pool::Pool,
     signal::{Listener, channel},
+    usage::Usages,
     writer::{Setup, Write, Writers},
 };
 use crate::SecretKeys;
@@ -36,6 +37,7 @@ pub struct PostgresStore {
     /// Where nodes tell each other what happens, if they do.
     pub(super) channel: Option<String>,
     pub(super) pool: Pool,
+    pub(super) usages: Usages,
     writers: Writers,
     listener: Option<Listener>,
 }
@@ -90,6 +92,7 @@ impl PostgresStore {
             keys: config.secret_keys,
             channel,
             pool: Pool::new(connector, config.readers),
+            usages: Usages::default(),
             writers: Writers::spawn(&setup, config.writers),
             listener,
         })
@@ -115,11 +118,19 @@ impl fmt::Debug for PostgresStore {
 #[async_trait]
 impl TaskStore for PostgresStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
-        self.writers.write(Write::Insert(InsertRow::new(scope, new, &self.keys)?)).await
+        let row = InsertRow::new(scope, new, &self.keys)?;
+        let bytes = row.stored_bytes();
+        let written = self.writers.write(Write::Insert(row)).await?;
+        self.usages.add(&scope.owner, 1, bytes);
+        Ok(written)
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
-        self.writers.write(Write::Commit(CommitRow::new(scope, transition)?)).await
+        let row = CommitRow::new(scope, transition)?;
+        let bytes = row.added_bytes();
+        let written = self.writers.write(Write::Commit(row)).await?;
+        self.usages.add(&scope.owner, 0, bytes);
+        Ok(written)
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
@@ -146,6 +157,10 @@ impl TaskStore for PostgresStore {
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
         self.page(scope, query).await
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        self.measured(owner).await
     }
 
     async fn claim(

@@ -11,11 +11,13 @@ use super::{
 /// The most dead letters that are kept.
 const MAX_LETTERS: i64 = 10_000;
 
-const TASKS: &str = "
+/// Forgets tasks and all that belongs to them, those that come first in an order before others.
+macro_rules! tasks {
+    ($which:literal, $order:literal) => { concat!("
 WITH gone AS MATERIALIZED (
     SELECT key, id, tenant, owner, context_id, state FROM tasks
-    WHERE ended <= now() - $1::int8 * interval '1 ms' AND node IS NULL
-    ORDER BY ended LIMIT $2 FOR UPDATE SKIP LOCKED
+    WHERE ", $which, "
+    ORDER BY ", $order, " LIMIT $2 FOR UPDATE SKIP LOCKED
 ), t AS (
     DELETE FROM tasks USING gone WHERE tasks.key = gone.key
 ), b AS (
@@ -43,7 +45,16 @@ WITH gone AS MATERIALIZED (
         s6 = totals.s6 + excluded.s6, s7 = totals.s7 + excluded.s7,
         s8 = totals.s8 + excluded.s8
 )
-SELECT tenant, owner, context_id FROM gone ORDER BY 1, 2, 3";
+SELECT tenant, owner, context_id FROM gone ORDER BY 1, 2, 3") };
+}
+/// The tasks that have ended.
+const TASKS: &str = tasks!("ended <= now() - $1::int8 * interval '1 ms' AND node IS NULL", "ended");
+
+/// The tasks that wait for their user or for an authorization.
+const PARKED: &str = tasks!(
+    "parked <= now() - $1::int8 * interval '1 ms' AND node IS NULL AND commands = 0",
+    "parked"
+);
 
 /// Counts that have come to nothing, of these contexts.
 const EMPTY: &str = "
@@ -93,8 +104,13 @@ impl PostgresStore {
         self.pool.write(ANSWERS, &[&limit]).await?;
         self.pool.write(LETTERS, &[&MAX_LETTERS]).await?;
         self.pool.write(MERGE, &[]).await?;
-        let Some(age) = sweep.tasks else { return Ok(0) };
-        let rows = self.pool.write(TASKS, &[&millis(age), &limit]).await?;
+        let mut rows = Vec::new();
+        for (statement, age) in [(TASKS, sweep.tasks), (PARKED, sweep.parked)] {
+            let limit = limit.saturating_sub(i64::try_from(rows.len()).unwrap_or(i64::MAX));
+            if let Some(age) = age {
+                rows.extend(self.pool.write(statement, &[&millis(age), &limit]).await?);
+            }
+        }
         let (mut tenants, mut owners, mut contexts) = (Vec::new(), Vec::new(), Vec::new());
         for row in &rows {
             tenants.push(get::<&str>(row, "tenant")?);

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use a2a_operations::{
     Event, EventId, Scope,
-    store::{Replay, StoredTask},
+    store::{Replay, StoredTask, Usage},
 };
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -97,4 +97,18 @@ fn read_events(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Event>> {
 /// A stored position; there is none at 0.
 pub(super) fn event_id(position: u64) -> EventId {
     EventId::new(position).unwrap_or(EventId::FIRST)
+}
+
+/// What an owner has, in all tenants together.
+pub(super) fn usage(db: &Connection, owner: &str) -> Result<Usage> {
+    let mut query = db.prepare_cached(
+        "SELECT ifnull(sum(bytes), 0), ifnull(sum((
+             SELECT sum(tasks) FROM scope_counts WHERE scope = no AND state NOT IN (3, 4, 5, 7)
+         )), 0) FROM scopes WHERE owner = ?1",
+    )?;
+    Ok(query.query_row([owner], |row| {
+        let (bytes, open): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let open = usize::try_from(open).unwrap_or_default();
+        Ok(Usage::new(open, u64::try_from(bytes).unwrap_or_default()))
+    })?)
 }

@@ -13,7 +13,7 @@ use a2a_operations::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
         PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -190,6 +190,11 @@ impl TaskStore for SqliteStore {
         self.readers.read(move |db| page::page(db, &scope, &query)).await
     }
 
+    async fn usage(&self, owner: &str) -> Result<Usage> {
+        let owner = owner.to_owned();
+        self.readers.read(move |db| read::usage(db, &owner)).await
+    }
+
     async fn claim(
         &self,
         scope: &Scope,
@@ -221,16 +226,18 @@ impl TaskStore for SqliteStore {
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize> {
-        let Sweep { tasks, claims, limit, .. } = sweep;
+        let Sweep { tasks, parked, claims, limit, .. } = sweep;
         self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
-        let Some(age) = tasks else { return Ok(0) };
         let mut swept = 0;
-        while swept < limit {
-            let wanted = limit - swept;
-            let batch = self.writer.write(move |db| sweep::tasks(db, age, wanted)).await?;
-            swept += batch;
-            if batch < wanted.min(sweep::BATCH) {
-                break;
+        for (age, forget) in [(tasks, sweep::tasks as sweep::Forget), (parked, sweep::parked)] {
+            let Some(age) = age else { continue };
+            while swept < limit {
+                let wanted = limit - swept;
+                let batch = self.writer.write(move |db| forget(db, age, wanted)).await?;
+                swept += batch;
+                if batch < wanted.min(sweep::BATCH) {
+                    break;
+                }
             }
         }
         Ok(swept)

@@ -8,12 +8,30 @@ use super::failure::Result;
 /// The most tasks to forget in one transaction: other writes wait for it.
 pub(super) const BATCH: usize = 32;
 
+/// Forgets up to a number of tasks that are older than an age.
+pub(super) type Forget = fn(&Connection, Duration, usize) -> Result<usize>;
+
 /// Forgets tasks that have ended, oldest end first, and returns how many.
 pub(super) fn tasks(db: &Connection, age: Duration, limit: usize) -> Result<usize> {
     let mut delete = db.prepare_cached(
         "DELETE FROM tasks WHERE no IN (
              SELECT no FROM tasks INDEXED BY tasks_ended
              WHERE ended IS NOT NULL AND ended <= ?1 ORDER BY ended LIMIT ?2
+         )",
+    )?;
+    Ok(delete.execute(params![before(age), limit.min(BATCH)])?)
+}
+
+/// Forgets tasks that have waited for their user or for an authorization and that nobody holds,
+/// those that wait longest first, and returns how many.
+pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<usize> {
+    let mut delete = db.prepare_cached(
+        "DELETE FROM tasks WHERE no IN (
+             SELECT no FROM tasks INDEXED BY tasks_parked
+             WHERE parked IS NOT NULL AND parked <= ?1
+             AND NOT EXISTS (SELECT 1 FROM holds WHERE task = no)
+             AND NOT EXISTS (SELECT 1 FROM commands WHERE task = no AND answer IS NULL)
+             ORDER BY parked LIMIT ?2
          )",
     )?;
     Ok(delete.execute(params![before(age), limit.min(BATCH)])?)

@@ -41,6 +41,7 @@ struct Head {
     state: i32,
     millis: i64,
     is_ended: bool,
+    is_parked: bool,
     body: Vec<u8>,
 }
 
@@ -70,6 +71,7 @@ impl Head {
             state: task.state().into(),
             millis: PageKey::millis_of(task),
             is_ended: task.state().is_terminal(),
+            is_parked: task.state().is_interrupted(),
             body: codec::encode_task(task)?,
         })
     }
@@ -125,12 +127,15 @@ impl Insert {
         let now = Timestamp::now().as_millis();
         let mut insert = db.prepare_cached(
             "INSERT INTO tasks
-             (id, scope, context, state, millis, ended, version, epoch, last_event)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, 1, 1, ?7)",
+             (id, scope, context, state, millis, ended, parked, version, epoch, last_event)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, 1, ?8)",
         )?;
         let ended = head.is_ended.then_some(now);
-        let row = params![&**task_id, scope, context, head.state, head.millis, ended, last_event];
+        let parked = head.is_parked.then_some(now);
+        let (state, millis) = (head.state, head.millis);
+        let row = params![&**task_id, scope, context, state, millis, ended, parked, last_event];
         let no = insert.insert(row)?;
+        weigh(db, no, length(&head.body) + lengths(events))?;
         let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
         insert.execute(params![no, last_event, head.body])?;
         let mut insert = db.prepare_cached(
@@ -182,9 +187,9 @@ impl Change {
             update.query_row(named, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let Some((no, last_event)) = written else { return Ok(Err(Conflict)) };
         let now = Timestamp::now().as_millis();
-        if let Some(head) = head {
-            replace(db, no, last_event, head, now)?;
-        }
+        let replaced =
+            head.as_ref().map_or(Ok(0), |head| replace(db, no, last_event, head, now))?;
+        weigh(db, no, replaced + lengths(events))?;
         let has_pushes = append(db, no, events, now)?;
         match hold {
             Hold::Keep => {}
@@ -198,18 +203,38 @@ impl Change {
     }
 }
 
-/// Replaces what a task is read and listed by.
-fn replace(db: &Connection, no: i64, last_event: i64, head: &Head, now: i64) -> Result<()> {
-    let Head { state, millis, is_ended, body } = head;
+fn length(body: &[u8]) -> i64 {
+    i64::try_from(body.len()).unwrap_or(i64::MAX)
+}
+
+fn lengths(events: &[Row]) -> i64 {
+    events.iter().map(|event| length(&event.body)).sum()
+}
+
+/// Adds to what a task takes.
+fn weigh(db: &Connection, no: i64, more: i64) -> Result<()> {
+    if more != 0 {
+        let mut update = db.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE no = ?1")?;
+        update.execute(params![no, more])?;
+    }
+    Ok(())
+}
+
+/// Replaces what a task is read and listed by, and returns by how much it has grown.
+fn replace(db: &Connection, no: i64, last_event: i64, head: &Head, now: i64) -> Result<i64> {
+    let Head { state, millis, is_ended, is_parked, body } = head;
     let mut update = db.prepare_cached(
-        "UPDATE tasks SET state = ?2, millis = ?3, ended = iif(?4, ifnull(ended, ?5), NULL)
-         WHERE no = ?1 AND (state <> ?2 OR millis <> ?3)",
+        "UPDATE tasks SET state = ?2, millis = ?3, ended = iif(?4, ifnull(ended, ?5), NULL),
+             parked = iif(?6, ?5, NULL)
+         WHERE no = ?1 AND (state <> ?2 OR millis <> ?3 OR parked IS NOT NULL)",
     )?;
-    update.execute(params![no, state, millis, is_ended, now])?;
+    update.execute(params![no, state, millis, is_ended, now, is_parked])?;
+    let mut query = db.prepare_cached("SELECT length(body) FROM snapshots WHERE task = ?1")?;
+    let before: i64 = query.query_row([no], |row| row.get(0))?;
     let mut update =
         db.prepare_cached("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
     update.execute(params![no, last_event, body])?;
-    Ok(())
+    Ok(length(body) - before)
 }
 
 /// Adds events to a task, and returns whether a webhook waits for one of them.

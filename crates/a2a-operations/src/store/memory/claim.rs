@@ -1,7 +1,7 @@
 //! The idempotency keys of all scopes.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -24,6 +24,10 @@ pub(super) struct Claims {
 struct Maps {
     by_key: BTreeMap<Arc<(Scope, String)>, Claimed>,
     by_turn: BTreeMap<u64, Arc<(Scope, String)>>,
+    /// The turns of each owner, oldest first.
+    by_owner: BTreeMap<Arc<str>, BTreeSet<u64>>,
+    /// The owners by how many keys they have.
+    by_number: BTreeSet<(usize, Arc<str>)>,
     next_turn: u64,
 }
 
@@ -68,9 +72,8 @@ impl Claims {
         let turn = maps.next_turn;
         maps.next_turn += 1;
         let claimed = Claimed { task_id: task_id.to_owned(), fingerprint, turn, since: now };
-        maps.by_turn.insert(turn, Arc::clone(&key));
-        maps.by_key.insert(key, claimed);
-        while maps.by_key.len() > self.max && maps.forget_oldest() {}
+        maps.insert(turn, key, claimed);
+        while maps.by_key.len() > self.max && maps.forget_of_largest() {}
         Claim::New
     }
 
@@ -100,8 +103,7 @@ impl Claims {
         let mut maps = lock(&self.maps);
         if let Some(claimed) = maps.by_key.get(&key).filter(|claimed| claimed.task_id == task_id) {
             let turn = claimed.turn;
-            maps.by_turn.remove(&turn);
-            maps.by_key.remove(&key);
+            maps.forget(turn);
         }
     }
 }
@@ -110,19 +112,88 @@ impl Maps {
     /// Forgets up to `limit` keys that are older than an age.
     fn forget_before(&mut self, now: Instant, max_age: Duration, limit: usize) {
         for _ in 0..limit {
-            if let Some((_, oldest)) = self.by_turn.first_key_value()
+            if let Some((turn, oldest)) = self.by_turn.first_key_value()
                 && let Some(claimed) = self.by_key.get(oldest)
                 && now.duration_since(claimed.since) > max_age
             {
-                self.forget_oldest();
+                let turn = *turn;
+                self.forget(turn);
             } else {
                 return;
             }
         }
     }
 
-    fn forget_oldest(&mut self) -> bool {
-        let oldest = self.by_turn.pop_first();
-        oldest.is_some_and(|(_, key)| self.by_key.remove(&key).is_some())
+    fn insert(&mut self, turn: u64, key: Arc<(Scope, String)>, claimed: Claimed) {
+        self.change_turns(&Arc::clone(&key.0.owner), |turns| {
+            turns.insert(turn);
+        });
+        self.by_turn.insert(turn, Arc::clone(&key));
+        self.by_key.insert(key, claimed);
+    }
+
+    fn forget(&mut self, turn: u64) {
+        let Some(key) = self.by_turn.remove(&turn) else { return };
+        self.by_key.remove(&key);
+        self.change_turns(&key.0.owner, |turns| {
+            turns.remove(&turn);
+        });
+    }
+
+    /// Forgets the oldest key of the owner that has the most: one that has few keeps them,
+    /// however many another one claims.
+    fn forget_of_largest(&mut self) -> bool {
+        let largest = self.by_number.last().map(|(_, owner)| owner);
+        let turns = largest.and_then(|owner| self.by_owner.get(owner));
+        let oldest = turns.and_then(|turns| turns.first().copied());
+        oldest.is_some_and(|turn| {
+            self.forget(turn);
+            true
+        })
+    }
+
+    fn change_turns(&mut self, owner: &Arc<str>, change: impl FnOnce(&mut BTreeSet<u64>)) {
+        let turns = self.by_owner.entry(Arc::clone(owner)).or_default();
+        self.by_number.remove(&(turns.len(), Arc::clone(owner)));
+        change(turns);
+        if turns.is_empty() {
+            self.by_owner.remove(owner);
+        } else {
+            self.by_number.insert((turns.len(), Arc::clone(owner)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scope(tenant: &str, owner: &str) -> Scope {
+        Scope { tenant: tenant.into(), owner: owner.into() }
+    }
+
+    #[test]
+    fn one_owner_cannot_evict_the_keys_of_another() {
+        let claims = Claims::new(100, Duration::from_secs(60));
+        let ann = scope("", "ann");
+        for number in 0..10 {
+            claims.claim(&ann, &number.to_string(), 1, &format!("ann {number}"));
+        }
+        for number in 0..1_000 {
+            let bob = scope(&(number % 50).to_string(), "bob");
+            claims.claim(&bob, &number.to_string(), 1, &format!("bob {number}"));
+        }
+        for number in 0..10 {
+            let known = claims.claim(&ann, &number.to_string(), 1, "again");
+            let task_id = format!("ann {number}");
+            assert_eq!(known, Claim::Known { task_id, fingerprint: 1 });
+        }
+        let maps = lock(&claims.maps);
+        assert_eq!((maps.by_key.len(), maps.by_turn.len()), (100, 100));
+        assert_eq!(maps.by_owner.values().map(BTreeSet::len).sum::<usize>(), 100);
+        drop(maps);
+        claims.sweep(Duration::ZERO, usize::MAX);
+        let maps = lock(&claims.maps);
+        assert!(maps.by_owner.is_empty() && maps.by_number.is_empty());
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{
 
 use a2a_core::well_known::Timestamp;
 use hashbrown::hash_table::Entry as Slot;
+use tokio::time::Instant;
 
 use super::{
     claim::Claims,
@@ -44,6 +45,8 @@ pub(super) struct Data {
     ended: Ended,
     warm: Warm,
     pub(super) claims: Claims,
+    /// The tasks that wait for their user or for an authorization, by when that began.
+    parked: Schedule<Arc<Entry>>,
     /// When leases run out.
     pub(super) leases: Schedule<Arc<Entry>>,
     pub(super) commands: Commands,
@@ -67,6 +70,7 @@ impl Data {
             ended: Ended::new(max_ended),
             warm: Warm::default(),
             claims: Claims::new(limits.max_idempotency_keys, limits.max_idempotency_age),
+            parked: Schedule::new(),
             leases: Schedule::new(),
             commands: Commands::new(limits.max_commands),
             dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters),
@@ -132,6 +136,7 @@ impl Data {
         });
         let has_pushes = self.push(&entry, &mut record, &pushes);
         self.tell_written(node, &entry, &record, told);
+        self.park(&entry, &mut record);
         let shrunk = self.settle(&entry, &mut record);
         drop(record);
         shrunk.shrink();
@@ -172,6 +177,7 @@ impl Data {
         let told = self.travelling(&events);
         let mut record = entry.lock();
         let before = record.standing();
+        let has_status = snapshot.is_some();
         if record.commit(version, epoch, events, snapshot).is_err() {
             return Err(conflict(&task_id));
         }
@@ -185,6 +191,9 @@ impl Data {
         self.keep_hold(&mut record, hold);
         let has_pushes = self.push(&entry, &mut record, &pushes);
         self.tell_written(node, &entry, &record, told);
+        if has_status {
+            self.park(&entry, &mut record);
+        }
         let shrunk = self.settle(&entry, &mut record);
         drop(record);
         shrunk.shrink();
@@ -220,11 +229,22 @@ impl Data {
         self.contexts.move_to(before, now, entry);
     }
 
+    /// Notes since when a task waits, if its new status is that it does.
+    fn park(&self, entry: &Arc<Entry>, record: &mut Record) {
+        if let Some(turn) = record.parked.take() {
+            self.parked.remove(turn);
+        }
+        if record.standing().state.is_interrupted() {
+            record.parked = Some(self.parked.put(Instant::now(), Arc::clone(entry)));
+        }
+    }
+
     /// Keeps the log of a task in its bounds, and returns the tasks of which less is kept
     /// because this one has ended.
     fn settle(&self, entry: &Arc<Entry>, record: &mut Record) -> Shrunk {
         let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
         record.trim(Weight { events, bytes });
+        record.account(entry);
         record.end().map_or_else(Shrunk::default, |log| Shrunk {
             without_log: self.ended.push(entry, log),
             cooled: self.warm.push(entry),
@@ -245,7 +265,7 @@ impl Data {
         Err(StoreError::Full)
     }
 
-    /// Removes a task that has ended, with its webhooks.
+    /// Removes a task that has ended, or waits and is held by nobody, with its webhooks.
     fn remove(&self, entry: &Arc<Entry>) -> bool {
         let scoped = entry.scoped();
         let mut record = entry.lock();
@@ -258,6 +278,10 @@ impl Data {
         }
         lock(&scoped.order).remove(standing, entry);
         self.contexts.remove(standing, entry);
+        if let Some(turn) = record.parked.take() {
+            self.parked.remove(turn);
+        }
+        record.account(entry);
         self.forget_lease(&mut record);
         self.forget_outbox(entry, &mut record);
         self.forget_use(&scoped.scope);
@@ -304,7 +328,7 @@ impl Data {
 
     /// Forgets tasks that ended long ago, and old idempotency keys.
     pub(super) fn sweep(&self, sweep: Sweep) -> usize {
-        let Sweep { tasks, claims, limit } = sweep;
+        let Sweep { tasks, parked, claims, limit } = sweep;
         self.claims.sweep(claims, limit);
         let mut swept = 0;
         while let Some(age) = tasks
@@ -312,6 +336,11 @@ impl Data {
             && let Some(entry) = self.ended.pop_older(age)
         {
             swept += usize::from(self.remove(&entry));
+        }
+        let latest = parked.and_then(|age| Instant::now().checked_sub(age));
+        if let Some(latest) = latest {
+            let due = self.parked.due(latest, limit.saturating_sub(swept));
+            swept += due.iter().filter(|entry| self.remove(entry)).count();
         }
         swept
     }
@@ -382,7 +411,11 @@ struct Shrunk {
 impl Shrunk {
     /// Lets go of what is not kept; no lock may be held.
     fn shrink(self) {
-        self.without_log.iter().for_each(|entry| entry.lock().drop_log());
+        for entry in &self.without_log {
+            let mut record = entry.lock();
+            record.drop_log();
+            record.account(entry);
+        }
         self.cooled.iter().for_each(|entry| entry.lock().cool());
     }
 }

@@ -7,12 +7,16 @@ use a2a_core::{
     v1::{Task, stream_response::Payload},
 };
 
+use prost::Message as _;
+
 use super::{
     body::Body,
     lease::Lease,
     lock,
     log::{Log, Weight},
     outbox::Outbox,
+    owner::Kept,
+    schedule::Turn,
     scope::Scoped,
     table::Named,
 };
@@ -39,10 +43,16 @@ pub(super) struct Record {
     /// The position of the newest event that is in `body`; chunks of artifacts behind it are
     /// added when somebody asks for the task.
     folded: u64,
+    /// The bytes of the task in `body` and of the chunks behind it.
+    body_bytes: usize,
+    /// What the owner is known to have of it.
+    kept: Kept,
     version: u64,
     epoch: u64,
     last_event: EventId,
     log: Log,
+    /// While the task waits for its user or for an authorization: where it stands among those.
+    pub(super) parked: Option<Turn>,
     /// While a node holds the task, or commands wait for it.
     pub(super) lease: Option<Box<Lease>>,
     /// While the task has webhooks.
@@ -67,12 +77,15 @@ impl Entry {
         let task_id_len = task.id.len();
         let mut record = Record {
             standing: Standing::of(&task),
+            body_bytes: task.encoded_len(),
+            kept: Kept::default(),
             body: Body::Loose(task),
             folded: 0,
             version: 1,
             epoch: 1,
             last_event: EventId::FIRST,
             log: Log::default(),
+            parked: None,
             lease: None,
             outbox: None,
             ended: false,
@@ -184,6 +197,7 @@ impl Record {
         self.push(self.last_event.next(), events);
         if let Some(task) = snapshot {
             self.standing = Standing::of(&task);
+            self.body_bytes = task.encoded_len();
             self.body = Body::Loose(task);
             self.folded = self.last_event.get();
         }
@@ -194,6 +208,9 @@ impl Record {
     fn push(&mut self, mut position: EventId, events: Vec<Event>) {
         for event in events {
             let at = event.id().unwrap_or(position);
+            if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
+                self.body_bytes += update.encoded_len();
+            }
             self.log.push(at.get(), event);
             self.last_event = at;
             position = at.next();
@@ -208,6 +225,18 @@ impl Record {
                 self.folded = position;
             }
         }
+    }
+
+    /// Tells the owner what is kept of the task now.
+    pub(super) fn account(&mut self, entry: &Entry) {
+        let now = if self.gone {
+            Kept::default()
+        } else {
+            let bytes = self.body_bytes + self.log.weight().bytes;
+            Kept { is_open: !self.standing.state.is_terminal(), bytes }
+        };
+        entry.scoped.owned.change(self.kept, now);
+        self.kept = now;
     }
 
     /// Notes that the task has ended, and returns what its log weighs; `None` if that is known
@@ -241,11 +270,16 @@ impl Record {
             return false;
         }
         self.ended = self.standing.state.is_terminal();
-        self.gone = self.ended;
+        self.gone = self.ended || self.standing.state.is_interrupted() && self.is_free();
         if self.gone {
             self.log.clear();
         }
         self.gone
+    }
+
+    /// Whether nobody holds the task, and nothing waits for whoever will.
+    fn is_free(&self) -> bool {
+        self.lease.is_none()
     }
 
     fn fold(&mut self) {

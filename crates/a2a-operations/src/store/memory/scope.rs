@@ -6,9 +6,10 @@ use hashbrown::hash_table::Entry as Slot;
 
 use super::{
     order::Ordered,
+    owner::{Owned, Owners},
     table::{Named, Table},
 };
-use crate::Scope;
+use crate::{Scope, store::Usage};
 
 /// All tasks of a scope.
 #[derive(Debug)]
@@ -17,11 +18,16 @@ pub(super) struct Scoped {
     pub(super) order: Mutex<Ordered>,
     /// How many webhooks they have.
     pub(super) webhooks: AtomicUsize,
+    /// What the owner has, in all tenants.
+    pub(super) owned: Arc<Owned>,
 }
 
 /// The scopes that have tasks.
 #[derive(Debug)]
-pub(super) struct Scopes(Table<Used>);
+pub(super) struct Scopes {
+    table: Table<Used>,
+    owners: Owners,
+}
 
 /// A scope, and how many tasks are in it: it goes with the last of them.
 #[derive(Debug)]
@@ -44,21 +50,23 @@ impl Named for Used {
 
 impl Scopes {
     pub(super) fn new() -> Self {
-        Self(Table::new())
+        Self { table: Table::new(), owners: Owners::default() }
     }
 
     pub(super) fn find(&self, scope: &Scope) -> Option<Arc<Scoped>> {
-        self.0.at(scope).get().map(|used| Arc::clone(&used.scoped))
+        self.table.at(scope).get().map(|used| Arc::clone(&used.scoped))
     }
 
     /// Returns a scope that has one more task from now on.
     pub(super) fn acquire(&self, scope: &Scope) -> Arc<Scoped> {
-        let mut place = self.0.at(scope);
+        let owned = self.owners.acquire(&scope.owner);
+        let mut place = self.table.at(scope);
         let used = place.entry().or_insert_with(|| Used {
             scoped: Arc::new(Scoped {
                 scope: scope.clone(),
                 order: Mutex::default(),
                 webhooks: AtomicUsize::new(0),
+                owned,
             }),
             tasks: 0,
         });
@@ -69,7 +77,7 @@ impl Scopes {
 
     /// Notes that a scope has one task less.
     pub(super) fn release(&self, scope: &Scope) {
-        let mut place = self.0.at(scope);
+        let mut place = self.table.at(scope);
         if let Slot::Occupied(mut slot) = place.entry() {
             let used = slot.get_mut();
             used.tasks = used.tasks.saturating_sub(1);
@@ -77,5 +85,12 @@ impl Scopes {
                 slot.remove();
             }
         }
+        drop(place);
+        self.owners.release(&scope.owner);
+    }
+
+    /// What an owner has.
+    pub(super) fn usage(&self, owner: &str) -> Usage {
+        self.owners.usage(owner)
     }
 }

@@ -62,6 +62,36 @@ pub async fn a_sweep_keeps_what_has_not_ended(store: Arc<dyn Store>) {
     assert_eq!(get(&*store, &scope, "held").await.node.as_deref(), Some(store.node()));
 }
 
+/// A task that waits for its user or for an authorization goes when it has done so for long
+/// enough, but not while a node holds it, and not one that works.
+pub async fn a_sweep_forgets_parked_tasks_that_nobody_holds(store: Arc<dyn Store>) {
+    let scope = scope("ann");
+    insert(&*store, &scope, &task("parked", "c", TaskState::InputRequired, 1)).await;
+    insert(&*store, &scope, &task("auth", "c", TaskState::Working, 2)).await;
+    change(&*store, &scope, "auth", TaskState::AuthRequired, 3).await;
+    insert(&*store, &scope, &task("went on", "c", TaskState::InputRequired, 4)).await;
+    change(&*store, &scope, "went on", TaskState::Working, 5).await;
+    insert_held(&*store, &scope, "held", b"work").await;
+    change(&*store, &scope, "held", TaskState::InputRequired, 6).await;
+    insert(&*store, &scope, &task("ended", "c", TaskState::Completed, 7)).await;
+    store.put_config(&scope, webhook("parked", "a")).await.expect("the store works");
+    some_time().await;
+    let sweep = async |parked| {
+        let sweep = Sweep { parked, limit: 10, ..Sweep::default() };
+        store.sweep(sweep).await.expect("the store works")
+    };
+    assert_eq!(sweep(None).await, 0);
+    assert_eq!(sweep(Some(HOUR)).await, 0);
+    assert_eq!(sweep(Some(Duration::ZERO)).await, 2);
+    let page = list(&*store, &scope, &query(10)).await;
+    assert_eq!((ids(&page), page.total), (vec!["ended", "held", "went on"], 3));
+    assert!(store.get(&scope, "auth").await.expect("the store works").is_none());
+    assert!(store.configs(&scope, "parked").await.expect("the store works").is_empty());
+    let epoch = get(&*store, &scope, "held").await.epoch;
+    assert!(store.release("held", epoch).await.expect("the store works"));
+    assert_eq!(sweep(Some(Duration::ZERO)).await, 1);
+}
+
 /// A sweep does not do more than it may, and says whether more is left.
 pub async fn a_sweep_keeps_to_its_limit(store: Arc<dyn Store>) {
     let scope = scope("ann");

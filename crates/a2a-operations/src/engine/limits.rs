@@ -1,0 +1,158 @@
+//! What one task, one caller and one run of an executor may take of an engine.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+/// How large a task may grow over its life.
+///
+/// A message of a client that does not fit is refused with `ResourceExhausted`. An executor gets
+/// [`UpdateError::Limit`](crate::UpdateError::Limit), and the task is FAILED with that as the
+/// reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskLimits {
+    /// Messages in the history, of both sides. Default: 10,000.
+    pub max_messages: usize,
+    /// Bytes of the history, of the message of the status and of the metadata of the task, as
+    /// protobuf. Default: 64 MiB.
+    pub max_history_bytes: usize,
+    /// Bytes of all artifacts, as protobuf. Default: 256 MiB.
+    pub max_artifact_bytes: usize,
+    /// Messages of the client. Default: 1,000.
+    pub max_turns: usize,
+}
+
+impl Default for TaskLimits {
+    fn default() -> Self {
+        Self {
+            max_messages: 10_000,
+            max_history_bytes: 64 << 20,
+            max_artifact_bytes: 256 << 20,
+            max_turns: 1_000,
+        }
+    }
+}
+
+impl TaskLimits {
+    /// Sets [`max_messages`](Self::max_messages).
+    #[must_use]
+    pub fn with_max_messages(mut self, messages: usize) -> Self {
+        self.max_messages = messages;
+        self
+    }
+
+    /// Sets [`max_history_bytes`](Self::max_history_bytes).
+    #[must_use]
+    pub fn with_max_history_bytes(mut self, bytes: usize) -> Self {
+        self.max_history_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_artifact_bytes`](Self::max_artifact_bytes).
+    #[must_use]
+    pub fn with_max_artifact_bytes(mut self, bytes: usize) -> Self {
+        self.max_artifact_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_turns`](Self::max_turns).
+    #[must_use]
+    pub fn with_max_turns(mut self, turns: usize) -> Self {
+        self.max_turns = turns;
+        self
+    }
+}
+
+/// What one caller may have of an engine. Callers are told apart by their
+/// [subject](crate::Caller::subject), whatever the tenant; those that have not authenticated are
+/// one caller together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallerLimits {
+    /// Tasks that an executor works on at a time, on this node. One that waits for its user or
+    /// for an authorization is not counted. Default: no bound.
+    pub running_tasks: Option<NonZeroUsize>,
+    /// Tasks that are not in a terminal state. Default: no bound.
+    pub open_tasks: Option<NonZeroUsize>,
+    /// Bytes that the store keeps of the caller's tasks and their events. It is checked when a
+    /// message arrives. Default: no bound.
+    pub stored_bytes: Option<u64>,
+    /// Whether callers that have not authenticated are let through without any bound.
+    /// Default: no.
+    pub exempts_anonymous: bool,
+}
+
+impl CallerLimits {
+    /// Sets [`running_tasks`](Self::running_tasks).
+    #[must_use]
+    pub fn with_running_tasks(mut self, tasks: impl Into<Option<NonZeroUsize>>) -> Self {
+        self.running_tasks = tasks.into();
+        self
+    }
+
+    /// Sets [`open_tasks`](Self::open_tasks).
+    #[must_use]
+    pub fn with_open_tasks(mut self, tasks: impl Into<Option<NonZeroUsize>>) -> Self {
+        self.open_tasks = tasks.into();
+        self
+    }
+
+    /// Sets [`stored_bytes`](Self::stored_bytes).
+    #[must_use]
+    pub fn with_stored_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.stored_bytes = bytes.into();
+        self
+    }
+
+    /// Sets [`exempts_anonymous`](Self::exempts_anonymous).
+    #[must_use]
+    pub fn with_anonymous_exempt(mut self, exempt: bool) -> Self {
+        self.exempts_anonymous = exempt;
+        self
+    }
+
+    /// What holds for a caller; the subject of an anonymous one is empty.
+    pub(super) fn of(self, owner: &str) -> Self {
+        if self.exempts_anonymous && owner.is_empty() { Self::default() } else { self }
+    }
+}
+
+/// How long an executor may work on one message. Beyond it the executor is dropped, and the task
+/// is FAILED with that as the reason.
+///
+/// Both an [engine](crate::EngineConfig::run_limits) and its
+/// [executor](crate::AgentExecutor::run_limits) have them; the shorter times hold. The time in
+/// which a task waits for its user or for an authorization is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunLimits {
+    /// Time for the whole work on a message. Default: no bound.
+    pub max_run_time: Option<Duration>,
+    /// Time without any update of the task. Default: no bound.
+    pub max_silence: Option<Duration>,
+}
+
+impl RunLimits {
+    /// Sets [`max_run_time`](Self::max_run_time).
+    #[must_use]
+    pub fn with_max_run_time(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.max_run_time = time.into();
+        self
+    }
+
+    /// Sets [`max_silence`](Self::max_silence).
+    #[must_use]
+    pub fn with_max_silence(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.max_silence = time.into();
+        self
+    }
+
+    /// The shorter times of both.
+    pub(super) fn and(self, other: Self) -> Self {
+        let shorter =
+            |one: Option<Duration>, two: Option<Duration>| one.into_iter().chain(two).min();
+        Self {
+            max_run_time: shorter(self.max_run_time, other.max_run_time),
+            max_silence: shorter(self.max_silence, other.max_silence),
+        }
+    }
+}

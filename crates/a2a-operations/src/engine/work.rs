@@ -1,0 +1,192 @@
+//! How long an executor works, and when it was last heard of.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use a2a_core::TaskState;
+use tokio::time::Instant;
+
+use super::slots::Slot;
+use crate::RunLimits;
+
+/// The work on a task: the slot it takes, and its clocks. While the task waits for its user or
+/// for an authorization it takes no slot, and its clocks stand.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    slot: Option<Slot>,
+    clocks: Option<Clocks>,
+}
+
+#[derive(Debug)]
+struct Clocks {
+    /// The time worked on the message before `since`.
+    worked: Duration,
+    /// Since when the executor works; `None` while the task waits.
+    since: Option<Instant>,
+    /// When the executor was last heard of, or went on to work.
+    heard: Instant,
+    /// Since when the task waits.
+    parked: Option<Instant>,
+    /// Whether the executor waits for others before it can work.
+    stopped: bool,
+}
+
+/// What is left of an executor's time.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Nothing runs out before this.
+    Until(Instant),
+    /// There is no bound.
+    Forever,
+    /// It worked or was silent for too long; this is what the caller is told.
+    Expired(String),
+    /// The task waited for too long.
+    Parked,
+}
+
+impl Work {
+    /// Begins a run in a slot.
+    pub(super) fn begin(&mut self, slot: Slot) {
+        self.slot = Some(slot);
+        self.begin_turn();
+    }
+
+    /// Starts the clocks for another message.
+    pub(super) fn begin_turn(&mut self) {
+        let now = Instant::now();
+        self.clocks = Some(Clocks {
+            worked: Duration::ZERO,
+            since: Some(now),
+            heard: now,
+            parked: None,
+            stopped: false,
+        });
+    }
+
+    /// Ends the run.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Takes the slot for a message to a task that waits; `false` where the caller has `limit`.
+    pub(super) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
+        self.slot.as_mut().is_none_or(|slot| slot.try_resume(limit))
+    }
+
+    /// Notes that the executor was heard of, and the state of the task where it set one. The slot
+    /// stays taken where a message is queued that was accepted for it.
+    pub(super) fn note(&mut self, state: Option<TaskState>, has_queued: bool) {
+        let Some(clocks) = &mut self.clocks else { return };
+        let now = Instant::now();
+        clocks.heard = now;
+        let Some(state) = state else { return };
+        if state.is_settled() {
+            if let Some(since) = clocks.since.take() {
+                clocks.worked += now - since;
+            }
+            clocks.parked.get_or_insert(now);
+            if let Some(slot) = self.slot.as_mut().filter(|_| !has_queued) {
+                slot.pause();
+            }
+        } else {
+            if !clocks.stopped {
+                clocks.since.get_or_insert(now);
+            }
+            clocks.parked = None;
+            // It was accepted with the message that it goes on with.
+            let _held = self.slot.as_mut().is_none_or(|slot| slot.try_resume(None));
+        }
+    }
+
+    /// Stops the clocks while the executor waits for others before it can work.
+    pub(super) fn stop_clocks(&mut self) {
+        let Some(clocks) = &mut self.clocks else { return };
+        clocks.stopped = true;
+        if let Some(since) = clocks.since.take() {
+            clocks.worked += since.elapsed();
+        }
+    }
+
+    /// Starts them again.
+    pub(super) fn start_clocks(&mut self) {
+        let Some(clocks) = &mut self.clocks else { return };
+        clocks.stopped = false;
+        let now = Instant::now();
+        clocks.heard = now;
+        if clocks.parked.is_none() {
+            clocks.since.get_or_insert(now);
+        }
+    }
+
+    /// What is left of the executor's time.
+    pub(super) fn left(&self, limits: RunLimits, max_parked: Option<Duration>) -> Left {
+        let Some(clocks) = &self.clocks else { return Left::Forever };
+        let now = Instant::now();
+        if let Some(parked) = clocks.parked {
+            return match max_parked {
+                Some(max) if now - parked >= max => Left::Parked,
+                // The clocks may go on at any time, so it has to be looked at again by then.
+                _ => [limits.max_run_time, limits.max_silence, max_parked]
+                    .into_iter()
+                    .flatten()
+                    .min()
+                    .and_then(|left| now.checked_add(left))
+                    .map_or(Left::Forever, Left::Until),
+            };
+        }
+        let worked = clocks.worked + clocks.since.map_or(Duration::ZERO, |since| now - since);
+        let silent = if clocks.since.is_some() { now - clocks.heard } else { Duration::ZERO };
+        let mut next: Option<Duration> = None;
+        for (limit, used, what) in [
+            (limits.max_run_time, worked, "worked on this message for longer than"),
+            (limits.max_silence, silent, "reported no progress for"),
+        ] {
+            let Some(limit) = limit else { continue };
+            if used >= limit {
+                return Left::Expired(format!("the agent {what} {limit:?}"));
+            }
+            let left = limit - used;
+            next = Some(next.map_or(left, |next| next.min(left)));
+        }
+        // A task that begins to wait is looked at when that may have been too long.
+        let next = next.into_iter().chain(max_parked).min();
+        next.and_then(|left| now.checked_add(left)).map_or(Left::Forever, Left::Until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{super::slots::Slots, *};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn limits(run_time: u32, silence: u32) -> RunLimits {
+        RunLimits::default()
+            .with_max_run_time(Some(SECOND * run_time))
+            .with_max_silence(Some(SECOND * silence))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clocks_stand_while_the_task_waits() {
+        let slots = Arc::new(Slots::default());
+        let mut work = Work::default();
+        work.begin(slots.take(&"ann".into(), None).unwrap());
+        tokio::time::advance(SECOND * 4).await;
+        work.note(Some(TaskState::InputRequired), false);
+        assert_eq!(slots.running("ann"), 0);
+        tokio::time::advance(SECOND * 100).await;
+        assert!(matches!(work.left(limits(10, 5), None), Left::Until(_)));
+        assert_eq!(work.left(limits(10, 5), Some(SECOND * 100)), Left::Parked);
+        work.note(Some(TaskState::Working), false);
+        assert_eq!(slots.running("ann"), 1);
+        tokio::time::advance(SECOND * 4).await;
+        assert_eq!(work.left(limits(10, 5), None), Left::Until(Instant::now() + SECOND));
+        work.note(None, false);
+        tokio::time::advance(SECOND * 2).await;
+        let expired = "the agent worked on this message for longer than 10s";
+        assert_eq!(work.left(limits(10, 5), None), Left::Expired(expired.to_owned()));
+        let expired = "the agent reported no progress for 2s";
+        assert_eq!(work.left(limits(100, 2), None), Left::Expired(expired.to_owned()));
+    }
+}

@@ -1,0 +1,105 @@
+//! What an owner has, measured now and then.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use a2a_operations::store::{StoreError, Usage};
+
+use super::{
+    PostgresStore,
+    row::{get, is_name, natural},
+};
+
+/// Sums over the tasks of an owner, in all its tenants.
+const USAGE: &str = "\
+    SELECT (SELECT coalesce(sum(s0 + s1 + s2 + s6 + s8), 0)::int8 FROM totals \
+        WHERE owner = $1 AND whole) AS open, \
+    (SELECT coalesce(sum(t.event_bytes + t.snapshot_bytes), 0)::int8 \
+        FROM (SELECT DISTINCT tenant FROM totals WHERE owner = $1 AND whole) x \
+        JOIN tasks t ON t.tenant = x.tenant AND t.owner = $1) AS bytes";
+
+/// How long a measurement holds at least, and at most.
+const AGE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+/// It holds for so many times the time that it took.
+const SHARE: u32 = 20;
+/// The most owners of which one is kept.
+const MAX_OWNERS: usize = 10_000;
+
+/// What owners had when it was measured, and what this node has added since.
+#[derive(Debug, Default)]
+pub(super) struct Usages(Mutex<HashMap<Arc<str>, Measured>>);
+
+#[derive(Debug)]
+struct Measured {
+    usage: Usage,
+    until: Instant,
+}
+
+impl Usages {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Measured>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of an owner. Where that is old, it is so for one caller, which measures
+    /// again; the others go by it meanwhile.
+    fn known(&self, owner: &str) -> Option<Usage> {
+        let mut owners = self.lock();
+        let measured = owners.get_mut(owner)?;
+        let now = Instant::now();
+        if measured.until <= now {
+            measured.until = now + AGE.1;
+            return None;
+        }
+        Some(measured.usage)
+    }
+
+    fn put(&self, owner: &str, usage: Usage, took: Duration) {
+        let mut owners = self.lock();
+        let now = Instant::now();
+        if owners.len() >= MAX_OWNERS && !owners.contains_key(owner) {
+            owners.retain(|_, measured| measured.until > now);
+            if owners.len() >= MAX_OWNERS {
+                return;
+            }
+        }
+        let until = now + (took * SHARE).clamp(AGE.0, AGE.1);
+        owners.insert(owner.into(), Measured { usage, until });
+    }
+
+    fn forget(&self, owner: &str) {
+        self.lock().remove(owner);
+    }
+
+    /// Notes what this node adds.
+    pub(super) fn add(&self, owner: &str, tasks: usize, bytes: usize) {
+        if let Some(measured) = self.lock().get_mut(owner) {
+            measured.usage.open_tasks += tasks;
+            measured.usage.stored_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+        }
+    }
+}
+
+impl PostgresStore {
+    pub(super) async fn measured(&self, owner: &str) -> Result<Usage, StoreError> {
+        if !is_name(owner) {
+            return Ok(Usage::default());
+        }
+        if let Some(usage) = self.usages.known(owner) {
+            return Ok(usage);
+        }
+        let begun = Instant::now();
+        let rows = self.pool.read(USAGE, &[&owner]).await;
+        if rows.is_err() {
+            self.usages.forget(owner);
+        }
+        let rows = rows?;
+        let Some(row) = rows.first() else { return Ok(Usage::default()) };
+        let open = usize::try_from(get::<i64>(row, "open")?).unwrap_or_default();
+        let usage = Usage::new(open, natural(get(row, "bytes")?));
+        self.usages.put(owner, usage, begun.elapsed());
+        Ok(usage)
+    }
+}
