@@ -18,6 +18,7 @@ mod json;
 mod latency;
 mod memory;
 mod pipe;
+mod quota;
 mod renegotiation;
 mod run;
 mod scene;
@@ -73,6 +74,7 @@ impl Group {
             Self { name: "exec", attacks: exec::all() },
             Self { name: "stall", attacks: stall::all() },
             Self { name: "browser", attacks: browser::all() },
+            Self { name: "quota", attacks: quota::all() },
         ]
     }
 }

@@ -7,7 +7,7 @@ use a2a_operations::{
     store::{
         Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
         PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -77,6 +77,7 @@ counted! {
     load(scope: &Scope, task_id: &str, after: EventId) -> Option<(StoredTask, Replay)>;
     replay(scope: &Scope, task_id: &str, after: EventId) -> Option<Replay>;
     list(scope: &Scope, query: &TaskQuery) -> TaskPage;
+    usage(owner: &str) -> Usage;
     claim(scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim;
     reclaim(scope: &Scope, key: &str, fingerprint: u64, gone: &str, task_id: &str) -> Claim;
     unclaim(scope: &Scope, key: &str, task_id: &str) -> ();
