@@ -11,7 +11,7 @@ use a2a_core::{
     AgentCard, ErrorKind, Message,
     v1::{GetTaskRequest, SendMessageConfiguration, SendMessageRequest},
 };
-use a2a_operations::{Agent, Call, Caller, Engine, Quota, QuotaConfig, agent_fn_with};
+use a2a_operations::{Agent, Call, Caller, Engine, EventId, Quota, QuotaConfig, agent_fn_with};
 use futures_util::StreamExt as _;
 use tokio::{
     sync::Semaphore,
@@ -23,12 +23,16 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// An agent whose tasks work until the gate lets them through.
 fn gated(config: QuotaConfig) -> (Quota, Arc<Semaphore>) {
+    gated_with(config, true)
+}
+
+fn gated_with(config: QuotaConfig, streams: bool) -> (Quota, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let agent = agent_fn_with(Arc::clone(&gate), async |gate: Arc<Semaphore>, text: String| {
         gate.acquire().await.expect("never closed").forget();
         text
     });
-    let card = AgentCard::new("Gated", "Waits until it is let through");
+    let card = AgentCard::new("Gated", "Waits until it is let through").with_streaming(streams);
     (Quota::new(Engine::new(card, agent), config), gate)
 }
 
@@ -93,6 +97,24 @@ async fn tasks_that_work_are_counted_for_each_caller_until_they_stop() {
     gate.add_permits(1_000);
     send_when_free(&quota, "ann").await;
     nobody_holds_anything(&quota).await;
+}
+
+#[tokio::test]
+async fn tasks_are_counted_whatever_came_with_the_send_and_where_nothing_streams() {
+    for streams in [true, false] {
+        let config = QuotaConfig::default().with_running_tasks(most(3));
+        let (quota, gate) = gated_with(config, streams);
+        for number in 0..20 {
+            let mut call = at_once("ann");
+            call.context.last_event_id = EventId::new(999_999);
+            assert_eq!(quota.send_message(call).await.is_ok(), number < 3, "{number}");
+            // The task would be given up for lost in the meantime.
+            sleep(Duration::from_millis(5)).await;
+        }
+        gate.add_permits(1_000);
+        send_when_free(&quota, "ann").await;
+        nobody_holds_anything(&quota).await;
+    }
 }
 
 #[tokio::test]
