@@ -23,7 +23,7 @@ use a2a_core::{
 };
 use a2a_operations::{
     CallContext, Reply, RequestContext, TaskUpdater,
-    extension::{Extension, Timestamps, TraceContext},
+    extension::{Extension, IDEMPOTENCY_KEY, Timestamps, TraceContext},
 };
 use async_trait::async_trait;
 
@@ -138,7 +138,7 @@ async fn an_extension_is_at_work_for_those_who_ask_and_for_nobody_else() {
     for (binding, client) in clients(&url, &[Timestamps::URI, "urn:example:unknown"]).await {
         let card = client.card();
         let declared: Vec<_> = card.extensions().iter().map(|one| one.uri.as_str()).collect();
-        assert_eq!(declared, [Timestamps::URI, TraceContext::URI]);
+        assert_eq!(declared, [Timestamps::URI, TraceContext::URI, IDEMPOTENCY_KEY]);
         let (task, activated) = task(&client, request("work", &[])).await;
         assert_eq!(activated, Timestamps::URI, "{binding}");
         let said = task.status.as_ref().unwrap().message.as_ref().unwrap();
