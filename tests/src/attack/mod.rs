@@ -17,6 +17,7 @@ mod issuer;
 mod json;
 mod latency;
 mod memory;
+mod origins;
 mod pipe;
 mod quota;
 mod renegotiation;
@@ -71,6 +72,7 @@ impl Group {
             Self { name: "webhooks", attacks: webhook::all() },
             Self { name: "tls", attacks: tls::all() },
             Self { name: "injection", attacks: injection::all() },
+            Self { name: "revisions", attacks: origins::all() },
             Self { name: "exec", attacks: exec::all() },
             Self { name: "stall", attacks: stall::all() },
             Self { name: "browser", attacks: browser::all() },
