@@ -146,18 +146,25 @@ impl Verifier {
             .map_err(|_error| MalformedHeader("it is not base64url"))?;
         let key = self.trust.key(header, now).await?;
         // The key says what it is for, never the signature.
-        if key.algorithm() != algorithm {
+        if !key.supports(algorithm) {
             return Err(Reason::OtherAlgorithm(key.algorithm()));
         }
-        let is_over = |payload: &&Payload| is_signed(&key, entry.protected, payload, &signature);
+        let is_over =
+            |payload: &&Payload| is_signed(&key, algorithm, entry.protected, payload, &signature);
         let payload = payloads.iter().find(is_over).ok_or(Reason::Signature)?;
         Ok((algorithm, payload.form))
     }
 }
 
-fn is_signed(key: &Jwk, protected: &str, payload: &Payload, signature: &[u8]) -> bool {
+fn is_signed(
+    key: &Jwk,
+    algorithm: Algorithm,
+    protected: &str,
+    payload: &Payload,
+    signature: &[u8],
+) -> bool {
     let input = format!("{protected}.{}", payload.encoded);
-    key.verify(input.as_bytes(), signature).is_ok()
+    key.verify(algorithm, input.as_bytes(), signature).is_ok()
 }
 
 impl<'a> Entry<'a> {

@@ -4,7 +4,9 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     digest,
     signature::{
-        ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
+        ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+        RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+        RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaPublicKeyComponents,
         UnparsedPublicKey,
     },
 };
@@ -18,6 +20,9 @@ use super::Algorithm;
 pub struct Jwk {
     id: String,
     material: Material,
+    /// The only algorithm that the key may be used with. `None` for an RSA key that does not say:
+    /// it verifies every RSA algorithm.
+    algorithm: Option<Algorithm>,
     /// Seconds since 1970.
     not_before: Option<u64>,
     /// Seconds since 1970.
@@ -28,6 +33,8 @@ pub struct Jwk {
 pub(super) enum Material {
     /// The uncompressed point: 4, x, y.
     P256([u8; 65]),
+    /// The uncompressed point: 4, x, y.
+    P384([u8; 97]),
     Ed25519([u8; 32]),
     Rsa {
         n: Vec<u8>,
@@ -45,8 +52,15 @@ pub struct InvalidKey(pub(super) &'static str);
 pub(crate) struct WrongSignature;
 
 impl Jwk {
+    /// The public half of a key that signs with the default algorithm of its type.
     pub(super) fn new(material: Material) -> Self {
-        let mut key = Self { id: String::new(), material, not_before: None, not_after: None };
+        let algorithm = Some(material.default_algorithm());
+        Self::with_algorithm(material, algorithm)
+    }
+
+    fn with_algorithm(material: Material, algorithm: Option<Algorithm>) -> Self {
+        let id = String::new();
+        let mut key = Self { id, material, algorithm, not_before: None, not_after: None };
         key.id = key.thumbprint();
         key
     }
@@ -87,13 +101,40 @@ impl Jwk {
         self.not_after.and_then(time)
     }
 
-    /// The one algorithm that the key is for.
+    /// The algorithm that the key is for: the one that it names (member `alg`), else the default
+    /// of its type, which is RS256 for RSA.
     pub fn algorithm(&self) -> Algorithm {
-        match self.material {
-            Material::P256(_) => Algorithm::Es256,
-            Material::Ed25519(_) => Algorithm::EdDsa,
-            Material::Rsa { .. } => Algorithm::Rs256,
+        self.algorithm.unwrap_or_else(|| self.material.default_algorithm())
+    }
+
+    /// Returns whether signatures of an algorithm are verified with the key. An RSA key that names
+    /// no algorithm is for all of RSA; every other key is for one.
+    pub fn supports(&self, algorithm: Algorithm) -> bool {
+        match self.algorithm {
+            Some(named) => named == algorithm,
+            None => self.material.fits(algorithm),
         }
+    }
+
+    /// Returns whether the key may be used at a time, by clocks that differ by no more than
+    /// `leeway`.
+    pub(crate) fn is_valid_at(&self, now: SystemTime, leeway: Duration) -> bool {
+        // What is too far away to be a time has not begun, and does not end.
+        let has_begun = self.not_before.is_none_or(|start| {
+            time(start).zip(now.checked_add(leeway)).is_some_and(|(start, now)| start <= now)
+        });
+        let has_ended = self
+            .not_after()
+            .is_some_and(|end| end.checked_add(leeway).is_some_and(|end| end <= now));
+        has_begun && !has_ended
+    }
+
+    /// Binds the key to the algorithm that private keys of its type sign with here; `None` where
+    /// it is for another.
+    pub(super) fn for_signing(mut self) -> Option<Self> {
+        let algorithm = self.material.default_algorithm();
+        self.algorithm = Some(algorithm).filter(|algorithm| self.supports(*algorithm));
+        self.algorithm.is_some().then_some(self)
     }
 
     pub(super) fn material(&self) -> &Material {
@@ -112,6 +153,11 @@ impl Jwk {
                 text(&wire.x),
                 text(&wire.y)
             ),
+            Material::P384(_) => format!(
+                r#"{{"crv":"P-384","kty":"EC","x":"{}","y":"{}"}}"#,
+                text(&wire.x),
+                text(&wire.y)
+            ),
             Material::Ed25519(_) => {
                 format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, text(&wire.x))
             }
@@ -122,21 +168,70 @@ impl Jwk {
         URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, canonical.as_bytes()))
     }
 
-    pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), WrongSignature> {
+    /// Verifies a signature of an algorithm, if the key is for it.
+    pub(crate) fn verify(
+        &self,
+        algorithm: Algorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), WrongSignature> {
+        if !self.supports(algorithm) {
+            return Err(WrongSignature);
+        }
+        let rsa = match algorithm {
+            Algorithm::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
+            Algorithm::Rs384 => &RSA_PKCS1_2048_8192_SHA384,
+            Algorithm::Rs512 => &RSA_PKCS1_2048_8192_SHA512,
+            Algorithm::Ps256 => &RSA_PSS_2048_8192_SHA256,
+            Algorithm::Ps384 => &RSA_PSS_2048_8192_SHA384,
+            Algorithm::Ps512 => &RSA_PSS_2048_8192_SHA512,
+            Algorithm::Es256 | Algorithm::Es384 | Algorithm::EdDsa => {
+                return self.verify_curve(message, signature);
+            }
+        };
+        let Material::Rsa { n, e } = &self.material else { return Err(WrongSignature) };
+        let verified = RsaPublicKeyComponents { n, e }.verify(rsa, message, signature);
+        verified.map_err(|ring::error::Unspecified| WrongSignature)
+    }
+
+    fn verify_curve(&self, message: &[u8], signature: &[u8]) -> Result<(), WrongSignature> {
         let verified = match &self.material {
-            Material::P256(point) => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
-            }
+            Material::P256(point) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &point[..])
+                .verify(message, signature),
+            Material::P384(point) => UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, &point[..])
+                .verify(message, signature),
             Material::Ed25519(key) => {
-                UnparsedPublicKey::new(&ED25519, key).verify(message, signature)
+                UnparsedPublicKey::new(&ED25519, &key[..]).verify(message, signature)
             }
-            Material::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
-                &RSA_PKCS1_2048_8192_SHA256,
-                message,
-                signature,
-            ),
+            Material::Rsa { .. } => return Err(WrongSignature),
         };
         verified.map_err(|ring::error::Unspecified| WrongSignature)
+    }
+}
+
+impl Material {
+    fn default_algorithm(&self) -> Algorithm {
+        match self {
+            Self::P256(_) => Algorithm::Es256,
+            Self::P384(_) => Algorithm::Es384,
+            Self::Ed25519(_) => Algorithm::EdDsa,
+            Self::Rsa { .. } => Algorithm::Rs256,
+        }
+    }
+
+    /// Returns whether keys of this type sign with an algorithm.
+    fn fits(&self, algorithm: Algorithm) -> bool {
+        match algorithm {
+            Algorithm::Es256 => matches!(self, Self::P256(_)),
+            Algorithm::Es384 => matches!(self, Self::P384(_)),
+            Algorithm::EdDsa => matches!(self, Self::Ed25519(_)),
+            Algorithm::Rs256
+            | Algorithm::Rs384
+            | Algorithm::Rs512
+            | Algorithm::Ps256
+            | Algorithm::Ps384
+            | Algorithm::Ps512 => matches!(self, Self::Rsa { .. }),
+        }
     }
 }
 
@@ -179,6 +274,13 @@ impl Wire {
                 y: encode(&point[33..]),
                 ..Self::default()
             },
+            Material::P384(point) => Self {
+                kty: "EC".into(),
+                crv: Some("P-384".into()),
+                x: encode(&point[1..49]),
+                y: encode(&point[49..]),
+                ..Self::default()
+            },
             Material::Ed25519(key) => Self {
                 kty: "OKP".into(),
                 crv: Some("Ed25519".into()),
@@ -199,6 +301,12 @@ impl Wire {
                 point[33..].copy_from_slice(&fixed::<32>(self.y.as_deref())?);
                 Ok(Material::P256(point))
             }
+            ("EC", Some("P-384")) => {
+                let mut point = [4; 97];
+                point[1..49].copy_from_slice(&fixed::<48>(self.x.as_deref())?);
+                point[49..].copy_from_slice(&fixed::<48>(self.y.as_deref())?);
+                Ok(Material::P384(point))
+            }
             ("OKP", Some("Ed25519")) => Ok(Material::Ed25519(fixed(self.x.as_deref())?)),
             ("RSA", _) => {
                 Ok(Material::Rsa { n: number(self.n.as_deref())?, e: number(self.e.as_deref())? })
@@ -212,12 +320,16 @@ impl TryFrom<Wire> for Jwk {
     type Error = InvalidKey;
 
     fn try_from(wire: Wire) -> Result<Self, Self::Error> {
-        let mut key = Self::new(wire.material()?);
+        let material = wire.material()?;
+        let algorithm = match wire.alg.as_deref().map(str::parse) {
+            // One of RSA alone does not follow from the type of the key.
+            None => Some(material.default_algorithm()).filter(|it| *it != Algorithm::Rs256),
+            Some(Ok(algorithm)) if material.fits(algorithm) => Some(algorithm),
+            Some(_) => return Err(InvalidKey("it is for another algorithm")),
+        };
+        let mut key = Self::with_algorithm(material, algorithm);
         if wire.usage.is_some_and(|usage| usage != "sig") {
             return Err(InvalidKey("it is not for signatures"));
-        }
-        if wire.alg.is_some_and(|alg| alg != key.algorithm().as_str()) {
-            return Err(InvalidKey("it is for another algorithm"));
         }
         if wire.revoked.is_some() {
             return Err(InvalidKey("it is revoked"));
@@ -233,7 +345,7 @@ impl TryFrom<Wire> for Jwk {
 impl From<Jwk> for Wire {
     fn from(key: Jwk) -> Self {
         let mut wire = Self::of(&key.material);
-        wire.alg = Some(key.algorithm().as_str().to_owned());
+        wire.alg = key.algorithm.map(|algorithm| algorithm.as_str().to_owned());
         wire.usage = Some("sig".to_owned());
         wire.kid = Some(key.id);
         (wire.nbf, wire.exp) = (key.not_before, key.not_after);
@@ -309,6 +421,45 @@ mod tests {
     }
 
     #[test]
+    fn an_rsa_key_is_for_the_algorithm_that_it_names_and_else_for_all_of_rsa() {
+        let n = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        let rsa = Algorithm::ALL
+            .into_iter()
+            .filter(|it| !matches!(it.as_str(), "ES256" | "ES384" | "EdDSA"));
+        let open: Jwk = serde_json::from_value(json!({"kty": "RSA", "n": n, "e": "AQAB"})).unwrap();
+        for algorithm in rsa {
+            let named = json!({"kty": "RSA", "n": n, "e": "AQAB", "alg": algorithm.as_str()});
+            let named: Jwk = serde_json::from_value(named).unwrap();
+            let supported = |key: &Jwk| {
+                Algorithm::ALL.into_iter().filter(|it| key.supports(*it)).collect::<Vec<_>>()
+            };
+            assert_eq!(supported(&named), [algorithm]);
+            assert_eq!(supported(&open).len(), 6, "{algorithm}");
+            for key in [&named, &open] {
+                let again = serde_json::to_value(key).unwrap();
+                assert_eq!(&serde_json::from_value::<Jwk>(again).unwrap(), key);
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_is_valid_from_its_start_to_its_end_give_or_take_the_leeway() {
+        let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        let leeway = Duration::from_secs(10);
+        let valid = |key: serde_json::Value, seconds: u64| {
+            let key: Jwk = serde_json::from_value(key).unwrap();
+            key.is_valid_at(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds), leeway)
+        };
+        let key = json!({"kty": "OKP", "crv": "Ed25519", "x": x, "nbf": 1_000, "exp": 2_000});
+        for (seconds, is_valid) in [(989, false), (990, true), (2_009, true), (2_010, false)] {
+            assert_eq!(valid(key.clone(), seconds), is_valid, "{seconds}");
+        }
+        let never = json!({"kty": "OKP", "crv": "Ed25519", "x": x, "nbf": u64::MAX});
+        let always = json!({"kty": "OKP", "crv": "Ed25519", "x": x, "exp": u64::MAX});
+        assert!(!valid(never, 1_000) && valid(always, 1_000));
+    }
+
+    #[test]
     fn keys_that_are_of_no_use_are_told_apart() {
         let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         for key in [
@@ -320,6 +471,9 @@ mod tests {
             json!({"kty": "OKP", "crv": "Ed25519", "x": format!("{x}=")}),
             json!({"kty": "OKP", "crv": "Ed25519", "x": x, "use": "enc"}),
             json!({"kty": "OKP", "crv": "Ed25519", "x": x, "alg": "ES256"}),
+            json!({"kty": "RSA", "n": x, "e": "AQAB", "alg": "ES256"}),
+            json!({"kty": "RSA", "n": x, "e": "AQAB", "alg": "HS256"}),
+            json!({"kty": "RSA", "n": x, "e": "AQAB", "alg": "RSA-OAEP"}),
             json!({"crv": "Ed25519", "x": x}),
         ] {
             assert!(serde_json::from_value::<Jwk>(key.clone()).is_err(), "{key}");

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use axum::{Router, response::IntoResponse as _, routing::get};
 use bytes::Bytes;
@@ -5,19 +7,17 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
 
-use super::{Jwk, KeySource, MissingKey};
+use super::{Algorithm, Jwk, KeySource, MissingKey};
 
 /// Public keys as a JWK set (RFC 7517 §5).
 ///
-/// Keys that are of no use here are passed over when a set is read.
+/// Keys that are of no use here are passed over when a set is read. The number of keys is bounded
+/// by the length of the document alone, which is 1 MiB where it is fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JwkSet(Vec<Jwk>);
 
 /// Where the keys of an agent are published.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
-
-/// Keys that are read of a set, at most.
-const MAX_KEYS: usize = 100;
 
 impl JwkSet {
     /// The keys.
@@ -28,6 +28,11 @@ impl JwkSet {
     /// Returns the key with an id.
     pub fn find(&self, id: &str) -> Option<&Jwk> {
         self.0.iter().find(|key| key.id() == id)
+    }
+
+    /// Returns the keys that verify signatures of an algorithm.
+    pub fn supporting(&self, algorithm: Algorithm) -> impl Iterator<Item = &Jwk> {
+        self.0.iter().filter(move |key| key.supports(algorithm))
     }
 
     /// The set as JSON, as it is served.
@@ -56,13 +61,8 @@ impl JwkSet {
 impl FromIterator<Jwk> for JwkSet {
     /// Of two keys with one id, the first is kept.
     fn from_iter<I: IntoIterator<Item = Jwk>>(keys: I) -> Self {
-        let mut set = Self::default();
-        for key in keys {
-            if set.find(key.id()).is_none() {
-                set.0.push(key);
-            }
-        }
-        set
+        let mut ids = HashSet::new();
+        Self(keys.into_iter().filter(|key| ids.insert(key.id().to_owned())).collect())
     }
 }
 
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for JwkSet {
             keys: Vec<Value>,
         }
         let Wire { keys } = Wire::deserialize(deserializer)?;
-        Ok(keys.into_iter().take(MAX_KEYS).filter_map(|key| Jwk::deserialize(key).ok()).collect())
+        Ok(keys.into_iter().filter_map(|key| Jwk::deserialize(key).ok()).collect())
     }
 }
 
@@ -90,6 +90,10 @@ impl KeySource for JwkSet {
     async fn key(&self, id: &str) -> Result<Jwk, MissingKey> {
         self.find(id).cloned().ok_or(MissingKey::Unknown)
     }
+
+    async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey> {
+        Ok(self.supporting(algorithm).cloned().collect())
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +101,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_set_of_150_keys_is_read_to_the_last() {
+        let keys: Vec<_> = (0..150)
+            .map(|_| crate::jose::SigningKey::generate(Algorithm::EdDsa).unwrap().public().clone())
+            .collect();
+        let written = keys.iter().cloned().collect::<JwkSet>().json();
+        let set: JwkSet = serde_json::from_slice(&written).unwrap();
+        assert_eq!(set.keys(), keys);
+        assert_eq!(set.find(keys[149].id()), Some(&keys[149]));
+    }
 
     #[test]
     fn a_set_is_read_without_the_keys_that_are_of_no_use() {

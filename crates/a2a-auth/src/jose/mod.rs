@@ -1,7 +1,8 @@
 //! Keys, key sets and signed tokens (RFC 7515, 7517, 7518, 8037), as far as A2A needs them.
 //!
-//! Signatures are ES256, `EdDSA` with Ed25519, and RS256. There are no others: `none` and
-//! symmetric algorithms are refused by having no name here.
+//! Signatures are verified with ES256, ES384, `EdDSA` (Ed25519), RS256, RS384, RS512, PS256, PS384
+//! and PS512, and made with ES256, `EdDSA` and RS256. `none` and symmetric algorithms have no name
+//! here, so tokens that name them are refused.
 
 mod algorithm;
 mod jwk;

@@ -33,6 +33,7 @@ impl SigningKey {
     /// [`NoJwk`](KeyError::NoJwk) and [`Unusable`](KeyError::Unusable).
     pub fn from_jwk(json: &str) -> Result<Self, KeyError> {
         let public: Jwk = serde_json::from_str(json).map_err(KeyError::NoJwk)?;
+        let public = public.for_signing().ok_or(KeyError::Unusable)?;
         let private: Private = serde_json::from_str(json).map_err(KeyError::NoJwk)?;
         let random = SystemRandom::new();
         let pair = pair(public.material(), &private, &random).ok_or(KeyError::Unusable)?;
@@ -56,6 +57,7 @@ fn pair(material: &Material, private: &Private, random: &SystemRandom) -> Option
         )
         .ok()
         .map(Pair::Es256),
+        Material::P384(_) => None,
         Material::Ed25519(key) => {
             Ed25519KeyPair::from_seed_and_public_key(&d, key).ok().map(Pair::EdDsa)
         }
@@ -111,7 +113,7 @@ mod tests {
             assert_eq!(key.public().id(), id);
             assert_eq!(key.public().thumbprint(), same.public().thumbprint());
             let signature = key.sign(b"x").unwrap();
-            assert!(same.public().verify(b"x", &signature).is_ok());
+            assert!(same.public().verify(same.algorithm(), b"x", &signature).is_ok());
         }
         for (member, value) in
             [("d", json!(null)), ("d", json!("AA")), ("d", p256["d"].clone()), ("x", json!("AA"))]

@@ -1,11 +1,21 @@
-use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use a2a_http::tls::ClientTls;
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::{Instant, timeout},
+};
 
-use super::{Jwk, JwkSet};
+use super::{Algorithm, Jwk, JwkSet};
 use crate::fetch;
 
 /// Where the public keys of somebody are found.
@@ -13,6 +23,10 @@ use crate::fetch;
 pub trait KeySource: fmt::Debug + Send + Sync + 'static {
     /// Returns the key with an id.
     async fn key(&self, id: &str) -> Result<Jwk, MissingKey>;
+
+    /// Returns the keys that verify signatures of an algorithm, for tokens that do not name
+    /// their key.
+    async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey>;
 }
 
 /// Why there is no key.
@@ -27,36 +41,60 @@ pub enum MissingKey {
     Unavailable(#[source] Option<Box<dyn std::error::Error + Send + Sync>>),
 }
 
-/// Keys that are published elsewhere: fetched when they are needed, kept for a while, and
-/// fetched again early for a key that is not among them, so that keys can be exchanged at any
-/// time. Whoever makes up ids of keys causes no more than a request every 30 s.
+/// Keys that are published elsewhere: fetched when they are needed, kept for 10 min, and fetched
+/// again early for a key id that is not among them, so that keys can be rotated at any time.
 ///
-/// When they can't be fetched, the last ones are used for a day.
+/// Known keys are returned without waiting for a fetch that is made for an unknown id. Unknown ids
+/// cause at most one fetch every 5 s ([`with_unknown_key_pause`](Self::with_unknown_key_pause)),
+/// and an id that turned out to be unknown causes none for 30 s
+/// ([`with_pause`](Self::with_pause)): made-up ids delay a rotation by 5 s at most.
+///
+/// When the keys can't be fetched, the last ones are used for a day.
 pub struct RemoteKeys {
     fetch: Fetch,
     pause: Duration,
-    kept: Mutex<Kept>,
+    unknown_key_pause: Duration,
+    kept: Arc<RwLock<Kept>>,
+    /// Held while the keys are fetched: others wait for the same answer in place of asking too.
+    pacing: Arc<Mutex<Pacing>>,
 }
 
-type Fetch = Box<dyn Fn() -> Fetching + Send + Sync>;
-type Fetching =
-    Pin<Box<dyn Future<Output = Result<Bytes, Box<dyn std::error::Error + Send + Sync>>> + Send>>;
+type Fetch = Arc<dyn Fn() -> Fetching + Send + Sync>;
+type FetchError = Box<dyn std::error::Error + Send + Sync>;
+type Fetching = Pin<Box<dyn Future<Output = Result<Bytes, FetchError>> + Send>>;
 
 #[derive(Default)]
 struct Kept {
     keys: JwkSet,
-    /// When they were fetched.
+    /// When they were asked for.
     fetched: Option<Instant>,
-    /// When it was last tried, whatever came of it.
-    tried: Option<Instant>,
+}
+
+/// When keys were asked for, whatever the answer was.
+#[derive(Default)]
+struct Pacing {
+    /// Because none were fresh.
+    refreshed: Option<Instant>,
+    /// Because of an id that was not among the fresh ones.
+    missed: Option<Instant>,
+    /// Ids that were not among keys that were fetched for them.
+    unknown: HashMap<String, Instant>,
 }
 
 /// How long keys are used before they are fetched again.
 const FRESH: Duration = Duration::from_secs(600);
 /// How long keys are used when they can't be fetched again.
 const STALE: Duration = Duration::from_secs(24 * 3600);
-/// The time between two requests, when the first failed or missed a key.
+/// The time between two requests for keys that are not fresh, when the first failed, and between
+/// two for the same unknown id.
 const PAUSE: Duration = Duration::from_secs(30);
+/// The time between two requests for unknown ids.
+const UNKNOWN_KEY_PAUSE: Duration = Duration::from_secs(5);
+/// The time that a request may take.
+const MAX_FETCH_TIME: Duration = Duration::from_secs(30);
+/// Most unknown ids that are remembered, and the longest of them in bytes.
+const MAX_UNKNOWN: usize = 1_000;
+const MAX_ID_BYTES: usize = 1 << 10;
 
 impl RemoteKeys {
     /// Keys at an address, as `https://agent.example/.well-known/jwks.json`. The address has to
@@ -81,71 +119,159 @@ impl RemoteKeys {
         Ok(Self::with(move || fetch::document(client.clone(), Arc::clone(&url))))
     }
 
-    /// Keys that are fetched by a function, as the JSON of a JWK set.
+    /// Keys that are fetched by a function, as the JSON of a JWK set. It runs in a task of its own,
+    /// for 30 s at most.
     pub fn with<F>(fetch: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<Bytes, Box<dyn std::error::Error + Send + Sync>>>
-            + Send
-            + 'static,
+        F: Future<Output = Result<Bytes, FetchError>> + Send + 'static,
     {
-        Self { fetch: Box::new(move || Box::pin(fetch())), pause: PAUSE, kept: Mutex::default() }
+        Self {
+            fetch: Arc::new(move || Box::pin(fetch())),
+            pause: PAUSE,
+            unknown_key_pause: UNKNOWN_KEY_PAUSE,
+            kept: Arc::default(),
+            pacing: Arc::default(),
+        }
     }
 
-    /// Sets the time between two requests, when the first failed or missed a key. Default: 30 s.
+    /// Sets the time between two requests after one that failed, and between two for the same
+    /// unknown key id. Default: 30 s.
     #[must_use]
     pub fn with_pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
 
-    async fn refresh(&self, kept: &mut Kept) -> Result<(), MissingKey> {
-        let now = Instant::now();
-        // Before the request: a caller that goes away while it waits does not undo the pause.
-        kept.tried = Some(now);
-        let unavailable = |error| MissingKey::Unavailable(Some(error));
-        let document = (self.fetch)().await.map_err(unavailable)?;
-        kept.keys = serde_json::from_slice(&document).map_err(|error| unavailable(error.into()))?;
-        kept.fetched = Some(now);
-        Ok(())
+    /// Sets the time between two requests for unknown key ids. Default: 5 s.
+    #[must_use]
+    pub fn with_unknown_key_pause(mut self, pause: Duration) -> Self {
+        self.unknown_key_pause = pause;
+        self
     }
+
+    /// Returns what is found among the keys, which are fetched first where that is needed: where
+    /// they are not fresh, or nothing is found for an id.
+    async fn find<T>(
+        &self,
+        id: Option<&str>,
+        find: impl Fn(&JwkSet) -> Option<T>,
+    ) -> Result<T, MissingKey> {
+        if let (Some(found), true) = self.look_up(FRESH, &find) {
+            return Ok(found);
+        }
+        let pacing = Arc::clone(&self.pacing).lock_owned().await;
+        // They may have been fetched while this waited.
+        let may_fetch = match (self.look_up(FRESH, &find), id) {
+            ((Some(found), true), _) => return Ok(found),
+            ((None, true), None) => return Err(MissingKey::Unknown),
+            ((None, true), Some(id)) => {
+                if id.len() > MAX_ID_BYTES || pacing.has_missed(id, self.pause) {
+                    return Err(MissingKey::Unknown);
+                }
+                is_over(pacing.missed, self.unknown_key_pause)
+            }
+            ((_, false), _) => is_over(pacing.refreshed, self.pause),
+        };
+        let failure = match may_fetch {
+            true => match self.refresh(pacing, id).await {
+                Ok(()) => return self.look_up(FRESH, &find).0.ok_or(MissingKey::Unknown),
+                Err(error) => Some(error),
+            },
+            false => None,
+        };
+        match self.look_up(STALE, &find) {
+            (Some(found), true) => {
+                tracing::warn!(error = ?failure, "JWKS fetch failed, using the last keys");
+                Ok(found)
+            }
+            // A key that was published a moment ago may be among those that can't be fetched yet.
+            _ => Err(MissingKey::Unavailable(failure)),
+        }
+    }
+
+    /// Returns what is found among the keys, and whether they are younger than `age`.
+    fn look_up<T>(&self, age: Duration, find: impl Fn(&JwkSet) -> Option<T>) -> (Option<T>, bool) {
+        let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
+        (find(&kept.keys), kept.is_within(age))
+    }
+
+    /// Fetches the keys in a task of its own: a caller that goes away while it waits must not keep
+    /// others from them.
+    async fn refresh(
+        &self,
+        mut pacing: OwnedMutexGuard<Pacing>,
+        id: Option<&str>,
+    ) -> Result<(), FetchError> {
+        let (fetch, kept, pause) = (Arc::clone(&self.fetch), Arc::clone(&self.kept), self.pause);
+        let id = id.map(str::to_owned);
+        let fetching = tokio::spawn(async move {
+            let started = Instant::now();
+            let was_fresh = {
+                let kept = kept.read().unwrap_or_else(PoisonError::into_inner);
+                kept.is_within(FRESH)
+            };
+            let fetched = read(fetch()).await;
+            let now = Instant::now();
+            if was_fresh {
+                pacing.missed = Some(now);
+            } else {
+                pacing.refreshed = Some(now);
+            }
+            let keys = fetched?;
+            if let Some(id) = id
+                && keys.find(&id).is_none()
+            {
+                pacing.note_missed(id, now, pause);
+            }
+            // No panic can leave it half changed.
+            let mut kept = kept.write().unwrap_or_else(PoisonError::into_inner);
+            *kept = Kept { keys, fetched: Some(started) };
+            Ok(())
+        });
+        fetching.await?
+    }
+}
+
+async fn read(fetching: Fetching) -> Result<JwkSet, FetchError> {
+    let document = timeout(MAX_FETCH_TIME, fetching).await??;
+    Ok(serde_json::from_slice(&document)?)
+}
+
+fn is_over(last: Option<Instant>, pause: Duration) -> bool {
+    last.is_none_or(|last| last.elapsed() >= pause)
 }
 
 impl Kept {
     fn is_within(&self, age: Duration) -> bool {
         self.fetched.is_some_and(|fetched| fetched.elapsed() < age)
     }
+}
 
-    fn may_try(&self, pause: Duration) -> bool {
-        self.tried.is_none_or(|tried| tried.elapsed() >= pause)
+impl Pacing {
+    fn has_missed(&self, id: &str, pause: Duration) -> bool {
+        self.unknown.get(id).is_some_and(|missed| missed.elapsed() < pause)
+    }
+
+    fn note_missed(&mut self, id: String, now: Instant, pause: Duration) {
+        self.unknown.retain(|_, missed| now.duration_since(*missed) < pause);
+        if self.unknown.len() < MAX_UNKNOWN && id.len() <= MAX_ID_BYTES {
+            self.unknown.insert(id, now);
+        }
     }
 }
 
 #[async_trait]
 impl KeySource for RemoteKeys {
     async fn key(&self, id: &str) -> Result<Jwk, MissingKey> {
-        // Held across the request: others wait for the same answer in place of asking too.
-        let mut kept = self.kept.lock().await;
-        let known = kept.keys.find(id).cloned();
-        if let Some(key) = &known
-            && kept.is_within(FRESH)
-        {
-            return Ok(key.clone());
-        }
-        let mut failure = None;
-        if kept.may_try(self.pause) {
-            match self.refresh(&mut kept).await {
-                Ok(()) => return kept.keys.find(id).cloned().ok_or(MissingKey::Unknown),
-                Err(error) => failure = Some(error),
-            }
-        }
-        match known {
-            Some(key) if kept.is_within(STALE) => {
-                tracing::warn!(error = ?failure, "keys are used that could not be fetched again");
-                Ok(key)
-            }
-            // A key that was made known a moment ago may be among those we may not ask for yet.
-            _ => Err(failure.unwrap_or(MissingKey::Unavailable(None))),
-        }
+        self.find(Some(id), |keys| keys.find(id).cloned()).await
+    }
+
+    async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey> {
+        let found = |keys: &JwkSet| {
+            let keys: Vec<_> = keys.supporting(algorithm).cloned().collect();
+            (!keys.is_empty()).then_some(keys)
+        };
+        self.find(None, found).await
     }
 }
 
@@ -217,17 +343,98 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn made_up_ids_do_not_flood_the_publisher() {
+    async fn unknown_ids_cause_one_fetch_per_pause() {
         let (publisher, one) = (Arc::<Publisher>::default(), key());
         let remote = remote(&publisher);
         publisher.publish(&[&one]);
         assert!(matches!(remote.key("x").await, Err(MissingKey::Unknown)));
-        for number in 0..100 {
+        assert!(matches!(remote.key("0").await, Err(MissingKey::Unknown)));
+        for number in 1..100 {
             let missing = remote.key(&number.to_string()).await;
             assert!(matches!(missing, Err(MissingKey::Unavailable(None))));
         }
-        assert_eq!(publisher.asked(), 1);
+        assert_eq!(publisher.asked(), 2);
         remote.key(one.public().id()).await.unwrap();
+        // An id that is too long for one, and the same id again, are known to be unknown.
+        let long = "x".repeat(MAX_ID_BYTES + 1);
+        for _ in 0..4 {
+            advance(UNKNOWN_KEY_PAUSE).await;
+            assert!(matches!(remote.key("x").await, Err(MissingKey::Unknown)));
+            assert!(matches!(remote.key(&long).await, Err(MissingKey::Unknown)));
+        }
+        assert_eq!(publisher.asked(), 2);
+        advance(PAUSE).await;
+        assert!(matches!(remote.key("x").await, Err(MissingKey::Unknown)));
+        assert_eq!(publisher.asked(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rotation_is_noticed_within_the_pause_during_a_flood_of_unknown_ids() {
+        let (publisher, one, two) = (Arc::<Publisher>::default(), key(), key());
+        let remote = remote(&publisher);
+        publisher.publish(&[&one]);
+        remote.key(one.public().id()).await.unwrap();
+        assert!(remote.key("made up").await.is_err());
+        publisher.publish(&[&one, &two]);
+        let published = Instant::now();
+        for number in 0.. {
+            if remote.key(two.public().id()).await.is_ok() {
+                break;
+            }
+            assert!(remote.key(&format!("made up {number}")).await.is_err());
+            advance(Duration::from_millis(100)).await;
+        }
+        assert!(published.elapsed() <= UNKNOWN_KEY_PAUSE, "{:?}", published.elapsed());
+        assert_eq!(publisher.asked(), 3);
+    }
+
+    /// Fetches that answer when they are told to.
+    fn gated(publisher: &Arc<Publisher>, gate: &Arc<tokio::sync::Semaphore>) -> RemoteKeys {
+        let (publisher, gate) = (Arc::clone(publisher), Arc::clone(gate));
+        RemoteKeys::with(move || {
+            publisher.asked.fetch_add(1, Ordering::Relaxed);
+            let (publisher, gate) = (Arc::clone(&publisher), Arc::clone(&gate));
+            async move {
+                gate.acquire().await?.forget();
+                let keys = publisher.keys.lock().unwrap().as_ref().map(JwkSet::json);
+                keys.ok_or_else(|| "down".into())
+            }
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_known_key_does_not_wait_for_the_fetch_of_an_unknown_one() {
+        let (publisher, one) = (Arc::<Publisher>::default(), key());
+        let gate = Arc::new(tokio::sync::Semaphore::new(1));
+        let remote = Arc::new(gated(&publisher, &gate));
+        publisher.publish(&[&one]);
+        remote.key(one.public().id()).await.unwrap();
+        let unknown = Arc::clone(&remote);
+        let unknown = tokio::spawn(async move { unknown.key("made up").await });
+        while publisher.asked() < 2 {
+            tokio::task::yield_now().await;
+        }
+        // The fetch hangs: nothing but the clock of the runtime could end a wait for it.
+        let started = Instant::now();
+        remote.key(one.public().id()).await.unwrap();
+        assert_eq!(remote.keys_for(Algorithm::EdDsa).await.unwrap().len(), 1);
+        assert_eq!((started.elapsed(), unknown.is_finished()), (Duration::ZERO, false));
+        gate.add_permits(1);
+        assert!(matches!(unknown.await.unwrap(), Err(MissingKey::Unknown)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fetch_goes_on_when_the_caller_that_caused_it_hangs_up() {
+        let (publisher, one, two) = (Arc::<Publisher>::default(), key(), key());
+        let gate = Arc::new(tokio::sync::Semaphore::new(1));
+        let remote = gated(&publisher, &gate);
+        publisher.publish(&[&one]);
+        remote.key(one.public().id()).await.unwrap();
+        publisher.publish(&[&one, &two]);
+        timeout(Duration::from_millis(1), remote.key("made up")).await.unwrap_err();
+        gate.add_permits(1);
+        remote.key(two.public().id()).await.unwrap();
+        assert_eq!(publisher.asked(), 2);
     }
 
     #[tokio::test(start_paused = true)]

@@ -62,7 +62,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// [`NotGenerated`](KeyError::NotGenerated) for RS256.
+    /// [`NotGenerated`](KeyError::NotGenerated) for all but ES256 and `EdDSA`.
     pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
         Self::from_pem(&Self::generate_pem(algorithm)?)
     }
@@ -71,7 +71,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// [`NotGenerated`](KeyError::NotGenerated) for RS256.
+    /// [`NotGenerated`](KeyError::NotGenerated) for all but ES256 and `EdDSA`.
     pub fn generate_pem(algorithm: Algorithm) -> Result<String, KeyError> {
         let random = SystemRandom::new();
         let document = match algorithm {
@@ -79,7 +79,13 @@ impl SigningKey {
                 EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
             }
             Algorithm::EdDsa => Ed25519KeyPair::generate_pkcs8(&random),
-            Algorithm::Rs256 => return Err(KeyError::NotGenerated(algorithm)),
+            Algorithm::Rs256
+            | Algorithm::Rs384
+            | Algorithm::Rs512
+            | Algorithm::Ps256
+            | Algorithm::Ps384
+            | Algorithm::Ps512
+            | Algorithm::Es384 => return Err(KeyError::NotGenerated(algorithm)),
         };
         let document = document.map_err(|ring::error::Unspecified| KeyError::NoRandom)?;
         let mut pem = String::from("-----BEGIN PRIVATE KEY-----\n");

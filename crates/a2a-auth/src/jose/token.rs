@@ -2,7 +2,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Algorithm, Jwk, KeyError, RefusedAlgorithm, SigningKey};
+use super::{Algorithm, Jwk, KeyError, RefusedAlgorithm, SigningKey, jwk::WrongSignature};
 
 /// A token as it arrives (RFC 7515 §7.1), taken apart but not yet believed.
 #[derive(Debug)]
@@ -90,9 +90,8 @@ impl<'a> Token<'a> {
     ///
     /// [`Signature`](TokenError::Signature), for a key of another algorithm too.
     pub fn verify(&self, key: &Jwk) -> Result<&[u8], TokenError> {
-        let is_valid = key.algorithm() == self.header.algorithm
-            && key.verify(self.signed.as_bytes(), &self.signature).is_ok();
-        if is_valid { Ok(&self.payload) } else { Err(TokenError::Signature) }
+        let verified = key.verify(self.header.algorithm, self.signed.as_bytes(), &self.signature);
+        verified.map(|()| &*self.payload).map_err(|WrongSignature| TokenError::Signature)
     }
 }
 
@@ -180,7 +179,7 @@ mod tests {
     fn rs256_signs_as_the_standard_does() {
         let key = SigningKey::from_pem(include_str!("rfc7515_a2.pem")).unwrap();
         let [_, _, (_, public)] = keys();
-        assert_eq!(key.public(), &public);
+        assert_eq!(key.public().thumbprint(), public.thumbprint());
         let (signed, signature) = RS256.rsplit_once('.').unwrap();
         assert_eq!(URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes()).unwrap()), signature);
     }

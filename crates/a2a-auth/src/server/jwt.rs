@@ -18,8 +18,9 @@ use crate::jose::{Jwk, KeySource, MissingKey, Token};
 /// Longest name of a caller that a token may give, in bytes.
 const MAX_SUBJECT_BYTES: usize = 1 << 10;
 
-/// JSON Web Tokens of one issuer: signed with one of its keys (ES256, EdDSA, RS256), for this
-/// audience, and within their time.
+/// JSON Web Tokens of one issuer: signed with one of its keys, for this audience, and within their
+/// time. The algorithms are those of [`jose`](crate::jose). A token that does not name its key
+/// (`kid`) is accepted where the issuer has exactly one key for its algorithm.
 ///
 /// A caller is called by the issuer and its subject, as `https://issuer.example#subject`: what
 /// one issuer calls its users is no name of another's. Scopes come from `scope` or `scp`.
@@ -114,10 +115,7 @@ impl Jwt {
     async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Caller, Rejection> {
         let token =
             Token::parse(text).map_err(|_error| Rejection::Invalid("it is no signed token"))?;
-        let Some(id) = token.header().key_id.as_deref() else {
-            return Err(Rejection::Invalid("it does not name its key"));
-        };
-        let key = self.keys.key(id).await.map_err(rejection)?;
+        let key = self.key_of(&token, now).await?;
         let payload = verified(&token, &key)?;
         let claims = serde_json::from_slice(payload).map(Claims);
         let claims = claims.map_err(|_error| Rejection::Invalid("its claims can't be read"))?;
@@ -125,6 +123,29 @@ impl Jwt {
         let subject = (self.subject)(&claims).filter(|subject| is_name(subject));
         let subject = subject.ok_or(Rejection::Invalid("it names no subject"))?;
         Ok(Caller::authenticated(subject).with_scopes(claims.scopes()).with_expiry(expires))
+    }
+
+    /// Returns the key that is to have signed a token: the one that it names, or else the only one
+    /// for its algorithm.
+    async fn key_of(&self, token: &Token<'_>, now: SystemTime) -> Result<Jwk, Rejection> {
+        let header = token.header();
+        if let Some(id) = &header.key_id {
+            let key = self.keys.key(id).await.map_err(rejection)?;
+            return if key.is_valid_at(now, self.leeway) {
+                Ok(key)
+            } else {
+                Err(Rejection::Invalid("its key is not valid at this time"))
+            };
+        }
+        let keys = self.keys.keys_for(header.algorithm).await.map_err(rejection)?;
+        let mut keys = keys.into_iter().filter(|key| key.is_valid_at(now, self.leeway));
+        match (keys.next(), keys.next()) {
+            (Some(key), None) => Ok(key),
+            (None, _) => Err(Rejection::Invalid("its issuer has no key for its algorithm")),
+            (Some(_), Some(_)) => {
+                Err(Rejection::Invalid("it does not name its key, and its issuer has several"))
+            }
+        }
     }
 
     /// Checks who the token is of and for, and returns when it is not believed any more.

@@ -39,22 +39,23 @@ fn main() -> Result {
 }
 
 /// Keys of RFC 7515 and RFC 8037, in the form of OpenSSL.
-fn pem(algorithm: Algorithm) -> &'static str {
-    match algorithm {
+fn pem(algorithm: Algorithm) -> Result<&'static str> {
+    Ok(match algorithm {
         Algorithm::Es256 => include_str!("../../../../crates/a2a-auth/src/jose/rfc7515_a3.pem"),
         Algorithm::EdDsa => include_str!("../../../../crates/a2a-auth/src/jose/rfc8037_a1.pem"),
         Algorithm::Rs256 => include_str!("../../../../crates/a2a-auth/src/jose/rfc7515_a2.pem"),
-    }
+        other => return Err(format!("no key for {other}").into()),
+    })
 }
 
 fn signer(algorithm: Algorithm) -> Result<Signer> {
-    Ok(Signer::new(SigningKey::from_pem(pem(algorithm))?).with_key_id(KEY))
+    Ok(Signer::new(SigningKey::from_pem(pem(algorithm)?)?).with_key_id(KEY))
 }
 
 fn make(folder: &Path, algorithm: Algorithm) -> Result {
     fs::create_dir_all(folder)?;
     let write = |name: String, text: String| fs::write(folder.join(name), text);
-    write("key.pem".into(), pem(algorithm).to_owned())?;
+    write("key.pem".into(), pem(algorithm)?.to_owned())?;
     write("jwks.json".into(), String::from_utf8(signer(algorithm)?.jwks().json().to_vec())?)?;
     let other = SigningKey::generate_pem(Algorithm::Es256)?;
     write("other.pem".into(), other.clone())?;
