@@ -1,16 +1,17 @@
-//! What a webhook gets that was registered in an older revision.
+//! What a webhook gets that was registered in an older revision, and how its receiver reads it.
 
-use a2a_core::ProtocolVersion;
+use a2a_core::{ProtocolVersion, Result, v1::StreamResponse};
 use a2a_http::{Payload, media};
 use a2a_operations::{Delivery, Settled, Webhook};
 use bytes::Bytes;
 use http::HeaderName;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use crate::{
     Dialect as _,
     v0_1::{print_task_id, write_webhook},
-    v0_3,
+    v0_3::{self, V0_3},
     v1_draft::V1Draft,
 };
 
@@ -48,6 +49,25 @@ pub fn payload(webhook: &Webhook, delivery: &Delivery) -> Option<Payload> {
     }
 }
 
+/// Reads the body of a webhook: of 1.0, or of 0.2 and 0.3, whose objects say their `kind`. It is
+/// what a receiver of `a2a-auth` takes (`Receiver::with_body_reader`).
+///
+/// # Errors
+///
+/// Those of the revision that the body is in.
+pub fn read(body: &[u8]) -> Result<StreamResponse> {
+    #[derive(Deserialize)]
+    struct Kind {
+        kind: Option<IgnoredAny>,
+    }
+    let kind = serde_json::from_slice::<Kind>(body).ok().and_then(|body| body.kind);
+    if kind.is_none() {
+        return a2a_core::json::from_slice(body);
+    }
+    let body = a2a_core::json::from_slice(body)?;
+    V0_3.read_event(body)
+}
+
 fn of(token: HeaderName, body: &Value) -> Payload {
     let body = Bytes::from(body.to_string());
     Payload { content_type: media::JSON, version: None, token, body }
@@ -59,10 +79,7 @@ mod tests {
 
     use a2a_core::{
         Task, TaskState,
-        v1::{
-            StreamResponse, TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent,
-            stream_response,
-        },
+        v1::{TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent, stream_response},
     };
     use a2a_operations::Event;
     use serde_json::json;
@@ -105,6 +122,34 @@ mod tests {
             assert_eq!(hears(TaskState::Working), hears_all, "{revision}");
             assert!(hears(TaskState::InputRequired), "{revision}");
             assert!(hears(TaskState::Completed), "{revision}");
+        }
+    }
+
+    #[test]
+    fn a_receiver_reads_what_agents_of_0_2_0_3_and_1_0_send() {
+        for revision in [ProtocolVersion::V0_2, ProtocolVersion::V0_3, ProtocolVersion::V1_0] {
+            for state in [TaskState::Completed, TaskState::InputRequired] {
+                let sent = payload(&webhook(revision, "w"), &delivery(state)).unwrap();
+                let (id, status) = match read(&sent.body).unwrap().payload.unwrap() {
+                    stream_response::Payload::Task(task) => (task.id, task.status),
+                    stream_response::Payload::StatusUpdate(update) => {
+                        (update.task_id, update.status)
+                    }
+                    other => panic!("{revision}: {other:?}"),
+                };
+                assert_eq!((&*id, status.unwrap().state()), ("ours", state), "{revision}");
+            }
+        }
+        // Events too, which agents of 0.3 may send in place of the task.
+        let update = json!({
+            "kind": "status-update", "taskId": "t", "contextId": "c", "final": true,
+            "status": {"state": "completed"},
+        });
+        let update = read(update.to_string().as_bytes()).unwrap();
+        assert!(matches!(update.payload, Some(stream_response::Payload::StatusUpdate(_))));
+        for body in ["", "[]", "{}", r#"{"kind":"x"}"#, r#"{"kind":"task"}"#, r#"{"kind":"task""#] {
+            let read = read(body.as_bytes());
+            assert!(!matches!(&read, Ok(event) if event.payload.is_some()), "{body} {read:?}");
         }
     }
 

@@ -37,6 +37,8 @@ mod ready;
 mod routes;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "auth")]
+pub mod webhook;
 
 #[cfg(feature = "auth")]
 pub use a2a_auth as auth;

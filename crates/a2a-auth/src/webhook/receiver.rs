@@ -1,9 +1,13 @@
 use std::{
     fmt,
+    result::Result as StdResult,
     time::{Duration, SystemTime},
 };
 
-use a2a_core::v1::{StreamResponse, stream_response::Payload};
+use a2a_core::{
+    Result,
+    v1::{StreamResponse, stream_response::Payload},
+};
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use subtle::ConstantTimeEq as _;
 
@@ -38,6 +42,7 @@ pub struct Receiver {
     authorization: Option<String>,
     signed: Option<Signed>,
     is_expected: Option<Expected>,
+    read: Read,
     max_age: Duration,
     replays: Replays,
 }
@@ -47,6 +52,7 @@ struct Signed {
     keys: Box<dyn KeySource>,
 }
 
+type Read = Box<dyn Fn(&[u8]) -> Result<StreamResponse> + Send + Sync>;
 type Expected = Box<dyn Fn(&str, Option<&str>) -> bool + Send + Sync>;
 
 impl Receiver {
@@ -58,6 +64,7 @@ impl Receiver {
             authorization: None,
             signed: None,
             is_expected: None,
+            read: Box::new(a2a_core::json::from_slice),
             max_age: Duration::from_secs(300),
             replays: Replays::new(MAX_REMEMBERED),
         }
@@ -92,6 +99,16 @@ impl Receiver {
         self
     }
 
+    /// Sets how bodies are read. Default: those of 1.0. `a2a_compat::webhook::read` reads those of
+    /// 0.2 and 0.3 too, and `a2a::webhook::receiver` makes a receiver that does.
+    pub fn with_body_reader(
+        mut self,
+        read: impl Fn(&[u8]) -> Result<StreamResponse> + Send + Sync + 'static,
+    ) -> Self {
+        self.read = Box::new(read);
+        self
+    }
+
     /// Sets how old a signed call may be. Default: 5 min.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
@@ -107,7 +124,7 @@ impl Receiver {
         &self,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<StreamResponse, ReceiveError> {
+    ) -> StdResult<StreamResponse, ReceiveError> {
         self.receive_at(SystemTime::now(), headers, body).await
     }
 
@@ -116,7 +133,7 @@ impl Receiver {
         now: SystemTime,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> Result<StreamResponse, ReceiveError> {
+    ) -> StdResult<StreamResponse, ReceiveError> {
         let header = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         compare("credentials", self.authorization.as_deref(), header(&AUTHORIZATION))?;
         compare("token", self.token.as_deref(), header(&NOTIFICATION_TOKEN))?;
@@ -131,8 +148,7 @@ impl Receiver {
                 Some(claims)
             }
         };
-        let event: StreamResponse =
-            a2a_core::json::from_slice(body).map_err(ReceiveError::Malformed)?;
+        let event = (self.read)(body).map_err(ReceiveError::Malformed)?;
         let task_id = task_id(&event);
         if let Some(signed) = claims.as_ref().and_then(|claims| claims.task_id.as_deref())
             && task_id.is_some_and(|task_id| task_id != signed)
@@ -158,7 +174,7 @@ impl Receiver {
         signed: &Signed,
         body: &[u8],
         now: Duration,
-    ) -> Result<(), ReceiveError> {
+    ) -> StdResult<(), ReceiveError> {
         let (now, leeway) = (now.as_secs_f64(), LEEWAY.as_secs_f64());
         let is_late = |time: f64| time > now + leeway;
         let fits = |claim, fits| if fits { Ok(()) } else { Err(ReceiveError::Claim(claim)) };
@@ -173,7 +189,7 @@ impl Receiver {
         fits("request_body_sha256", hash(body).as_bytes().ct_eq(written).into())
     }
 
-    fn note(&self, claims: &Claims, now: Duration) -> Result<(), ReceiveError> {
+    fn note(&self, claims: &Claims, now: Duration) -> StdResult<(), ReceiveError> {
         // It may have been signed by a clock that is ahead.
         let until = now + self.max_age + LEEWAY * 2;
         match self.replays.note(&claims.jti, until, now) {
@@ -186,7 +202,7 @@ impl Receiver {
 
 impl Signed {
     /// The claims of a token, if a key of the issuer has signed it.
-    async fn claims(&self, token: &str) -> Result<Claims, ReceiveError> {
+    async fn claims(&self, token: &str) -> StdResult<Claims, ReceiveError> {
         let token = Token::parse(token)?;
         let id = token.header().key_id.as_deref().ok_or(ReceiveError::UnknownKey)?;
         let key = self.keys.key(id).await.map_err(|error| match error {
@@ -202,7 +218,7 @@ fn compare(
     what: &'static str,
     wanted: Option<&str>,
     given: Option<&str>,
-) -> Result<(), ReceiveError> {
+) -> StdResult<(), ReceiveError> {
     let Some(wanted) = wanted else { return Ok(()) };
     let is_same = given.is_some_and(|given| given.as_bytes().ct_eq(wanted.as_bytes()).into());
     if is_same { Ok(()) } else { Err(ReceiveError::Credential(what)) }
@@ -397,6 +413,23 @@ mod tests {
         assert!(matches!(result, Err(ReceiveError::UnknownTask)), "{result:?}");
         let result = receiver.receive(&all, b"no event").await;
         assert!(matches!(result, Err(ReceiveError::Malformed(_))), "{result:?}");
+    }
+
+    #[tokio::test]
+    async fn a_body_of_another_form_is_checked_like_one_of_1_0() {
+        let (signer, body) = (signer(), br#"{"kind":"task","id":"t"}"#);
+        let receiver = receiver(&signer).with_body_reader(|body| {
+            let written: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+            let id = written["id"].as_str().unwrap_or_default().to_owned();
+            Ok(StreamResponse { payload: Some(Payload::Task(Task { id, ..Task::default() })) })
+        });
+        let token = signer.sign_at(now(), &webhook(URL), &delivery(), body).unwrap();
+        let event = receiver.receive_at(now(), &signed(&token), body).await.unwrap();
+        assert_eq!(task_id(&event), Some("t"));
+        let foreign = br#"{"kind":"task","id":"x"}"#;
+        let token = signer.sign_at(now(), &webhook(URL), &delivery(), foreign).unwrap();
+        let refused = receiver.receive_at(now(), &signed(&token), foreign).await;
+        assert!(matches!(refused, Err(ReceiveError::Claim("taskId"))), "{refused:?}");
     }
 
     #[tokio::test]
