@@ -8,7 +8,10 @@ use std::{
     time::SystemTime,
 };
 
-use a2a_core::{ExtensionSet, ProtocolVersion};
+use a2a_core::{
+    ExtensionSet, ProtocolVersion,
+    well_known::{Struct, Value},
+};
 
 use crate::EventId;
 
@@ -87,10 +90,11 @@ pub struct Caller {
 }
 
 /// What the caller's credential is good for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Grant {
     scopes: BTreeSet<String>,
     expires: Option<SystemTime>,
+    claims: Struct,
     evidence: Evidence,
 }
 
@@ -152,6 +156,28 @@ impl Caller {
         self.grant.as_ref()?.expires
     }
 
+    /// Keeps claims of the token that the caller authenticated with, after they were verified.
+    #[must_use]
+    pub fn with_claims(mut self, claims: Struct) -> Self {
+        if !claims.is_empty() || self.grant.is_some() {
+            self.grant().claims = claims;
+        }
+        self
+    }
+
+    /// The verified claims of the caller's token that the verifier was told to keep, as the issuer
+    /// wrote them; empty without a token. They are not kept with a task: an executor that is run
+    /// again on another node sees none.
+    pub fn claims(&self) -> &Struct {
+        static NONE: Struct = Struct { fields: BTreeMap::new() };
+        self.grant.as_ref().map_or(&NONE, |grant| &grant.claims)
+    }
+
+    /// A verified claim of the caller's token, by its name.
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.claims().get(name)
+    }
+
     /// Leaves something for whoever admits the call, in front of the agent: the layer that
     /// identifies a caller knows more than a caller is. It makes the caller no other.
     #[must_use]
@@ -171,12 +197,23 @@ impl Caller {
     }
 }
 
+// Claims can be personal data.
+impl fmt::Debug for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grant")
+            .field("scopes", &self.scopes)
+            .field("expires", &self.expires)
+            .finish_non_exhaustive()
+    }
+}
+
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.credential == other.credential
             && self.scopes() == other.scopes()
             && self.expires() == other.expires()
+            && self.claims() == other.claims()
     }
 }
 
@@ -281,6 +318,18 @@ mod tests {
         let scoped = plain.clone().with_scopes(["all"]).with_expiry(SystemTime::UNIX_EPOCH);
         assert_eq!(scoped.expires(), Some(SystemTime::UNIX_EPOCH));
         assert_eq!(Scope::new("acme", &plain), Scope::new("acme", &scoped));
+    }
+
+    #[test]
+    fn claims_are_read_by_name_and_change_no_scope() {
+        let claims = Struct::from([("sub", "ann"), ("email", "ann@example.com")]);
+        let caller = Caller::authenticated("ann").with_claims(claims);
+        assert_eq!(caller.claim("email").and_then(Value::as_str), Some("ann@example.com"));
+        assert_eq!((caller.claims().len(), caller.claim("act")), (2, None));
+        let plain = Caller::authenticated("ann");
+        assert!(plain.claims().is_empty() && plain != caller);
+        assert_eq!(plain.clone().with_claims(Struct::default()), plain);
+        assert_eq!(Scope::new("acme", &plain), Scope::new("acme", &caller));
     }
 
     #[test]

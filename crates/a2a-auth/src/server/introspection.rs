@@ -21,8 +21,12 @@ use tokio::sync::Semaphore;
 use url::{Url, form_urlencoded};
 
 use super::{
-    AddressError, Claims, Presented, Rejection, Verifier, cache::Remembered, discovery::secure,
-    jwt::is_name, memory::Digests, secrets::bears,
+    AddressError, Claims, Presented, Rejection, Verifier,
+    cache::Remembered,
+    discovery::secure,
+    jwt::{CLAIMS, is_name},
+    memory::Digests,
+    secrets::bears,
 };
 use crate::fetch;
 
@@ -51,6 +55,7 @@ struct Inner {
     authorization: HeaderValue,
     audiences: Vec<String>,
     lifetime: Duration,
+    claims: Arc<[String]>,
     shared: Arc<Shared>,
 }
 
@@ -97,6 +102,7 @@ impl Introspection {
             authorization,
             audiences: Vec::new(),
             lifetime: Duration::from_secs(60),
+            claims: CLAIMS.map(str::to_owned).into(),
             shared: Arc::new(shared),
         })))
     }
@@ -117,6 +123,14 @@ impl Introspection {
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).audiences.push(audience.into());
+        self
+    }
+
+    /// Sets which members of the answer a caller carries ([`Caller::claims`]), as
+    /// [`Jwt::with_claims`](super::Jwt::with_claims) does.
+    #[must_use]
+    pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
+        Arc::make_mut(&mut self.0).claims = names.into_iter().map(Into::into).collect();
         self
     }
 
@@ -188,8 +202,9 @@ impl Inner {
         let name = ["sub", "client_id", "username"].into_iter().find_map(|name| answer.text(name));
         let name = name.filter(|name| is_name(name));
         let name = name.ok_or(Rejection::Invalid("it names no subject"))?;
-        let caller =
-            Caller::authenticated(format!("{}#{name}", self.issuer)).with_scopes(answer.scopes());
+        let caller = Caller::authenticated(format!("{}#{name}", self.issuer))
+            .with_scopes(answer.scopes())
+            .with_claims(answer.selected(&self.claims));
         match answer.time("exp")? {
             Some(expires) => alive(caller.with_expiry(expires)),
             None => Ok(caller),

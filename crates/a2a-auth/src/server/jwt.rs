@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use a2a_core::v1::security_scheme::Scheme;
+use a2a_core::{v1::security_scheme::Scheme, well_known::Struct};
 use a2a_http::tls::ClientTls;
 use a2a_operations::Caller;
 use async_trait::async_trait;
@@ -17,6 +17,9 @@ use crate::jose::{Jwk, KeySource, MissingKey, Token};
 
 /// Longest name of a caller that a token may give, in bytes.
 const MAX_SUBJECT_BYTES: usize = 1 << 10;
+
+/// The claims that callers carry unless a verifier is told otherwise.
+pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
 
 /// JSON Web Tokens of one issuer: signed with one of its keys, for this audience, and within their
 /// time. The algorithms are those of [`jose`](crate::jose). A token that does not name its key
@@ -30,6 +33,7 @@ pub struct Jwt {
     audiences: Arc<[String]>,
     keys: Arc<dyn KeySource>,
     leeway: Duration,
+    claims: Arc<[String]>,
     subject: Arc<SubjectOf>,
     /// Where the issuer describes itself, for schemes that say so too.
     described_at: Option<Arc<str>>,
@@ -53,6 +57,7 @@ impl Jwt {
             audiences: Arc::new([audience.into()]),
             keys: Arc::new(keys),
             leeway: Duration::from_secs(60),
+            claims: CLAIMS.map(str::to_owned).into(),
             subject: Arc::new(move |claims| Some(format!("{named}#{}", claims.text("sub")?))),
             described_at: None,
         }
@@ -100,6 +105,14 @@ impl Jwt {
         self
     }
 
+    /// Sets which claims of its token a caller carries ([`Caller::claims`]), by their exact names;
+    /// executors read them. Default: `sub`, `scope`, `scp`, `exp` and `act`.
+    #[must_use]
+    pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.claims = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Sets how a caller is called; a token for which there is no name is refused. Where there
     /// are other verifiers too, the names must not be theirs: tasks belong to names.
     #[must_use]
@@ -122,7 +135,10 @@ impl Jwt {
         let expires = self.check(&claims, now)?;
         let subject = (self.subject)(&claims).filter(|subject| is_name(subject));
         let subject = subject.ok_or(Rejection::Invalid("it names no subject"))?;
-        Ok(Caller::authenticated(subject).with_scopes(claims.scopes()).with_expiry(expires))
+        Ok(Caller::authenticated(subject)
+            .with_scopes(claims.scopes())
+            .with_expiry(expires)
+            .with_claims(claims.selected(&self.claims)))
     }
 
     /// Returns the key that is to have signed a token: the one that it names, or else the only one
@@ -239,6 +255,12 @@ impl Claims {
         claims.flat_map(texts).flat_map(str::split_whitespace).collect()
     }
 
+    /// Returns those of the claims that are named.
+    pub(super) fn selected(&self, names: &[String]) -> Struct {
+        let named = self.0.iter().filter(|(name, _)| names.contains(name));
+        named.map(|(name, claim)| (name.clone(), claim.clone())).collect()
+    }
+
     /// Returns whether `aud` has an audience.
     pub(super) fn is_for(&self, audience: &str) -> bool {
         self.0.get("aud").is_some_and(|claim| texts(claim).contains(&audience))
@@ -311,6 +333,28 @@ mod tests {
             let end = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW + 70);
             assert_eq!(caller.expires(), Some(end), "with the leeway");
         }
+    }
+
+    #[tokio::test]
+    async fn a_caller_carries_the_claims_that_are_allowed_and_no_others() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let mut claims = with("act", json!({"sub": "robot", "level": 3}));
+        claims["scp"] = json!(["a", "b"]);
+        claims["email"] = json!("ann@example.com");
+        let token = key.token(claims.to_string().as_bytes()).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let carried = async |jwt: Jwt| {
+            let caller = jwt.verify_at(&token, now).await.unwrap();
+            serde_json::to_value(caller.claims()).unwrap()
+        };
+        let default = json!({
+            "sub": "ann", "scp": ["a", "b"], "exp": NOW + 60, "act": {"sub": "robot", "level": 3},
+        });
+        assert_eq!(carried(verifier(&key)).await, default);
+        let chosen = verifier(&key).with_claims(["email", "missing"]);
+        assert_eq!(carried(chosen).await, json!({"email": "ann@example.com"}));
+        let none: [&str; 0] = [];
+        assert_eq!(carried(verifier(&key).with_claims(none)).await, json!({}));
     }
 
     #[tokio::test]

@@ -95,6 +95,9 @@ fn of_introspection(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Ver
     for audience in row.list("audiences") {
         asked = asked.with_audience(audience);
     }
+    if let [_, ..] = row.list("claims") {
+        asked = asked.with_claims(row.list("claims"));
+    }
     if let Some(lifetime) = row.text("lifetime") {
         asked = asked.with_lifetime(value::duration(lifetime).map_err(|said| row.failure(said))?);
     }
@@ -106,7 +109,10 @@ fn audiences(row: &Row) -> Result<(&String, &[String]), Failure> {
 }
 
 fn complete(jwt: Jwt, more: &[String], row: &Row) -> Result<Jwt, Failure> {
-    let jwt = more.iter().fold(jwt, |jwt, audience| jwt.with_audience(audience));
+    let mut jwt = more.iter().fold(jwt, |jwt, audience| jwt.with_audience(audience));
+    if let [_, ..] = row.list("claims") {
+        jwt = jwt.with_claims(row.list("claims"));
+    }
     Ok(match row.text("leeway") {
         Some(leeway) => jwt.with_leeway(value::duration(leeway).map_err(|said| row.failure(said))?),
         None => jwt,

@@ -46,6 +46,7 @@ const SHA256: Column = optional("sha256", Form::Text);
 const AUDIENCES: Column = needed("audiences", Form::List);
 const SCOPES: Column = optional("scopes", Form::List);
 const TENANTS: Column = optional("tenants", Form::List);
+const CLAIMS: Column = optional("claims", Form::List);
 const LEEWAY: Column = optional("leeway", Form::Duration);
 const SCHEME: Column = optional("scheme", Form::Text);
 
@@ -65,11 +66,12 @@ pub(crate) const TABLES: &[Table] = &[
             optional("jwks_url", Form::Text),
             optional("jwks_file", Form::Path),
             SCOPES,
+            CLAIMS,
             LEEWAY,
             SCHEME,
         ],
     ),
-    auth("oidc", &[needed("url", Form::Text), AUDIENCES, SCOPES, LEEWAY, SCHEME]),
+    auth("oidc", &[needed("url", Form::Text), AUDIENCES, SCOPES, CLAIMS, LEEWAY, SCHEME]),
     auth(
         "introspection",
         &[
@@ -79,6 +81,7 @@ pub(crate) const TABLES: &[Table] = &[
             needed("client_secret", Form::Secret),
             optional("audiences", Form::List),
             SCOPES,
+            CLAIMS,
             optional("lifetime", Form::Duration),
             SCHEME,
         ],
