@@ -1,18 +1,21 @@
 //! A guard that has been held against a card.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, result::Result as StdResult, sync::Arc};
 
-use a2a_core::AgentCard;
-use a2a_operations::Agent;
+use a2a_core::{AgentCard, Result};
+use a2a_operations::{Agent, Caller};
 use axum::{Router, middleware};
+use http::request::Parts;
 
 use super::{
     Guard, GuardError, TrustedProxy,
     admit::Admitting,
+    audit,
     challenge::Challenges,
     guard::{Policy, SkillOf, Tenants},
     identify,
     memory::Memory,
+    refusal::Refusal,
     requirement::Requirements,
     scheme::{self, Enforced},
 };
@@ -62,7 +65,7 @@ pub(super) struct Rule {
 }
 
 impl Enforcement {
-    pub(super) fn new(guard: &Guard, card: &AgentCard) -> Result<Self, GuardError> {
+    pub(super) fn new(guard: &Guard, card: &AgentCard) -> StdResult<Self, GuardError> {
         let schemes = schemes(guard, card)?;
         let realm = guard.realm.as_deref().unwrap_or("a2a");
         let rule = |requirements: Requirements| {
@@ -120,6 +123,27 @@ impl Enforcement {
         router.layer(middleware::from_fn_with_state(self.clone(), identify::show_card))
     }
 
+    /// Verifies what a request presents, for programs that decide themselves which calls need it:
+    /// with the throttling and the audit log of the guard, and without its requirements. `None`
+    /// where nothing is presented.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated`](a2a_core::ErrorKind::Unauthenticated) for what is wrong or can be read
+    /// in two ways, and [`ResourceExhausted`](a2a_core::ErrorKind::ResourceExhausted) after too
+    /// many failures.
+    pub async fn authenticate(&self, request: &Parts) -> Result<Option<Caller>> {
+        let identified = self.0.identify(request).await;
+        if let Some(refusal) = &identified.refusal
+            && *refusal != Refusal::Missing
+        {
+            audit::failed(identified.circumstances(), refusal.reason());
+            return Err(refusal.error(&self.0.any));
+        }
+        let mut verified = identified.verified.iter();
+        Ok(verified.next().map(|verified| verified.caller.clone()))
+    }
+
     /// Wraps an agent so that it is reached by those who may. Without the layer nobody may for
     /// whom anything is required.
     pub fn agent(&self, agent: impl Agent) -> Arc<dyn Agent> {
@@ -128,7 +152,7 @@ impl Enforcement {
 }
 
 /// The schemes of the card with their verifiers, those that name callers best first.
-fn schemes(guard: &Guard, card: &AgentCard) -> Result<Vec<Enforced>, GuardError> {
+fn schemes(guard: &Guard, card: &AgentCard) -> StdResult<Vec<Enforced>, GuardError> {
     if let Some(name) =
         guard.verifiers.keys().find(|name| !card.security_schemes.contains_key(*name))
     {

@@ -36,6 +36,17 @@ const MAX_REFUSED_BYTES: usize = 64 << 10;
 /// How long that may take.
 const MAX_REFUSED_TIME: Duration = Duration::from_secs(10);
 
+/// The methods of gRPC that need no credentials: health and reflection tell nothing of the agent
+/// that its public card does not. Compared whole, as a path of HTTP+JSON begins with its tenant,
+/// which may be called like a service.
+const PUBLIC_METHODS: [&str; 5] = [
+    "/grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/List",
+    "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
 /// What the layer found out, for the wrapper around the agent.
 #[derive(Debug)]
 pub(super) struct Identified {
@@ -51,6 +62,10 @@ impl Identified {
     pub(super) fn nothing() -> Self {
         Self { verified: Vec::new(), refusal: None, address: None, is_answered: false.into() }
     }
+
+    pub(super) fn circumstances(&self) -> audit::Circumstances<'_> {
+        audit::Circumstances { address: self.address, ..audit::Circumstances::default() }
+    }
 }
 
 /// Says who makes a request, and holds what can be of no use short.
@@ -60,8 +75,7 @@ pub(super) async fn identify(
     next: Next,
 ) -> Response {
     let inner = &*enforcement.0;
-    // Health and reflection tell nothing of the agent that its public card does not.
-    if request.uri().path().starts_with("/grpc.") {
+    if PUBLIC_METHODS.contains(&request.uri().path()) {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
@@ -81,7 +95,7 @@ pub(super) async fn identify(
     };
     let error = || refusal.error(&inner.agent.challenges);
     let Some(body) = short(body).await else {
-        audit::failed(circumstances(&identified), refusal.reason());
+        audit::failed(identified.circumstances(), refusal.reason());
         return answer::write(&parts, &error());
     };
     let asked = parts.clone();
@@ -90,7 +104,7 @@ pub(super) async fn identify(
         return response;
     }
     // Something else was wrong with it, which is for those who may call.
-    audit::failed(circumstances(&identified), refusal.reason());
+    audit::failed(identified.circumstances(), refusal.reason());
     answer::write(&asked, &error())
 }
 
@@ -110,7 +124,7 @@ pub(super) async fn show_card(
     let is_nobody = identified.verified.is_empty();
     let refusal = identified.refusal.clone().or_else(|| is_nobody.then_some(Refusal::Missing));
     if let Some(refusal) = refusal {
-        audit::failed(circumstances(&identified), refusal.reason());
+        audit::failed(identified.circumstances(), refusal.reason());
         let challenges =
             if identified.refusal.is_some() { &inner.agent.challenges } else { &inner.any };
         return answer::write(&parts, &refusal.error(challenges));
@@ -119,10 +133,6 @@ pub(super) async fn show_card(
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response
-}
-
-fn circumstances(identified: &Identified) -> audit::Circumstances<'_> {
-    audit::Circumstances { address: identified.address, ..audit::Circumstances::default() }
 }
 
 /// Reads a body that is short and arrives soon; `None` for any other.
@@ -159,7 +169,7 @@ impl Inner {
         }
     }
 
-    async fn identify(&self, request: &Parts) -> Identified {
+    pub(super) async fn identify(&self, request: &Parts) -> Identified {
         let address = client_address(request, &self.proxies);
         let (verified, rejected) = match self.verify(request, address).await {
             Ok(verified) => (verified, None),
@@ -187,14 +197,14 @@ impl Inner {
         let all = || presented.iter().map(|(_, presented)| presented);
         let wait = self.memory.wait(address, all());
         if let Some(wait) = wait
-            && presented.iter().any(|(place, _)| self.can_be_guessed(place))
+            && presented.iter().any(|(place, _)| !self.has_unguessable(place))
         {
             return Err(Refusal::Throttled(wait));
         }
         let mut verified = Vec::new();
         let mut refusal = None;
         for (place, presented) in &presented {
-            match self.verify_at(place, presented, &mut verified).await {
+            match self.verify_at(place, presented, wait.is_some(), &mut verified).await {
                 Ok(()) => {}
                 Err(Refusal::Invalid) => {
                     let rejected = match wait {
@@ -221,22 +231,25 @@ impl Inner {
         Ok(verified)
     }
 
-    fn can_be_guessed(&self, place: &Place) -> bool {
+    fn has_unguessable(&self, place: &Place) -> bool {
         let mut here = self.schemes.iter().filter(|scheme| scheme.place == *place);
-        here.any(|scheme| scheme.verifier.can_be_guessed())
+        here.any(|scheme| !scheme.verifier.can_be_guessed())
     }
 
     /// Verifies what is presented at one place, by every scheme that looks there. One of them
-    /// has to know it.
+    /// has to know it. While its address has to wait, schemes that can be guessed do not look:
+    /// what they say would be the answer to a guess.
     async fn verify_at(
         &self,
         place: &Place,
         presented: &Presented,
+        has_to_wait: bool,
         verified: &mut Vec<Verified>,
     ) -> Result<(), Refusal> {
         let before = verified.len();
         let mut refusal = None;
-        for scheme in self.schemes.iter().filter(|scheme| scheme.place == *place) {
+        let here = self.schemes.iter().filter(|scheme| scheme.place == *place);
+        for scheme in here.filter(|scheme| !has_to_wait || !scheme.verifier.can_be_guessed()) {
             let rejected = match scheme.verifier.verify(presented).await {
                 Ok(caller) if caller.subject().is_some_and(|subject| !subject.is_empty()) => {
                     let review = scheme.verifier.review_interval().map(|interval| Review {

@@ -115,8 +115,12 @@ impl Place {
         }
     }
 
-    /// Takes what is presented here out of a request, where its target would show it to others.
+    /// Takes an API key out of a request, where its target or its headers would show it to others:
+    /// headers that begin with `a2a-` are stored with the task and passed on by gateways.
     pub(super) fn hide(&self, request: &mut Parts) {
+        if let Self::Header(name) = self {
+            request.headers.remove(name);
+        }
         let Self::Query(name) = self else { return };
         let Some(query) = request.uri.query() else { return };
         let is_key = |pair: &&str| {
@@ -275,6 +279,14 @@ mod tests {
             query.hide(&mut parts);
             assert_eq!(parts.uri.to_string(), left, "{target}");
         }
+    }
+
+    #[test]
+    fn a_key_in_a_header_goes_no_further() {
+        let mut parts = parts("/", &[("A2A-Key", "a"), ("a2a-key", "b"), ("a2a-keys", "c")]);
+        Place::Header(header_name("A2A-Key").unwrap()).hide(&mut parts);
+        let left: Vec<_> = parts.headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["a2a-keys"]);
     }
 
     #[test]

@@ -109,3 +109,39 @@ async fn a_task_of_one_caller_is_no_task_for_another() {
     ann.get(&*id).await.unwrap();
     assert_eq!(dan.get(&*id).await.unwrap_err().kind(), ErrorKind::TaskNotFound);
 }
+
+#[tokio::test]
+async fn a_key_in_an_a2a_header_is_no_parameter_of_the_call() {
+    let card = card(&[("key", api_key("header", "A2A-Key"))], &[requirement(&[("key", &[])])]);
+    let keys = ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
+    let address = start(card, Guard::new().with_verifier("key", keys)).await;
+    for way in WAYS {
+        let headers = [("a2a-key", "secret"), ("a2a-budget", "7")];
+        let client = client(address, way, &headers).await;
+        // What is stored with a task and passed on by gateways is among the parameters.
+        let parameters = client.send_text("parameters").await.unwrap();
+        assert!(parameters.contains("a2a-budget"), "{way:?}: {parameters}");
+        assert!(!parameters.contains("secret"), "{way:?}: {parameters}");
+    }
+}
+
+#[tokio::test]
+async fn tenants_named_like_grpc_services_need_credentials() {
+    let (card, guard) = everything();
+    let address = start(card, guard).await;
+    let body = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
+    for tenant in ["grpc.acme", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"] {
+        for (key, status) in [(None, 401), (Some("k-bob"), 401), (Some("k-ann"), 200)] {
+            let mut request = http()
+                .post(format!("http://{address}/{tenant}/message:send"))
+                .header("a2a-version", "1.0")
+                .header("content-type", "application/json")
+                .body(body);
+            if let Some(key) = key {
+                request = request.header("x-api-key", key);
+            }
+            let response = request.send().await.unwrap();
+            assert_eq!(response.status(), status, "{tenant} {key:?}");
+        }
+    }
+}

@@ -21,7 +21,8 @@ use argon2::{Argon2, PasswordHasher as _, password_hash::SaltString};
 use http::{HeaderName, HeaderValue};
 use tokio::net::TcpListener;
 
-/// Answers with the name and the scopes of the caller; `wait` starts and never ends.
+/// Answers with the name and the scopes of the caller; `wait` starts and never ends, `claims` and
+/// `parameters` answer with those of the call.
 pub(crate) struct WhoAmI;
 
 impl AgentExecutor for WhoAmI {
@@ -35,6 +36,15 @@ impl AgentExecutor for WhoAmI {
             return std::future::pending().await;
         }
         let caller = &context.call().caller;
+        let asked = match &*context.text() {
+            "claims" => serde_json::to_string(caller.claims()).ok(),
+            "parameters" => serde_json::to_string(&context.call().parameters).ok(),
+            _ => None,
+        };
+        if let Some(asked) = asked {
+            updates.reply(asked).await?;
+            return Ok(());
+        }
         let scopes = caller.scopes().iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         let name = caller.subject().unwrap_or("nobody");
         updates.reply(format!("{name} {scopes}").trim()).await?;

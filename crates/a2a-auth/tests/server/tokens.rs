@@ -12,7 +12,7 @@ use std::{
 use a2a::{AgentCard, ErrorKind, operations::Caller};
 use a2a_auth::{
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
-    server::{ApiKeys, Guard, Jwt, Throttle},
+    server::{ApiKeys, BearerTokens, Guard, Jwt, Throttle},
 };
 use axum::{Router, routing::get};
 use serde_json::{Value, json};
@@ -124,13 +124,13 @@ async fn a_signed_token_lets_in_on_every_binding_and_a_wrong_one_does_not() {
         assert_eq!(error.message(), "the credentials are not valid");
     }
     assert_eq!(issuer.asked.load(Ordering::SeqCst), 1, "the keys are kept");
-    // A key that was never shown is looked for once more at most, and soon not at all.
+    // A key that was never shown is looked for once more, and then not for a while.
     for _ in 0..5 {
         let token = bearer(&other, &claims());
         let client = client(address, WAYS[0], &[("authorization", &token)]).await;
         client.send_text("hi").await.unwrap_err();
     }
-    assert_eq!(issuer.asked.load(Ordering::SeqCst), 1, "within the pause nobody asks again");
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 2, "within the pause nobody asks again");
 }
 
 #[tokio::test]
@@ -138,7 +138,8 @@ async fn keys_are_exchanged_while_the_agent_runs() {
     let issuer = Issuer::start().await;
     let (old, new) = (key(), key());
     issuer.show(&[&old]);
-    let keys = issuer.keys().with_pause(Duration::from_millis(1));
+    let pause = Duration::from_millis(1);
+    let keys = issuer.keys().with_pause(pause).with_unknown_key_pause(pause);
     let address = start(jwt_card(), guard(keys)).await;
     let before = client(address, WAYS[0], &[("authorization", &bearer(&old, &claims()))]).await;
     before.send_text("hi").await.unwrap();
@@ -175,6 +176,60 @@ async fn a_signed_token_is_looked_at_while_who_guesses_has_to_wait() {
     let (signed, _) = good.rsplit_once('.').unwrap();
     let forged = format!("{signed}.AAAA");
     assert_eq!(ask("authorization", &forged).await.unwrap_err(), ErrorKind::ResourceExhausted);
+}
+
+#[tokio::test]
+async fn guesses_of_static_tokens_do_not_lock_out_signed_ones() {
+    let issuer = Issuer::start().await;
+    let key = key();
+    issuer.show(&[&key]);
+    let card = card(
+        &[("jwt", http_scheme("bearer")), ("static", http_scheme("bearer"))],
+        &[requirement(&[("jwt", &[])]), requirement(&[("static", &[])])],
+    );
+    let pause = Duration::from_secs(600);
+    let tokens = BearerTokens::new().with_token("secret", Caller::authenticated("bob"));
+    let guard = guard(issuer.keys())
+        .with_verifier("static", tokens)
+        .with_throttle(Throttle::default().with_free(0).with_pauses(pause, pause));
+    let address = start(card, guard).await;
+    for way in WAYS {
+        let ask = async |token: &str| {
+            let client = client(address, way, &[("authorization", token)]).await;
+            client.send_text("hi").await.map_err(|error| error.kind())
+        };
+        let guess = ask("Bearer guess").await.unwrap_err();
+        assert!(matches!(guess, ErrorKind::Unauthenticated | ErrorKind::ResourceExhausted));
+        // The right one would be the answer to a guess.
+        assert_eq!(
+            ask("Bearer secret").await.unwrap_err(),
+            ErrorKind::ResourceExhausted,
+            "{way:?}"
+        );
+        let fresh = bearer(&key, &with("jti", json!(format!("{way:?}"))));
+        assert_eq!(ask(&fresh).await.unwrap(), "https://issuer.example#ann read write", "{way:?}");
+        let (signed, _) = fresh.rsplit_once('.').unwrap();
+        let forged = ask(&format!("{signed}.AAAA")).await.unwrap_err();
+        assert_eq!(forged, ErrorKind::ResourceExhausted, "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_executor_reads_the_allowed_claims_on_every_binding() {
+    let issuer = Issuer::start().await;
+    let key = key();
+    issuer.show(&[&key]);
+    let jwt = Jwt::new("https://issuer.example", "https://agent.example", issuer.keys())
+        .with_claims(["email", "act"]);
+    let address = start(jwt_card(), Guard::new().with_verifier("jwt", jwt)).await;
+    let mut claims = with("act", json!({"sub": "robot"}));
+    claims["email"] = json!("ann@example.com");
+    for way in WAYS {
+        let client = client(address, way, &[("authorization", &bearer(&key, &claims))]).await;
+        let seen: Value = serde_json::from_str(&client.send_text("claims").await.unwrap()).unwrap();
+        let expected = json!({"act": {"sub": "robot"}, "email": "ann@example.com"});
+        assert_eq!(seen, expected, "{way:?}");
+    }
 }
 
 //

@@ -1,8 +1,12 @@
 //! The one bearer scheme of the demo agent: who calls, and what that caller may do.
 //!
-//! A layer over HTTP says who calls, the same for every binding; [`Bearer::admit`] refuses, and
-//! each binding writes that refusal in its own form, with the challenge.
+//! A layer over HTTP keeps what a request authenticates with, the same for every binding;
+//! [`Bearer::admit`] verifies it and refuses, and each binding writes that refusal in its own form,
+//! with the challenge.
 
+use std::{result::Result as StdResult, sync::Arc};
+
+use a2a_auth::server::{BearerTokens, Enforcement, Guard};
 use a2a_core::{
     AgentCard, Error, ErrorKind, Operation, Result,
     v1::{
@@ -11,12 +15,10 @@ use a2a_core::{
     },
 };
 use a2a_operations::{CallContext, Caller};
-use axum::{
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
-use http::{HeaderMap, header::AUTHORIZATION};
+use axum::{extract::Request, middleware::Next, response::Response};
+use http::{header::AUTHORIZATION, request::Parts};
+
+use crate::failure::Failure;
 
 /// A token that is known and allows nothing, for suites that look for 403.
 const INSUFFICIENT: &str = "itk-insufficient-token";
@@ -25,11 +27,12 @@ const INSUFFICIENT_CALLER: &str = "insufficient";
 /// What every other known caller is called.
 const CALLER: &str = "demo";
 const CHALLENGE: &str = "Bearer realm=\"a2a\"";
+const SCHEME: &str = "bearer";
 
 /// The token, and what it is needed for.
 #[derive(Clone, Debug)]
 pub(crate) struct Bearer {
-    token: String,
+    enforcement: Enforcement,
     protects: Protects,
 }
 
@@ -40,20 +43,34 @@ pub(crate) enum Protects {
     ExtendedCard,
 }
 
+/// The head of a request that carries credentials, for operations that need them.
+struct Head(Parts);
+
 impl Bearer {
-    pub(crate) fn new(token: impl Into<String>, protects: Protects) -> Self {
-        Self { token: token.into(), protects }
+    /// `guard` says how guesses are throttled, and which proxies say where callers are.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure where the scheme can't be enforced.
+    pub(crate) fn new(token: &str, protects: Protects, guard: Guard) -> StdResult<Self, Failure> {
+        let mut tokens = BearerTokens::new().with_token(token, Caller::authenticated(CALLER));
+        if protects == Protects::Everything {
+            let caller = Caller::authenticated(INSUFFICIENT_CALLER);
+            tokens = tokens.with_token(INSUFFICIENT, caller);
+        }
+        let mut card = AgentCard::default();
+        card.security_schemes.insert(SCHEME.into(), scheme());
+        let enforcement = guard.with_verifier(SCHEME, tokens).enforce(&card);
+        let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
+        Ok(Self { enforcement, protects })
     }
 
     /// Says in the card what is asked for. What only the extended card needs is no requirement
     /// of the agent.
     pub(crate) fn declare(&self, card: &mut AgentCard) {
-        let http =
-            HttpAuthSecurityScheme { scheme: "bearer".into(), ..HttpAuthSecurityScheme::default() };
-        let scheme = SecurityScheme { scheme: Some(Scheme::HttpAuthSecurityScheme(http)) };
-        card.security_schemes.insert("bearer".into(), scheme);
+        card.security_schemes.insert(SCHEME.into(), scheme());
         if self.protects == Protects::Everything {
-            let schemes = [("bearer".to_owned(), StringList::default())].into_iter().collect();
+            let schemes = [(SCHEME.to_owned(), StringList::default())].into_iter().collect();
             card.security_requirements.push(SecurityRequirement { schemes });
         }
     }
@@ -63,88 +80,141 @@ impl Bearer {
         self.protects == Protects::Everything
     }
 
-    /// Admits a call or refuses it.
+    /// Admits a call or refuses it. Credentials are verified only for operations that need them, so
+    /// that no other answers a guess.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unauthenticated`] with a challenge, or [`ErrorKind::PermissionDenied`].
-    pub(super) fn admit(&self, operation: Operation, context: &mut CallContext) -> Result<()> {
-        let needed =
-            self.protects == Protects::Everything || operation == Operation::GetExtendedAgentCard;
-        let admitted = match (needed, context.caller.subject()) {
-            (false, _) | (true, Some(CALLER)) => Ok(()),
-            (true, Some(_)) => Err(Error::new(
-                ErrorKind::PermissionDenied,
-                "the token does not allow this operation",
-            )),
-            (true, None) => {
-                let error = Error::new(ErrorKind::Unauthenticated, "a bearer token is needed");
-                Err(error.with_challenge(CHALLENGE))
-            }
+    /// [`ErrorKind::Unauthenticated`] with a challenge, [`ErrorKind::PermissionDenied`], or
+    /// [`ErrorKind::ResourceExhausted`] after too many wrong tokens.
+    pub(super) async fn admit(
+        &self,
+        operation: Operation,
+        context: &mut CallContext,
+    ) -> Result<()> {
+        let head = context.caller.take_evidence::<Head>();
+        // Tasks belong to nobody where only the extended card needs the token.
+        context.caller = Caller::ANONYMOUS;
+        if self.protects == Protects::ExtendedCard && operation != Operation::GetExtendedAgentCard {
+            return Ok(());
+        }
+        let caller = match head {
+            Some(head) => self.enforcement.authenticate(&head.0).await,
+            None => Ok(None),
         };
-        if self.protects == Protects::ExtendedCard {
-            // Tasks belong to nobody here, with the token or without it.
-            context.caller = Caller::ANONYMOUS;
+        let challenged = |error: Error| error.with_challenge(CHALLENGE);
+        let caller = match caller {
+            Ok(caller) => caller,
+            Err(error) if error.kind() == ErrorKind::Unauthenticated => None,
+            Err(error) => return Err(error),
+        };
+        match caller.as_ref().and_then(Caller::subject) {
+            Some(CALLER) => {}
+            Some(_) => {
+                return Err(Error::new(
+                    ErrorKind::PermissionDenied,
+                    "the token does not allow this operation",
+                ));
+            }
+            None => {
+                let error = Error::new(ErrorKind::Unauthenticated, "a bearer token is needed");
+                return Err(challenged(error));
+            }
         }
-        admitted
-    }
-
-    fn caller(&self, headers: &HeaderMap) -> Caller {
-        let line = headers.get(AUTHORIZATION).and_then(|line| line.to_str().ok());
-        let token = line.and_then(|line| {
-            let (scheme, token) = line.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-        });
-        match token {
-            Some(token) if token == self.token => Caller::authenticated(CALLER),
-            Some(INSUFFICIENT) => Caller::authenticated(INSUFFICIENT_CALLER),
-            Some(_) | None => Caller::ANONYMOUS,
+        if self.protects == Protects::Everything {
+            context.caller = caller.unwrap_or_default();
         }
+        Ok(())
     }
 }
 
-/// Says who makes a request.
-pub(super) async fn identify(
-    State(bearer): State<Bearer>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let caller = bearer.caller(request.headers());
-    request.extensions_mut().insert(caller);
-    next.run(request).await
+fn scheme() -> SecurityScheme {
+    let http =
+        HttpAuthSecurityScheme { scheme: "bearer".into(), ..HttpAuthSecurityScheme::default() };
+    SecurityScheme { scheme: Some(Scheme::HttpAuthSecurityScheme(http)) }
+}
+
+/// Keeps what a request authenticates with for [`Bearer::admit`].
+pub(super) async fn keep_head(request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    if parts.headers.contains_key(AUTHORIZATION) {
+        let caller = Caller::ANONYMOUS.with_evidence(Arc::new(Head(parts.clone())));
+        parts.extensions.insert(caller);
+    }
+    next.run(Request::from_parts(parts, body)).await
 }
 
 #[cfg(test)]
 mod tests {
+    use a2a_auth::server::Throttle;
+    use axum::extract::ConnectInfo;
+
     use super::*;
 
-    fn admit(bearer: &Bearer, line: Option<&str>, operation: Operation) -> Option<ErrorKind> {
-        let mut headers = HeaderMap::new();
-        if let Some(line) = line {
-            headers.insert(AUTHORIZATION, line.parse().unwrap());
-        }
-        let mut context = CallContext::default();
-        context.caller = bearer.caller(&headers);
-        bearer.admit(operation, &mut context).err().map(|error| error.kind())
+    fn bearer(protects: Protects) -> Bearer {
+        let throttle = Throttle::default().with_free(3);
+        Bearer::new("good", protects, Guard::new().with_throttle(throttle)).unwrap()
     }
 
-    #[test]
-    fn a_missing_token_is_challenged_and_one_that_is_not_enough_is_denied() {
-        let all = Bearer::new("good", Protects::Everything);
-        let card_only = Bearer::new("good", Protects::ExtendedCard);
-        let (get, card) = (Operation::GetTask, Operation::GetExtendedAgentCard);
-        for (bearer, line, operation, refused) in [
-            (&all, Some("Bearer good"), get, None),
-            (&all, Some("bearer good"), get, None),
-            (&all, None, get, Some(ErrorKind::Unauthenticated)),
-            (&all, Some("Bearer bad"), get, Some(ErrorKind::Unauthenticated)),
-            (&all, Some("Basic good"), get, Some(ErrorKind::Unauthenticated)),
-            (&all, Some("Bearer itk-insufficient-token"), get, Some(ErrorKind::PermissionDenied)),
-            (&card_only, None, get, None),
-            (&card_only, None, card, Some(ErrorKind::Unauthenticated)),
-            (&card_only, Some("Bearer good"), card, None),
-        ] {
-            assert_eq!(admit(bearer, line, operation), refused, "{line:?} {operation:?}");
+    async fn admit(bearer: &Bearer, lines: &[&str], operation: Operation) -> Option<ErrorKind> {
+        let mut request = http::Request::builder();
+        for line in lines {
+            request = request.header(AUTHORIZATION, *line);
         }
+        let mut parts = request.body(()).unwrap().into_parts().0;
+        let peer: std::net::SocketAddr = ([192, 0, 2, 1], 1).into();
+        parts.extensions.insert(ConnectInfo(peer));
+        let mut context = CallContext::default();
+        context.caller = Caller::ANONYMOUS.with_evidence(Arc::new(Head(parts)));
+        bearer.admit(operation, &mut context).await.err().map(|error| error.kind())
+    }
+
+    const GET: Operation = Operation::GetTask;
+    const CARD: Operation = Operation::GetExtendedAgentCard;
+
+    #[tokio::test]
+    async fn a_missing_token_is_challenged_and_one_that_is_not_enough_is_denied() {
+        let (all, card_only) = (bearer(Protects::Everything), bearer(Protects::ExtendedCard));
+        for (bearer, lines, operation, refused) in [
+            (&all, &["Bearer good"][..], GET, None),
+            (&all, &["bearer good"], GET, None),
+            (&all, &[], GET, Some(ErrorKind::Unauthenticated)),
+            (&all, &["Bearer bad"], GET, Some(ErrorKind::Unauthenticated)),
+            (&all, &["Basic good"], GET, Some(ErrorKind::Unauthenticated)),
+            (&all, &["Bearer itk-insufficient-token"], GET, Some(ErrorKind::PermissionDenied)),
+            (&card_only, &[], GET, None),
+            (&card_only, &["Bearer bad"], GET, None),
+            (&card_only, &[], CARD, Some(ErrorKind::Unauthenticated)),
+            (
+                &card_only,
+                &["Bearer itk-insufficient-token"],
+                CARD,
+                Some(ErrorKind::Unauthenticated),
+            ),
+            (&card_only, &["Bearer good", "Bearer bad"], CARD, Some(ErrorKind::Unauthenticated)),
+            (&card_only, &["Bearer good"], CARD, None),
+        ] {
+            assert_eq!(admit(bearer, lines, operation).await, refused, "{lines:?} {operation:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn guesses_are_throttled_and_calls_that_need_no_token_are_not() {
+        let bearer = bearer(Protects::ExtendedCard);
+        for number in 0..20 {
+            assert_eq!(admit(&bearer, &["Bearer bad"], GET).await, None);
+            let refused = admit(&bearer, &["Bearer bad"], CARD).await;
+            let expected = match number {
+                0..4 => ErrorKind::Unauthenticated,
+                _ => ErrorKind::ResourceExhausted,
+            };
+            assert_eq!(refused, Some(expected), "{number}");
+        }
+        assert_eq!(
+            admit(&bearer, &["Bearer good"], CARD).await,
+            Some(ErrorKind::ResourceExhausted),
+            "the right token is no answer to a guess"
+        );
+        assert_eq!(admit(&bearer, &["Bearer good"], GET).await, None);
     }
 }

@@ -13,9 +13,7 @@ use a2a_operations::{
 use axum::{Router, http::Uri, middleware};
 
 use super::{
-    access,
-    bearer::{self, Bearer},
-    cut, encryption,
+    access, bearer, cut, encryption,
     front::Front,
     options::Options,
     pages::{self, Desk},
@@ -133,11 +131,11 @@ pub(super) fn compose(
             Some(engine) => server.with_readiness_of(engine.clone()),
             None => server,
         };
-        let bearer = options.bearer.clone();
+        let has_bearer = options.bearer.is_some();
         let forwards = serve.proxy.forward_auth;
         let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
-            .with_layers(move |router| layered(router, cuts, forwards, bearer.clone()));
+            .with_layers(move |router| layered(router, cuts, forwards, has_bearer));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
             None if !is_open => server.with_security_elsewhere(),
@@ -213,7 +211,7 @@ fn desk(
         }
         None => Desk { waiting, agent: Arc::clone(agent) }.router(),
     };
-    router = layered(router, false, false, options.bearer.clone());
+    router = layered(router, false, false, options.bearer.is_some());
     Ok(match &options.address_rate {
         Some(rate) => rate.layer(router),
         None => router,
@@ -221,16 +219,16 @@ fn desk(
 }
 
 /// Puts around the bindings what knows of HTTP.
-fn layered(mut router: Router, cuts: bool, forwards: bool, bearer: Option<Bearer>) -> Router {
+fn layered(mut router: Router, cuts: bool, forwards: bool, has_bearer: bool) -> Router {
     if cuts {
         router = router.layer(middleware::from_fn(cut::layer));
     }
     if forwards {
         router = router.layer(middleware::from_fn(proxy::keep_credential));
     }
-    match bearer {
-        Some(bearer) => router.layer(middleware::from_fn_with_state(bearer, bearer::identify)),
-        None => router,
+    match has_bearer {
+        true => router.layer(middleware::from_fn(bearer::keep_head)),
+        false => router,
     }
 }
 

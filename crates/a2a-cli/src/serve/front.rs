@@ -30,9 +30,9 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    fn admit<R: Request>(&self, operation: Operation, mut call: Call<R>) -> Result<Call<R>> {
+    async fn admit<R: Request>(&self, operation: Operation, mut call: Call<R>) -> Result<Call<R>> {
         if let Some(bearer) = &self.bearer {
-            bearer.admit(operation, &mut call.context)?;
+            bearer.admit(operation, &mut call.context).await?;
         }
         Ok(call)
     }
@@ -45,7 +45,7 @@ macro_rules! admitted {
         impl Agent for Front {
             $(
                 async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                    let call = self.admit(Operation::$operation, call)?;
+                    let call = self.admit(Operation::$operation, call).await?;
                     self.agent.$method(call).await
                 }
             )*
@@ -54,7 +54,7 @@ macro_rules! admitted {
                 &self,
                 call: Call<SendMessageRequest>,
             ) -> Result<Reply<EventStream>> {
-                let call = self.admit(Operation::SendStreamingMessage, call)?;
+                let call = self.admit(Operation::SendStreamingMessage, call).await?;
                 let text = call.request.message.as_ref().map(|message| message.text());
                 let first = text.as_deref().and_then(|text| text.split_whitespace().next());
                 let is_cut = self.cuts && first == Some("drop");

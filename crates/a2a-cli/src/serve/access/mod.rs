@@ -68,21 +68,16 @@ impl Access {
         schemes.extend(certificates(serve, told)?);
         schemes.extend(tokens::of_issuers(told, trust)?);
         if schemes.is_empty() {
-            let is_idle = serve.limits.address_rate.is_none();
+            let is_idle =
+                serve.limits.address_rate.is_none() && serve.access.extended_card_token.is_none();
             return match serve.access.trusted_proxy.first() {
                 Some(_) if is_idle => Err(Failure::usage(
-                    "--trusted-proxy needs callers who authenticate, or --address-rate",
+                    "--trusted-proxy needs callers who authenticate, --extended-card-token or --address-rate",
                 )),
                 _ => Ok(None),
             };
         }
-        let throttle = Throttle::default()
-            .with_free(serve.access.free_failures)
-            .with_pauses(serve.access.first_pause, serve.access.longest_pause);
-        let mut guard = Guard::new().with_realm(&serve.access.realm).with_throttle(throttle);
-        for proxy in proxies(serve)? {
-            guard = guard.with_trusted_proxy(proxy);
-        }
+        let mut guard = guard(serve)?;
         let tenants = tenants(told);
         if !tenants.is_empty() {
             guard = guard.with_tenants(move |caller, tenant| {
@@ -92,6 +87,19 @@ impl Access {
         }
         Ok(Some(Self { schemes, guard, is_open: serve.access.anonymous }))
     }
+}
+
+/// A guard without verifiers: how it throttles, and whom it believes where callers are.
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(super) fn guard(serve: &Serve) -> Result<Guard, Failure> {
+    let throttle = Throttle::default()
+        .with_free(serve.access.free_failures)
+        .with_pauses(serve.access.first_pause, serve.access.longest_pause);
+    let guard = Guard::new().with_realm(&serve.access.realm).with_throttle(throttle);
+    Ok(proxies(serve)?.into_iter().fold(guard, Guard::with_trusted_proxy))
 }
 
 /// The proxies that are believed where they say who calls.
