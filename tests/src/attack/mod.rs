@@ -14,6 +14,7 @@ mod http1;
 mod http2;
 mod injection;
 mod issuer;
+mod issuer_keys;
 mod json;
 mod latency;
 mod memory;
@@ -64,6 +65,7 @@ impl Group {
     pub fn all() -> Vec<Self> {
         vec![
             Self { name: "authentication", attacks: authentication::all() },
+            Self { name: "keys", attacks: issuer_keys::all() },
             Self { name: "scope", attacks: scope::all() },
             Self { name: "http", attacks: http1::all() },
             Self { name: "http/2", attacks: http2::all() },
