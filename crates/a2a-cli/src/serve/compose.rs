@@ -13,7 +13,9 @@ use a2a_operations::{
 use axum::{Router, http::Uri, middleware};
 
 use super::{
-    access, bearer, cut, encryption,
+    access,
+    bearer::{self, Bearer},
+    cut, encryption,
     front::Front,
     options::Options,
     pages::{self, Desk},
