@@ -121,8 +121,9 @@ pub(crate) struct Serve {
     /// Declare and serve no webhooks
     #[arg(long, help_heading = WEBHOOKS)]
     pub(crate) no_push: bool,
-    /// Network, address or host that webhooks may be in though it is not public; repeatable
-    #[arg(long, value_name = "CIDR|HOST", help_heading = WEBHOOKS)]
+    /// Network, address or host that webhooks may be in though it is not public, with a port also
+    /// that port of a well-known service; repeatable
+    #[arg(long, value_name = "CIDR|HOST[:PORT]", help_heading = WEBHOOKS)]
     pub(crate) allow_webhook: Vec<String>,
     /// Call no webhooks but those of --allow-webhook, on the public internet neither
     #[arg(long, help_heading = WEBHOOKS)]

@@ -7,8 +7,10 @@ use std::{
 };
 
 use ipnet::IpNet;
+use url::Host;
 
-/// Hosts or networks that webhooks may be in although they are not public.
+/// Hosts or networks that webhooks may be in although they are not public. With a port, that port
+/// may be called there even where it is one of a well-known service.
 ///
 /// ```
 /// use a2a_http::Allowed;
@@ -16,10 +18,14 @@ use ipnet::IpNet;
 /// let network: Allowed = "10.1.0.0/16".parse()?;
 /// let address: Allowed = "127.0.0.1".parse()?;
 /// let host: Allowed = "hooks.internal".parse()?;
+/// let host_and_service: Allowed = "hooks.internal:25".parse()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allowed(Kind);
+pub struct Allowed {
+    kind: Kind,
+    service_port: Option<u16>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
@@ -36,7 +42,7 @@ pub struct UnknownAddress(String);
 impl Allowed {
     /// Returns whether an address is in this network.
     pub(super) fn has_address(&self, address: IpAddr) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Network(network) => {
                 network.contains(&address) || network.contains(&embedded(address))
             }
@@ -44,14 +50,24 @@ impl Allowed {
         }
     }
 
+    /// Returns whether the port of a well-known service may be called at a host.
+    pub(super) fn has_service(&self, host: &Host<&str>, port: u16) -> bool {
+        self.service_port == Some(port)
+            && match host {
+                Host::Domain(name) => self.has_host(name),
+                Host::Ipv4(v4) => self.has_address((*v4).into()),
+                Host::Ipv6(v6) => self.has_address((*v6).into()),
+            }
+    }
+
     /// Returns whether this is a network, or one address.
     pub(super) fn is_network(&self) -> bool {
-        matches!(self.0, Kind::Network(_))
+        matches!(self.kind, Kind::Network(_))
     }
 
     /// Returns whether this is the host.
     pub(super) fn has_host(&self, host: &str) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Network(_) => false,
             Kind::Host(name) => name.eq_ignore_ascii_case(host.trim_end_matches('.')),
         }
@@ -63,11 +79,25 @@ impl FromStr for Allowed {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
+        if let Ok(kind) = text.parse() {
+            return Ok(Self { kind, service_port: None });
+        }
+        let with_port = text.rsplit_once(':').and_then(|(place, port)| {
+            Some(Self { kind: place.parse().ok()?, service_port: Some(port.parse().ok()?) })
+        });
+        with_port.ok_or_else(|| UnknownAddress(text.to_owned()))
+    }
+}
+
+impl FromStr for Kind {
+    type Err = UnknownAddress;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         if let Ok(network) = text.parse() {
-            return Ok(Self(Kind::Network(network)));
+            return Ok(Self::Network(network));
         }
         if let Ok(address) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
-            return Ok(Self(Kind::Network(address.into())));
+            return Ok(Self::Network(address.into()));
         }
         let host = text.trim_end_matches('.');
         let is_host = !host.is_empty()
@@ -75,16 +105,17 @@ impl FromStr for Allowed {
         if !is_host {
             return Err(UnknownAddress(text.to_owned()));
         }
-        Ok(Self(Kind::Host(host.to_ascii_lowercase())))
+        Ok(Self::Host(host.to_ascii_lowercase()))
     }
 }
 
 impl fmt::Display for Allowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Kind::Network(network) => network.fmt(f),
-            Kind::Host(host) => host.fmt(f),
+        match &self.kind {
+            Kind::Network(network) => network.fmt(f)?,
+            Kind::Host(host) => host.fmt(f)?,
         }
+        self.service_port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
 
@@ -201,7 +232,15 @@ mod tests {
         assert!(address.has_address("::1".parse().unwrap()));
         let host: Allowed = "Hooks.Internal.".parse().unwrap();
         assert!(host.has_host("hooks.INTERNAL") && !host.has_host("x.hooks.internal"));
-        for text in ["", "a b", "http://x", "10.0.0.0/99"] {
+        for (text, shown) in [
+            ("hooks.internal:25", "hooks.internal:25"),
+            ("10.0.0.0/8:25", "10.0.0.0/8:25"),
+            ("[::1]:25", "::1/128:25"),
+        ] {
+            let service: Allowed = text.parse().unwrap();
+            assert_eq!((service.service_port, service.to_string()), (Some(25), shown.to_owned()));
+        }
+        for text in ["", "a b", "http://x", "10.0.0.0/99", "x:", "x:99999", ":25"] {
             assert!(text.parse::<Allowed>().is_err(), "{text:?}");
         }
     }

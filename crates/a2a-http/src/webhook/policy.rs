@@ -10,7 +10,8 @@ use super::address::{self, Allowed};
 /// Which webhooks may be called, and how long a call may take.
 ///
 /// The addresses come from clients, so by default only the public internet may be called, not
-/// what is next to the server. An agent that calls other agents whose addresses come from clients
+/// what is next to the server, and not the ports of well-known services that are not meant for
+/// HTTP (mail, SSH, databases), which a request could be made to talk to. An agent that calls other agents whose addresses come from clients
 /// holds its client to the same: see
 /// [`ClientSettings::policy`](crate::client::ClientSettings::policy).
 #[derive(Clone, Debug)]
@@ -112,6 +113,14 @@ impl WebhookPolicy {
                 "must be one of the hosts and networks that this agent calls"
             });
         }
+        let port = parsed.port_or_known_default().unwrap_or_default();
+        let is_allowed = |host: &Host<&str>| self.allow.iter().any(|it| it.has_service(host, port));
+        if is_service(port) && !parsed.host().as_ref().is_some_and(is_allowed) {
+            return Err(Error::invalid_params(
+                "url",
+                format!("must not have port {port}, which belongs to a well-known service"),
+            ));
+        }
         Ok(())
     }
 
@@ -124,6 +133,105 @@ impl WebhookPolicy {
         self.allow.iter().any(|allowed| allowed.has_host(host))
     }
 }
+
+/// Returns whether a port belongs to a service that webhooks have no business with: remote access,
+/// mail, directories, file shares, databases, caches, queues and control planes.
+fn is_service(port: u16) -> bool {
+    SERVICE_PORTS.binary_search(&port).is_ok()
+}
+
+/// In ascending order.
+const SERVICE_PORTS: [u16; 89] = [
+    0,     // none: systems differ in what they make of it
+    7,     // echo
+    19,    // chargen
+    20,    // FTP data
+    21,    // FTP
+    22,    // SSH
+    23,    // telnet
+    25,    // SMTP
+    37,    // time
+    42,    // name server
+    43,    // whois
+    53,    // DNS
+    69,    // TFTP
+    79,    // finger
+    88,    // Kerberos
+    110,   // POP3
+    111,   // portmapper
+    113,   // ident
+    119,   // NNTP
+    123,   // NTP
+    135,   // DCE endpoint mapper
+    137,   // NetBIOS names
+    139,   // NetBIOS sessions
+    143,   // IMAP
+    161,   // SNMP
+    179,   // BGP
+    389,   // LDAP
+    427,   // SLP
+    445,   // SMB
+    465,   // SMTP over TLS
+    502,   // Modbus
+    512,   // rexec
+    513,   // rlogin
+    514,   // rsh, syslog
+    515,   // printers
+    548,   // AFP
+    554,   // RTSP
+    587,   // mail submission
+    623,   // IPMI
+    631,   // IPP
+    636,   // LDAP over TLS
+    873,   // rsync
+    990,   // FTP over TLS
+    993,   // IMAP over TLS
+    995,   // POP3 over TLS
+    1433,  // SQL Server
+    1434,  // SQL Server browser
+    1521,  // Oracle
+    1883,  // MQTT
+    2049,  // NFS
+    2181,  // ZooKeeper
+    2375,  // Docker
+    2376,  // Docker over TLS
+    2379,  // etcd
+    2380,  // etcd peers
+    3306,  // MySQL
+    3389,  // RDP
+    4222,  // NATS
+    5060,  // SIP
+    5061,  // SIP over TLS
+    5222,  // XMPP
+    5432,  // PostgreSQL
+    5671,  // AMQP over TLS
+    5672,  // AMQP
+    5900,  // VNC
+    5984,  // CouchDB
+    5985,  // WinRM
+    5986,  // WinRM over TLS
+    6000,  // X11
+    6379,  // Redis
+    6380,  // Redis over TLS
+    6443,  // Kubernetes
+    6667,  // IRC
+    6697,  // IRC over TLS
+    7000,  // Cassandra nodes
+    7001,  // Cassandra nodes over TLS
+    8086,  // InfluxDB
+    9042,  // Cassandra
+    9092,  // Kafka
+    9160,  // Cassandra, Thrift
+    9200,  // Elasticsearch
+    9300,  // Elasticsearch nodes
+    10250, // kubelet
+    11211, // memcached
+    26379, // Redis Sentinel
+    27017, // MongoDB
+    27018, // MongoDB shards
+    27019, // MongoDB configuration
+    28015, // RethinkDB
+];
 
 #[cfg(test)]
 mod tests {
@@ -163,6 +271,45 @@ mod tests {
         assert!(local.check("http://127.0.0.1:1/").is_ok());
         assert!(local.check("http://localhost:1/").is_ok());
         assert!(local.check("http://10.0.0.1/").is_err());
+    }
+
+    #[test]
+    fn ports_of_well_known_services_are_refused_unless_allowed() {
+        assert!(SERVICE_PORTS.is_sorted());
+        let policy = WebhookPolicy::default();
+        for port in [0, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 1433, 3306, 5432, 6379] {
+            for host in ["hooks.example", "8.8.8.8", "[2606:4700::1111]"] {
+                let url = format!("http://{host}:{port}/");
+                let error = policy.check(&url).expect_err(&url);
+                assert_eq!(error.violations()[0].field, "url", "{url}");
+                let said = &error.violations()[0].description;
+                assert!(said.contains(&format!("port {port}")), "{said}");
+            }
+        }
+        for port in [9200, 11211, 27017] {
+            assert!(policy.check(&format!("https://hooks.example:{port}/")).is_err(), "{port}");
+        }
+        for port in [80, 443, 1024, 3000, 8000, 8080, 8443, 9000, 40_000] {
+            assert!(policy.check(&format!("https://hooks.example:{port}/")).is_ok(), "{port}");
+        }
+        let allowed = policy
+            .with_allowed("hooks.example:25".parse().unwrap())
+            .with_allowed("10.0.0.0/8:5432".parse().unwrap())
+            .with_allowed("192.168.0.1".parse().unwrap());
+        for (url, ok) in [
+            ("http://hooks.example:25/", true),
+            ("http://HOOKS.example.:25/", true),
+            ("http://hooks.example:22/", false),
+            ("http://other.example:25/", false),
+            ("http://10.1.2.3:5432/", true),
+            ("http://10.1.2.3:8080/", true),
+            ("http://10.1.2.3:6379/", false),
+            // A network without a port allows no services.
+            ("http://192.168.0.1:8080/", true),
+            ("http://192.168.0.1:22/", false),
+        ] {
+            assert_eq!(allowed.check(url).is_ok(), ok, "{url}");
+        }
     }
 
     //
