@@ -9,7 +9,7 @@ use common::{Run, Server, command};
 use tokio::sync::mpsc;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_webhook_refused_is_listed_when_the_server_has_stopped() {
+async fn dead_letters_are_listed_redelivered_and_purged_while_the_server_is_stopped() {
     // 410 says that it will never do.
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let hook = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -27,7 +27,7 @@ async fn what_a_webhook_refused_is_listed_when_the_server_has_stopped() {
     let mut server = Server::start(&flags);
     let sent = server.run(&["send", "hello", "--push-url", &hook]);
     let task = sent.field("Task ID").to_owned();
-    let list = ["store", "dead-letters", "--store", &store];
+    let list = ["store", "dead-letters", "list", "--store", &store];
 
     // The file belongs to its server until that stops.
     let busy = Run::of(command().args(list));
@@ -50,21 +50,59 @@ async fn what_a_webhook_refused_is_listed_when_the_server_has_stopped() {
     assert_eq!(text.field("URL"), hook);
     let json = Run::of(command().args(list).args(["-o", "json", "--limit", "1"])).json();
     let letters = json["deadLetters"].as_array().unwrap();
-    assert_eq!((letters.len(), &letters[0]["taskId"]), (1, &task.into()), "{json}");
+    assert_eq!((letters.len(), &letters[0]["taskId"]), (1, &task.clone().into()), "{json}");
     assert!(letters[0]["error"].as_str().unwrap().contains("410"), "{json}");
     let by_variable =
-        Run::of(command().args(&list[..2]).env("A2ACLI_SERVE_STORE_LOCATION", &store));
+        Run::of(command().args(&list[..3]).env("A2ACLI_SERVE_STORE_LOCATION", &store));
     assert_eq!(by_variable.stdout, text.stdout);
+    let filtered = |filter: [&str; 2]| {
+        let run = Run::of(command().args(list).args(filter));
+        run.field("Total").to_owned()
+    };
+    let total = text.field("Total").to_owned();
+    assert_eq!(filtered(["--task", &task]), total);
+    assert_eq!(filtered(["--task", "other"]), "0");
+    assert_eq!(filtered(["--before", "2020-01-01T00:00:00Z"]), "0");
+    let wrong = Run::of(command().args(list).args(["--before", "yesterday"]));
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+
+    // What is redelivered arrives when the server is there again.
+    let with = |word| ["store", "dead-letters", word, "--store", &store];
+    let again = Run::of(command().args(with("redeliver")).args(["-o", "json"])).json();
+    assert_eq!(again, serde_json::json!({"queued": total.parse::<u64>().unwrap(), "lost": 0}));
+    assert_eq!(Run::of(command().args(list)).field("Total"), "0");
+    while calls.try_recv().is_ok() {}
+    let mut server = Server::start(&flags);
+    calls.recv().await.unwrap();
+    // It was refused again.
+    let letters = loop {
+        server.terminate();
+        assert_eq!(server.ended().0, Some(0));
+        let letters = Run::of(command().args(list)).field("Total").to_owned();
+        if letters != "0" {
+            break letters;
+        }
+        server = Server::start(&flags);
+    };
+    let unconfirmed = Run::of(command().args(with("purge")));
+    assert_eq!(unconfirmed.code, 2, "{unconfirmed:?}");
+    assert!(unconfirmed.stderr.contains("--yes"), "{unconfirmed:?}");
+    assert_eq!(Run::of(command().args(list)).field("Total"), letters);
+    let other = Run::of(command().args(with("purge")).args(["--yes", "--task", "other"]));
+    assert_eq!(other.field("Purged"), "0", "{other:?}");
+    let purged = Run::of(command().args(with("purge")).arg("--yes"));
+    assert_eq!(purged.field("Purged"), letters, "{purged:?}");
+    assert_eq!(Run::of(command().args(list)).field("Total"), "0");
 }
 
 #[test]
 fn a_store_that_is_not_there_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("none.db");
-    let run = Run::of(command().args(["store", "dead-letters", "--store"]).arg(&store));
+    let run = Run::of(command().args(["store", "dead-letters", "list", "--store"]).arg(&store));
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.stderr.contains("--store"), "{run:?}");
     assert!(!store.exists());
-    let memory = Run::of(command().args(["store", "dead-letters", "--store", "memory"]));
+    let memory = Run::of(command().args(["store", "dead-letters", "list", "--store", "memory"]));
     assert_eq!(memory.code, 2, "{memory:?}");
 }

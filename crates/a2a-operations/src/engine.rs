@@ -32,6 +32,7 @@ mod slots;
 mod state;
 mod turn;
 mod update;
+mod webhook;
 mod work;
 mod writer;
 
@@ -74,6 +75,7 @@ use registry::Registry;
 use replies::Replies;
 use slots::Slots;
 use state::Holder;
+use webhook::Registrations;
 
 /// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
 ///
@@ -112,6 +114,8 @@ pub(crate) struct Inner {
     look_around: Arc<Notify>,
     /// Tasks to hand back, which the store did not take back yet.
     abandoned: Mutex<Vec<(Arc<str>, u64)>>,
+    /// Webhooks that are being registered.
+    registrations: Registrations,
     /// Who waits for other nodes.
     expected: Expected,
     /// Executors, cancels, writers and webhooks at work.
@@ -291,6 +295,7 @@ impl EngineBuilder {
                 renewed: Renewed::now(),
                 look_around: Arc::new(Notify::new()),
                 abandoned: Mutex::default(),
+                registrations: Registrations::default(),
                 expected: Expected::default(),
                 tasks: TaskTracker::new(),
                 running: AtomicUsize::new(0),

@@ -3,7 +3,7 @@
 //! Labels have few values each, all of them known when this is compiled: never ids, tenants or
 //! subjects. `docs/observability.md` has them all.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::store::Backlog;
 use a2a_core::{Operation, TaskState};
@@ -89,6 +89,55 @@ impl Drop for OpenConnection {
     }
 }
 
+/// Counts a connection of a store's pool as in use, until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct PoolConnection(());
+
+impl PoolConnection {
+    /// Counts a connection.
+    pub fn count() -> Self {
+        gauge!("a2a_store_pool_connections_in_use").increment(1);
+        Self(())
+    }
+}
+
+impl Drop for PoolConnection {
+    fn drop(&mut self) {
+        gauge!("a2a_store_pool_connections_in_use").decrement(1);
+    }
+}
+
+/// Counts a call that waits for a connection of a store's pool, until it is dropped, and measures
+/// how long it waited.
+#[derive(Debug)]
+#[must_use]
+pub struct PoolWait {
+    since: Instant,
+    outcome: &'static str,
+}
+
+impl PoolWait {
+    /// Begins to wait.
+    pub fn begin() -> Self {
+        gauge!("a2a_store_pool_waiting").increment(1);
+        Self { since: Instant::now(), outcome: "abandoned" }
+    }
+
+    /// Ends the wait with a connection; dropped without, it counts as `abandoned`.
+    pub fn end(mut self) {
+        self.outcome = OK;
+    }
+}
+
+impl Drop for PoolWait {
+    fn drop(&mut self) {
+        gauge!("a2a_store_pool_waiting").decrement(1);
+        histogram!("a2a_store_pool_wait_seconds", "outcome" => self.outcome)
+            .record(self.since.elapsed());
+    }
+}
+
 pub(crate) fn reader_opened() {
     gauge!("a2a_stream_readers").increment(1);
 }
@@ -170,6 +219,11 @@ pub(crate) fn delivered(outcome: &'static str, time: Duration) {
     histogram!("a2a_webhook_delivery_duration_seconds").record(time);
 }
 
+/// Counts a delivery that waits because its host or its caller has its share.
+pub(crate) fn postponed() {
+    counter!("a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
+}
+
 pub(crate) fn outbox(backlog: Backlog) {
     let webhooks = usize::try_from(backlog.webhooks).unwrap_or(usize::MAX);
     gauge!("a2a_outbox_webhooks").set(number(webhooks));
@@ -211,6 +265,7 @@ pub fn describe() {
         ("a2a_execution_duration_seconds", "Time that the executor took for a message"),
         ("a2a_webhook_delivery_duration_seconds", "Time that a try to deliver took"),
         ("a2a_store_call_duration_seconds", "Time that a call of the store took"),
+        ("a2a_store_pool_wait_seconds", "Time until a connection of the pool was free"),
     ];
     for (name, text) in histograms {
         describe_histogram!(name, Unit::Seconds, text);
@@ -223,6 +278,8 @@ pub fn describe() {
         ("a2a_messages_queued", Unit::Count, "Messages that wait for their turn"),
         ("a2a_executors", Unit::Count, "Executors at work or waiting for a message"),
         ("a2a_log_lag_events", Unit::Count, "How far the slowest reader is behind"),
+        ("a2a_store_pool_connections_in_use", Unit::Count, "Connections of the pool in use"),
+        ("a2a_store_pool_waiting", Unit::Count, "Calls that wait for a connection of the pool"),
         ("a2a_outbox_webhooks", Unit::Count, "Webhooks that have events to get"),
         ("a2a_outbox_overdue_seconds", Unit::Seconds, "For how long one of them has been due"),
     ];

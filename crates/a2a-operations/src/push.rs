@@ -47,6 +47,11 @@ pub trait PushSender: fmt::Debug + Send + Sync + 'static {
     /// called, with the field `url`.
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<()>;
 
+    /// Names the host that is called for a webhook. Webhooks with the same name share what one
+    /// host may get: see
+    /// [`push_concurrency_per_host`](crate::EngineConfig::push_concurrency_per_host).
+    fn destination(&self, config: &TaskPushNotificationConfig) -> String;
+
     /// Makes one try to deliver an event.
     async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError>;
 }

@@ -13,7 +13,9 @@ pub use error::StoreError;
 pub use lease::{Acquired, Command, LeaseStore, Orphan};
 pub use measured::Measured;
 pub use memory::{MemoryLimits, MemoryStore};
-pub use outbox::{Backlog, DeadLetter, Due, DuePush, PushKey, PushOutcome, PushStore};
+pub use outbox::{
+    Backlog, DeadLetter, DeadLetterQuery, Due, DuePush, PushKey, PushOutcome, PushStore, Redelivery,
+};
 pub use page::{PageKey, Shown, TaskPage, TaskQuery};
 pub use signal::{Signal, Signals};
 pub use task::{

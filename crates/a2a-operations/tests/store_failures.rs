@@ -26,9 +26,9 @@ use a2a_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, EngineConfig, Event, EventId, MemoryStore,
     Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -45,6 +45,8 @@ struct Faults {
     lies: AtomicUsize,
     /// It takes nothing new.
     full: AtomicBool,
+    /// Its disk is full.
+    unwritable: AtomicBool,
     failures: AtomicUsize,
 }
 
@@ -82,6 +84,9 @@ impl TaskStore for Flaky {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
         if self.faults.full.load(Ordering::SeqCst) {
             return Err(StoreError::Full);
+        }
+        if self.faults.unwritable.load(Ordering::SeqCst) {
+            return Err(StoreError::Unwritable("no space left on device".into()));
         }
         let committed = self.up()?.insert(scope, new).await?;
         self.lie(committed)
@@ -150,6 +155,10 @@ impl TaskStore for Flaky {
     /// Takes for ever: no lease and no takeover may wait for it.
     async fn sweep(&self, _sweep: Sweep) -> Result<usize, StoreError> {
         std::future::pending().await
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.up()?.probe().await
     }
 }
 
@@ -240,8 +249,16 @@ impl PushStore for Flaky {
         self.up()?.backlog().await
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        self.up()?.dead_letters(limit).await
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        self.up()?.dead_letters(query).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        self.up()?.redeliver(query).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        self.up()?.purge_dead_letters(query).await
     }
 }
 
@@ -408,4 +425,15 @@ async fn a_full_store_is_said_to_be_full() {
     bench.faults.full.store(true, Ordering::SeqCst);
     let refused = bench.engine.send_message(send()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ResourceExhausted);
+}
+
+/// A second try would only keep the caller waiting.
+#[tokio::test(start_paused = true)]
+async fn unwritable_store_fails_sends_at_once_as_unavailable() {
+    let bench = bench(Duration::from_secs(20));
+    bench.faults.unwritable.store(true, Ordering::SeqCst);
+    let begun = tokio::time::Instant::now();
+    let refused = bench.engine.send_message(send()).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }

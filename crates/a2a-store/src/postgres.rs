@@ -21,6 +21,7 @@ mod claim;
 mod command;
 mod commit;
 mod config;
+mod dead_letter;
 mod error;
 mod insert;
 mod lease;

@@ -6,6 +6,7 @@
 
 mod claim;
 mod connection;
+mod dead_letter;
 mod failure;
 mod lease;
 mod lock;

@@ -4,6 +4,7 @@
 
 mod sqlite {
     mod crash;
+    mod disk;
     mod engine;
     mod file;
     mod group;

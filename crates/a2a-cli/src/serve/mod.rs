@@ -15,12 +15,12 @@ mod proxy;
 mod public_url;
 mod record;
 
-use std::{error::Error, net::SocketAddr, time::Duration};
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_auth::webhook::JWKS_PATH;
 use a2a_core::AgentCard;
 use a2a_http::{Drain, Server};
-use a2a_operations::store::DeadLetter;
+use a2a_operations::{Store, store::StoreError};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -62,6 +62,7 @@ pub(crate) async fn run(
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
     encryption::check(&serve, &options, address, output)?;
     public_url::check(&serve, address, output)?;
+    signal::survive_file_size_limit();
     // After the ports: a server that can't have them leaves no file behind.
     let mut kept = match plan {
         Some(plan) => plan.open().await?,
@@ -125,23 +126,38 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// The events that webhooks never took, of the store that the flags name.
-///
-/// # Errors
-///
-/// A failure that names the flag, for a store that is not there or can't be opened.
-pub(crate) async fn dead_letters(
-    keeping: &Keeping,
-    limit: usize,
-) -> Result<Vec<DeadLetter>, Failure> {
-    let mut kept = keep::existing(keeping)?.open().await?;
-    let Some(store) = kept.store.take() else {
-        return Err(Failure::usage("--store memory is gone when its server has stopped"));
-    };
-    let letters = store.dead_letters(limit).await;
-    drop(store);
-    kept.close().await;
-    letters.map_err(|error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error))))
+/// A store that is open beside or in place of its server.
+#[derive(Debug)]
+pub(crate) struct OpenStore {
+    store: Arc<dyn Store>,
+    kept: Kept,
+}
+
+impl OpenStore {
+    /// Opens the store that the flags name.
+    ///
+    /// # Errors
+    ///
+    /// A failure that names the flag, for a store that is not there or can't be opened.
+    pub(crate) async fn open(keeping: &Keeping) -> Result<Self, Failure> {
+        let mut kept = keep::existing(keeping)?.open().await?;
+        match kept.store.take() {
+            Some(store) => Ok(Self { store, kept }),
+            None => Err(Failure::usage("--store memory is gone when its server has stopped")),
+        }
+    }
+
+    /// Works with the store, and closes it.
+    pub(crate) async fn run<T>(
+        self,
+        work: impl AsyncFnOnce(&dyn Store) -> Result<T, StoreError>,
+    ) -> Result<T, Failure> {
+        let result = work(&*self.store).await;
+        drop(self.store);
+        self.kept.close().await;
+        let failed = |error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error)));
+        result.map_err(failed)
+    }
 }
 
 /// Reads what a server is told, and starts nothing.

@@ -3,6 +3,7 @@
 use std::{
     error::Error as StdError,
     fmt,
+    net::Ipv6Addr,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -15,6 +16,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
 };
+use url::{Host, Url};
 
 use super::{
     WebhookPolicy,
@@ -164,6 +166,13 @@ impl PushSender for Webhooks {
         Ok(())
     }
 
+    fn destination(&self, config: &TaskPushNotificationConfig) -> String {
+        match Url::parse(&config.url) {
+            Ok(url) => destination(&url),
+            Err(_) => String::new(),
+        }
+    }
+
     async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
         let Some(payload) = (self.payload)(webhook, delivery) else { return Ok(()) };
         let config = &webhook.config;
@@ -198,6 +207,22 @@ impl PushSender for Webhooks {
         let judged = judge(response.status(), response.headers());
         let _ = tokio::time::timeout(ANSWER_TIMEOUT, pass_over(response)).await;
         judged
+    }
+}
+
+/// The host of an address, however it is spelled; of IPv6 its /64, which is one customer's.
+fn destination(url: &Url) -> String {
+    match url.host() {
+        Some(Host::Domain(name)) => name.trim_end_matches('.').to_ascii_lowercase(),
+        Some(Host::Ipv4(v4)) => v4.to_string(),
+        Some(Host::Ipv6(v6)) => match v6.to_ipv4_mapped() {
+            Some(v4) => v4.to_string(),
+            None => {
+                let [a, b, c, d, ..] = v6.segments();
+                format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+        },
+        None => String::new(),
     }
 }
 

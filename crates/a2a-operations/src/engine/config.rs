@@ -33,12 +33,21 @@ pub struct EngineConfig {
     pub max_list_bytes: usize,
     /// Parts of a message. Default: 1,000.
     pub max_parts: usize,
-    /// Webhooks of a task. Default: 100.
+    /// Webhooks of a task. Default: 20.
     pub max_push_configs: usize,
+    /// Webhooks of a task at one host. Default: 5.
+    pub max_push_configs_per_host: usize,
     /// Whether artifact updates go to webhooks too, beside tasks and status updates. Default: no.
     pub push_artifacts: bool,
     /// Webhooks that are called at once. Default: 64.
     pub push_concurrency: usize,
+    /// Webhooks of one host that are called at once. Default: 8.
+    pub push_concurrency_per_host: usize,
+    /// Webhooks of one caller that are called at once. Default: 16.
+    pub push_concurrency_per_caller: usize,
+    /// Retries that one host gets before it takes a delivery; after those one more a minute. A
+    /// retry beyond counts as a failed try without a call. Default: 20.
+    pub push_retries_per_host: u32,
     /// Time that a try to deliver an event may take, whatever the sender allows itself. Default:
     /// 20 s; less than the store's claims of webhooks take to end.
     pub push_timeout: Duration,
@@ -90,9 +99,13 @@ impl Default for EngineConfig {
             ask_timeout: Duration::from_secs(3600),
             max_list_bytes: 8 << 20,
             max_parts: 1_000,
-            max_push_configs: 100,
+            max_push_configs: 20,
+            max_push_configs_per_host: 5,
             push_artifacts: false,
             push_concurrency: 64,
+            push_concurrency_per_host: 8,
+            push_concurrency_per_caller: 16,
+            push_retries_per_host: 20,
             push_timeout: Duration::from_secs(20),
             push_attempts: 20,
             push_backoff: Duration::from_millis(500),
@@ -148,10 +161,18 @@ setters! {
     with_max_parts: max_parts: usize,
     /// Sets [`max_push_configs`](Self::max_push_configs).
     with_max_push_configs: max_push_configs: usize,
+    /// Sets [`max_push_configs_per_host`](Self::max_push_configs_per_host).
+    with_max_push_configs_per_host: max_push_configs_per_host: usize,
     /// Sets [`push_artifacts`](Self::push_artifacts).
     with_push_artifacts: push_artifacts: bool,
     /// Sets [`push_concurrency`](Self::push_concurrency).
     with_push_concurrency: push_concurrency: usize,
+    /// Sets [`push_concurrency_per_host`](Self::push_concurrency_per_host).
+    with_push_concurrency_per_host: push_concurrency_per_host: usize,
+    /// Sets [`push_concurrency_per_caller`](Self::push_concurrency_per_caller).
+    with_push_concurrency_per_caller: push_concurrency_per_caller: usize,
+    /// Sets [`push_retries_per_host`](Self::push_retries_per_host).
+    with_push_retries_per_host: push_retries_per_host: u32,
     /// Sets [`push_timeout`](Self::push_timeout).
     with_push_timeout: push_timeout: Duration,
     /// Sets [`push_attempts`](Self::push_attempts).

@@ -135,21 +135,12 @@ impl Agent for Engine {
         let scope = Scope::new(&config.tenant, &call.context.caller);
         self.inner.visible(&scope, &config.task_id).await?;
         self.inner.check_webhook(&config, "").await?;
-        let known = self.inner.webhooks(&scope, &config.task_id).await?;
         if config.id.is_empty() {
             config.id = fresh_id();
         }
-        let max = self.inner.config.max_push_configs;
-        if known.len() >= max && !known.iter().any(|known| known.config.id == config.id) {
-            return Err(Error::new(
-                ErrorKind::ResourceExhausted,
-                format!("the task has {max} webhooks already"),
-            ));
-        }
         let trace = TraceContext::of(&call.context.parameters);
         let webhook = Webhook { config: config.clone(), revision: call.context.version, trace };
-        let stored = self.inner.store.put_config(&scope, webhook).await;
-        stored.map_err(Error::from)?;
+        self.inner.put_webhook(&scope, webhook).await?;
         // One that was replaced may have events that wait.
         self.inner.wake_outbox();
         Ok(Reply { response: config, activated })

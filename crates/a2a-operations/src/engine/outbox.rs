@@ -9,6 +9,7 @@
 //! to whoever looks next. Spawned on the engine's tracker, a shutdown waits for that.
 
 mod pause;
+mod share;
 #[cfg(test)]
 mod tests;
 mod try_once;
@@ -23,6 +24,7 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
+use self::share::Shares;
 use super::EngineConfig;
 use crate::{
     Delivery, PushSender, metrics,
@@ -51,6 +53,7 @@ struct Worker {
     store: Arc<dyn PushStore>,
     sender: Arc<dyn PushSender>,
     config: EngineConfig,
+    shares: Shares,
     wake: Notify,
     stop: CancellationToken,
 }
@@ -77,6 +80,7 @@ impl Outbox {
             store,
             sender,
             config: config.clone(),
+            shares: Shares::new(config),
             wake: Notify::new(),
             stop: stop.clone(),
         };
@@ -120,6 +124,7 @@ impl Worker {
             }
             if counted.is_none_or(|time| time.elapsed() >= SWEEP) {
                 counted = Some(Instant::now());
+                self.shares.sweep();
                 // Whether the store answers shows below.
                 if let Ok(backlog) = self.store.backlog().await {
                     metrics::outbox(backlog);
@@ -149,23 +154,38 @@ impl Worker {
 
     /// Delivers the events that wait for a webhook, one after the other.
     async fn push(self: Arc<Self>, push: DuePush) -> End {
-        let DuePush { key, webhook, task, events, mut attempts, .. } = push;
+        let DuePush { key, scope, webhook, task, events, mut attempts } = push;
+        let host = self.sender.destination(&webhook.config);
+        let place = match self.shares.enter(host, &scope) {
+            Ok(place) => place,
+            Err(after) => {
+                metrics::postponed();
+                self.note(&key, PushOutcome::Postponed { after }).await;
+                return End::Later(after);
+            }
+        };
         for event in events {
             if self.stop.is_cancelled() {
                 break;
             }
             // What is stored has a position.
             let Some(id) = event.id() else { continue };
+            let may_call = attempts == 0 || place.may_retry();
             attempts = attempts.saturating_add(1);
             let delivery = Delivery { event, task: Arc::clone(&task) };
             let trace = webhook.trace.as_ref();
             let span = trace::delivery(&key.task_id, &key.config_id, id.get(), attempts, trace);
-            let outcome = self.measured(&webhook, &delivery, id, attempts).instrument(span).await;
+            let call = may_call.then_some((&webhook, &delivery));
+            let outcome = self.measured(call, id, attempts).instrument(span).await;
+            if matches!(outcome, PushOutcome::Delivered(_)) {
+                place.delivered();
+            }
             let later = match &outcome {
                 PushOutcome::Retry { after, .. } => Some(*after),
-                PushOutcome::Delivered(_) | PushOutcome::Dead { .. } | PushOutcome::Unclaimed => {
-                    None
-                }
+                PushOutcome::Delivered(_)
+                | PushOutcome::Dead { .. }
+                | PushOutcome::Postponed { .. }
+                | PushOutcome::Unclaimed => None,
             };
             let holds = self.note(&key, outcome).await;
             if let Some(after) = later {

@@ -5,13 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use a2a_core::{Error, Result, TaskState};
 
 use super::{Engine, Inner, handle::Handle, state::Holder};
-use crate::{
-    Caller, Scope,
-    metrics::{self, Sample},
-};
-
-/// The id of no task: ids of ours are UUIDs.
-const NOBODY: &str = "a2a-probe";
+use crate::metrics::{self, Sample};
 
 impl Inner {
     /// Shows what this node works on and watches. No more work than renewing leases is.
@@ -52,17 +46,15 @@ impl Handle {
 }
 
 impl Engine {
-    /// Asks the store for a task that is not there, and so learns whether it answers.
+    /// Checks that the store answers and takes writes.
     ///
     /// # Errors
     ///
-    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) where the store fails, or does not answer
-    /// `within` that time.
+    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) where the store fails, can't write (until
+    /// a write works again), or does not answer `within` that time.
     pub async fn probe(&self, within: Duration) -> Result<()> {
-        let scope = Scope::new("", &Caller::ANONYMOUS);
-        let looked = self.inner.store.get(&scope, NOBODY);
-        match tokio::time::timeout(within, looked).await {
-            Ok(Ok(_)) => Ok(()),
+        match tokio::time::timeout(within, self.inner.store.probe()).await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(error.into()),
             Err(elapsed) => {
                 Err(Error::unavailable("the store does not answer in time").with_source(elapsed))

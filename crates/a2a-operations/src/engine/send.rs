@@ -236,7 +236,7 @@ impl Inner {
         self.check_usage(&scope.owner, self.config.caller_limits.of(&scope.owner), false).await?;
         if let Some(config) = &configuration.task_push_notification_config {
             let webhook = webhook(&task_id, config.clone(), &turn.call);
-            self.store.put_config(scope, webhook).await.map_err(Error::from)?;
+            self.put_webhook(scope, webhook).await?;
         }
         let return_immediately = configuration.return_immediately;
         let inner = Arc::clone(self);

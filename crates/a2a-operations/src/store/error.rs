@@ -20,6 +20,10 @@ pub enum StoreError {
     /// The store does not take more. Nothing was written.
     #[error("the store is full")]
     Full,
+    /// The store can't write, and won't until an operator helps: its disk is full, a quota or a
+    /// limit of file sizes is reached, or it is mounted read-only. Nothing was written.
+    #[error("the store cannot write")]
+    Unwritable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store does not answer, or answers with a fault. A write may have been made or not: a
     /// second try finds out.
     #[error("the store failed")]
@@ -41,6 +45,9 @@ impl From<StoreError> for Error {
             }
             StoreError::Failed(_) => {
                 Self::unavailable("the agent cannot reach its store").with_source(error)
+            }
+            StoreError::Unwritable(_) => {
+                Self::unavailable("the agent cannot write to its store").with_source(error)
             }
             StoreError::Claimed { .. } => {
                 Self::unavailable("another node works on this message; send again")

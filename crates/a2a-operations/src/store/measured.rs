@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-    PushKey, PushOutcome, PushStore, Replay, Signals, Store, StoreError, StoredTask, Sweep,
-    TaskPage, TaskQuery, TaskStore, Transition, Usage,
+    Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+    NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, Store,
+    StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
 };
 use crate::{EventId, Scope, Webhook, metrics};
 
@@ -38,6 +38,7 @@ async fn measure<T>(
         Err(StoreError::Conflict { .. }) => "conflict",
         Err(StoreError::Claimed { .. }) => "claimed",
         Err(StoreError::Full) => "full",
+        Err(StoreError::Unwritable(_)) => "unwritable",
         Err(StoreError::Failed(_)) => "failed",
     };
     metrics::stored(call, outcome, begun.elapsed());
@@ -112,6 +113,10 @@ impl TaskStore for Measured {
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
         measure("sweep", self.store.sweep(sweep)).await
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        measure("probe", self.store.probe()).await
     }
 }
 
@@ -198,8 +203,16 @@ impl PushStore for Measured {
         measure("pushed", self.store.pushed(key, outcome)).await
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        measure("dead_letters", self.store.dead_letters(limit)).await
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        measure("dead_letters", self.store.dead_letters(query)).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        measure("redeliver", self.store.redeliver(query)).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        measure("purge_dead_letters", self.store.purge_dead_letters(query)).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

@@ -38,9 +38,9 @@ use self::{data::Data, member::Mailbox};
 use crate::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 
@@ -190,6 +190,10 @@ impl TaskStore for MemoryStore {
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
         Ok(self.data.sweep(sweep))
     }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -283,8 +287,16 @@ impl PushStore for MemoryStore {
         Ok(self.data.dispatch.backlog(tokio::time::Instant::now()))
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        Ok(self.data.dispatch.dead(limit))
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        Ok(self.data.dispatch.dead(query))
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        Ok(self.data.redeliver(query))
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        Ok(self.data.dispatch.purge(query))
     }
 }
 

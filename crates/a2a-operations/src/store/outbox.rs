@@ -81,6 +81,12 @@ pub enum PushOutcome {
         /// Why, for operators.
         error: String,
     },
+    /// It was not tried, because others of the same host or caller come first; the claim ends,
+    /// and it is due after a while.
+    Postponed {
+        /// When.
+        after: Duration,
+    },
     /// The node delivers no more; the claim ends, and the rest is due at once.
     Unclaimed,
 }
@@ -104,6 +110,73 @@ pub struct DeadLetter {
     pub error: String,
     /// When it was given up.
     pub time: Timestamp,
+}
+
+/// Which dead letters are meant: those to which everything applies that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeadLetterQuery {
+    /// Of this task.
+    pub task_id: Option<String>,
+    /// Of webhooks with this id.
+    pub config_id: Option<String>,
+    /// Of tasks of this tenant.
+    pub tenant: Option<String>,
+    /// Of tasks of this owner.
+    pub owner: Option<String>,
+    /// Given up before this time.
+    pub before: Option<Timestamp>,
+    /// The most letters; the newest count. Default: all.
+    pub limit: usize,
+}
+
+impl Default for DeadLetterQuery {
+    fn default() -> Self {
+        Self {
+            task_id: None,
+            config_id: None,
+            tenant: None,
+            owner: None,
+            before: None,
+            limit: usize::MAX,
+        }
+    }
+}
+
+impl DeadLetterQuery {
+    /// The newest letters of all.
+    pub fn newest(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Returns whether a letter is meant, apart from the limit.
+    pub fn matches(&self, letter: &DeadLetter) -> bool {
+        let is = |wanted: &Option<String>, value: &str| {
+            wanted.as_ref().is_none_or(|wanted| wanted == value)
+        };
+        is(&self.task_id, &letter.task_id)
+            && is(&self.config_id, &letter.config_id)
+            && is(&self.tenant, &letter.scope.tenant)
+            && is(&self.owner, &letter.scope.owner)
+            && self.before.is_none_or(|before| letter.time.as_millis() < before.as_millis())
+    }
+}
+
+/// What became of dead letters that were to be delivered again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Redelivery {
+    /// How many wait to be delivered again, and are dead letters no more.
+    pub queued: u64,
+    /// How many are kept as they are, because their task, webhook or event is gone.
+    pub lost: u64,
+}
+
+impl Redelivery {
+    /// Creates the result of a redelivery.
+    pub fn new(queued: u64, lost: u64) -> Self {
+        Self { queued, lost }
+    }
 }
 
 /// The webhooks of tasks, and what waits to be delivered to them.
@@ -142,6 +215,14 @@ pub trait PushStore: fmt::Debug + Send + Sync + 'static {
     /// How much waits, of all scopes: for operators.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
-    /// The newest events that were given up, of all scopes: for operators.
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError>;
+    /// The events that were given up, newest first, of all scopes: for operators.
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError>;
+
+    /// Has events that were given up delivered again, with all tries. Each of their webhooks goes
+    /// back to the first of them, so that the order is kept: later events that it has got already
+    /// may reach it again, and are dead letters no more.
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError>;
+
+    /// Forgets events that were given up, and returns how many.
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError>;
 }

@@ -231,4 +231,13 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Forgets what is old, and returns how many tasks that were. Fewer than the limit means
     /// that no more are old enough.
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError>;
+
+    /// Checks that the store answers and takes writes, for health checks. Where no write has
+    /// failed since the last one that worked, reading is enough.
+    ///
+    /// # Errors
+    ///
+    /// [`Unwritable`](StoreError::Unwritable) while writes fail, and
+    /// [`Failed`](StoreError::Failed).
+    async fn probe(&self) -> Result<(), StoreError>;
 }

@@ -12,9 +12,9 @@ use std::{
 use a2a_operations::{
     EventId, MemoryStore, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -217,6 +217,10 @@ impl TaskStore for Linked {
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
         self.link.call(self.store.sweep(sweep)).await
     }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.link.call(self.store.probe()).await
+    }
 }
 
 #[async_trait]
@@ -316,7 +320,15 @@ impl PushStore for Linked {
         self.link.call(self.store.backlog()).await
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        self.link.call(self.store.dead_letters(limit)).await
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        self.link.call(self.store.dead_letters(query)).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        self.link.call(self.store.redeliver(query)).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        self.link.call(self.store.purge_dead_letters(query)).await
     }
 }

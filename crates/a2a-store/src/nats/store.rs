@@ -9,9 +9,9 @@ use std::sync::Arc;
 use a2a_operations::{
     Event, EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, Hold, LeaseStore, NewTask,
-        Orphan, PushKey, PushOutcome, PushStore, Replay, Signal, Signals, StoreError, StoredTask,
-        Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, Hold,
+        LeaseStore, NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signal,
+        Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -40,7 +40,8 @@ impl TaskStore for Clustered {
         let result = self.store.insert(scope, new).await;
         match (&result, last_event) {
             (Ok(_), Some(last_event)) => self.outbox.written(&task_id, last_event, events),
-            (Err(StoreError::Full | StoreError::Claimed { .. }), _) => {}
+            (Err(StoreError::Full | StoreError::Unwritable(_) | StoreError::Claimed { .. }), _) => {
+            }
             _ => self.look(&task_id, last_event),
         }
         result
@@ -56,7 +57,7 @@ impl TaskStore for Clustered {
         let result = self.store.commit(scope, transition).await;
         match (&result, last_event) {
             (Ok(_), Some(last_event)) => self.outbox.written(&task_id, last_event, events),
-            (Err(StoreError::Full), _) => return result,
+            (Err(StoreError::Full | StoreError::Unwritable(_)), _) => return result,
             _ => self.look(&task_id, last_event),
         }
         for command_id in answered {
@@ -122,6 +123,10 @@ impl TaskStore for Clustered {
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
         self.store.sweep(sweep).await
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.store.probe().await
     }
 }
 
@@ -238,7 +243,15 @@ impl PushStore for Clustered {
         self.store.backlog().await
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        self.store.dead_letters(limit).await
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        self.store.dead_letters(query).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        self.store.redeliver(query).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        self.store.purge_dead_letters(query).await
     }
 }

@@ -25,6 +25,9 @@ pub struct PostgresConfig {
     pub writers: usize,
     /// How many connections there may be for everything else. Default: 8.
     pub readers: usize,
+    /// How long a call waits for one of these connections, and for it to be made where it is not
+    /// there, before the store counts as unavailable. Default: 5 s.
+    pub acquire_timeout: Duration,
 }
 
 impl Default for PostgresConfig {
@@ -38,6 +41,7 @@ impl Default for PostgresConfig {
             notify: true,
             writers: 2,
             readers: 8,
+            acquire_timeout: Duration::from_secs(5),
         }
     }
 }
@@ -96,6 +100,13 @@ impl PostgresConfig {
     #[must_use]
     pub fn with_readers(mut self, readers: usize) -> Self {
         self.readers = readers;
+        self
+    }
+
+    /// Sets how long a call waits for a connection.
+    #[must_use]
+    pub fn with_acquire_timeout(mut self, acquire_timeout: Duration) -> Self {
+        self.acquire_timeout = acquire_timeout;
         self
     }
 }

@@ -174,6 +174,8 @@ impl Link {
 pub(super) enum LinkError {
     #[error("the database did not answer in {} s", PATIENCE.as_secs())]
     Silent,
+    #[error("no connection of the pool was free within {0:?}")]
+    Busy(Duration),
     #[error(transparent)]
     Postgres(#[from] tokio_postgres::Error),
 }
@@ -182,7 +184,7 @@ impl LinkError {
     /// Whether the server has refused a statement, and nothing of it was done.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
-            Self::Silent => false,
+            Self::Silent | Self::Busy(_) => false,
             Self::Postgres(error) => match error.as_db_error() {
                 // A backend that is ended says so too, but then its connection is gone.
                 Some(error) => !matches!(

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use a2a_core::{v1::Task, well_known::Timestamp};
+use a2a_core::v1::Task;
 use a2a_operations::{
     Event, Scope,
-    store::{Backlog, DeadLetter, Due, DuePush, PushKey, PushOutcome, StoreError},
+    store::{Backlog, Due, DuePush, PushKey, PushOutcome, StoreError},
 };
 use tokio_postgres::Row;
 
@@ -81,10 +81,6 @@ const LATER: &str = "UPDATE webhooks SET \
     due = CASE WHEN pending > place THEN now() + $5::int8 * interval '1 ms' END, \
     claim = claim + 1 \
     WHERE task_id = $1 AND config_id = $2 AND claim = $3 RETURNING false AS goes_on";
-
-const LETTERS: &str = "SELECT tenant, owner, task_id, config_id, url, event, attempts, error, \
-    (extract(epoch FROM died) * 1000)::int8 AS millis \
-    FROM dead_letters ORDER BY number DESC LIMIT $1";
 
 const BACKLOG: &str = "SELECT count(*) AS webhooks, \
     (extract(epoch FROM now() - min(due)) * 1000000)::int8 AS overdue \
@@ -201,35 +197,19 @@ impl PostgresStore {
                     &[&task_id, &config_id, &claim, &event, &after];
                 self.pool.write(LATER, params).await?
             }
-            PushOutcome::Unclaimed => {
+            PushOutcome::Postponed { .. } | PushOutcome::Unclaimed => {
+                let after = match outcome {
+                    PushOutcome::Postponed { after } => millis(after),
+                    _ => 0,
+                };
                 let params: super::link::Params<'_> =
-                    &[&task_id, &config_id, &claim, &0_i64, &0_i64];
+                    &[&task_id, &config_id, &claim, &0_i64, &after];
                 self.pool.write(LATER, params).await?
             }
             _ => return Err(StoreError::failed("this outcome is unknown")),
         };
         rows.first().map_or(Ok(false), |row| get(row, "goes_on"))
     }
-
-    pub(super) async fn letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        let limit = number(u64::try_from(limit).unwrap_or(u64::MAX));
-        let rows = self.pool.read(LETTERS, &[&limit]).await?;
-        rows.iter().map(letter).collect()
-    }
-}
-
-fn letter(row: &Row) -> Result<DeadLetter, StoreError> {
-    let attempts: i32 = get(row, "attempts")?;
-    Ok(DeadLetter {
-        scope: scope(row)?,
-        task_id: get(row, "task_id")?,
-        config_id: get(row, "config_id")?,
-        url: get(row, "url")?,
-        event: position(get(row, "event")?),
-        attempts: u32::try_from(attempts).unwrap_or_default(),
-        error: get(row, "error")?,
-        time: Timestamp::from_millis(get(row, "millis")?),
-    })
 }
 
 /// Reads the columns `tenant` and `owner`.

@@ -3,10 +3,17 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use a2a_operations::store::StoreError;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use a2a_operations::{
+    metrics::{PoolConnection, PoolWait},
+    store::StoreError,
+};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::link::{Connector, Link, LinkError, Params};
@@ -16,18 +23,27 @@ pub(super) struct Pool {
     connector: Arc<Connector>,
     idle: Mutex<Vec<Link>>,
     permits: Semaphore,
+    /// How long a call waits for a connection.
+    acquire_timeout: Duration,
 }
 
 /// A connection on loan.
 struct Loan<'a> {
     link: Link,
     _permit: SemaphorePermit<'a>,
+    _counted: PoolConnection,
+}
+
+impl<'a> Loan<'a> {
+    fn new(link: Link, permit: SemaphorePermit<'a>) -> Self {
+        Self { link, _permit: permit, _counted: PoolConnection::count() }
+    }
 }
 
 impl Pool {
-    pub(super) fn new(connector: Arc<Connector>, size: usize) -> Self {
+    pub(super) fn new(connector: Arc<Connector>, size: usize, acquire_timeout: Duration) -> Self {
         let permits = Semaphore::new(size.max(1));
-        Self { connector, idle: Mutex::new(Vec::new()), permits }
+        Self { connector, idle: Mutex::new(Vec::new()), permits, acquire_timeout }
     }
 
     /// Runs a statement that only reads: if the connection turns out to be dead, once more.
@@ -110,15 +126,29 @@ impl Pool {
 
     /// Returns a connection, and whether it was made just now.
     async fn loan(&self) -> Result<(Loan<'_>, bool), Failure> {
+        let wait = PoolWait::begin();
+        match timeout(self.acquire_timeout, self.acquire()).await {
+            Ok(loan) => {
+                wait.end();
+                loan
+            }
+            Err(_elapsed) => {
+                tracing::debug!(timeout = ?self.acquire_timeout, "no database connection was free");
+                Err(Failure { error: LinkError::Busy(self.acquire_timeout), stale: false })
+            }
+        }
+    }
+
+    async fn acquire(&self) -> Result<(Loan<'_>, bool), Failure> {
         let closed = |_| Failure { error: LinkError::Silent, stale: false };
         let permit = self.permits.acquire().await.map_err(closed)?;
         while let Some(link) = self.pop() {
             if !link.is_closed() {
-                return Ok((Loan { link, _permit: permit }, false));
+                return Ok((Loan::new(link, permit), false));
             }
         }
         let link = self.connector.link().await.map_err(|error| Failure { error, stale: false })?;
-        Ok((Loan { link, _permit: permit }, true))
+        Ok((Loan::new(link, permit), true))
     }
 
     fn pop(&self) -> Option<Link> {

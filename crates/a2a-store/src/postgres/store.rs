@@ -3,9 +3,9 @@ use std::{fmt, sync::Arc, time::Duration};
 use a2a_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -91,7 +91,7 @@ impl PostgresStore {
             push_claim: config.push_claim,
             keys: config.secret_keys,
             channel,
-            pool: Pool::new(connector, config.readers),
+            pool: Pool::new(connector, config.readers, config.acquire_timeout),
             usages: Usages::default(),
             writers: Writers::spawn(&setup, config.writers),
             listener,
@@ -191,6 +191,11 @@ impl TaskStore for PostgresStore {
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
         self.forget(sweep).await
     }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.pool.read("SELECT 1", &[]).await?;
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -280,7 +285,15 @@ impl PushStore for PostgresStore {
         self.push_backlog().await
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        self.letters(limit).await
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        self.letters(query).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        self.redeliver_letters(query).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        self.purge_letters(query).await
     }
 }

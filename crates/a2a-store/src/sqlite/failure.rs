@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use a2a_operations::store::StoreError;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::codec::CodecError;
 
@@ -21,8 +21,17 @@ pub(super) enum Failure {
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    fn is_full(&self) -> bool {
-        matches!(self, Self::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull))
+    /// Whether the file can't be written to, and no second try would help: the disk is full, or
+    /// a quota or a limit of file sizes is reached (which SQLite tells as a failed write).
+    pub(super) fn is_unwritable(&self) -> bool {
+        let Self::Sqlite(error) = self else { return false };
+        error.sqlite_error().is_some_and(|error| {
+            matches!(error.code, ErrorCode::DiskFull | ErrorCode::ReadOnly)
+                || matches!(
+                    error.extended_code,
+                    ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE
+                )
+        })
     }
 }
 
@@ -39,7 +48,10 @@ pub(super) trait IntoStoreError {
 
 impl IntoStoreError for Arc<Failure> {
     fn into_store_error(self) -> StoreError {
-        // A full disk takes nothing of a transaction.
-        if self.is_full() { StoreError::Full } else { StoreError::failed(self) }
+        if self.is_unwritable() {
+            StoreError::Unwritable(self.into())
+        } else {
+            StoreError::failed(self)
+        }
     }
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::{
     connection::{SchemaError, migrate, open_reader, open_writer},
-    lock::{FileLock, LockError},
+    lock::{DatabaseLock, LockError},
 };
 use crate::seal::SecretKeys;
 
@@ -94,6 +94,12 @@ pub enum OpenError {
         /// The process, by its number, where that is known.
         holder: String,
     },
+    /// The file has several names, and this system can't lock it under all of them.
+    #[error("{} has other hard links, under which another process could open it", path.display())]
+    Linked {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is no database, or the database of another program.
     #[error("{} is not a task store", path.display())]
     NotAStore {
@@ -131,7 +137,7 @@ pub enum OpenError {
 /// What an open file comes to.
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) lock: FileLock,
+    pub(super) lock: DatabaseLock,
     pub(super) writer: Connection,
     pub(super) readers: Vec<Connection>,
 }
@@ -139,8 +145,12 @@ pub(super) struct Opened {
 /// Opens a file, or makes it.
 pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened, OpenError> {
     let path = &resolve(path)?;
-    let lock = FileLock::acquire(path).map_err(|error| match error {
+    if path.is_dir() {
+        return Err(not_a_store(path, io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    let lock = DatabaseLock::acquire(path).map_err(|error| match error {
         LockError::Taken(holder) => OpenError::InUse { path: path.clone(), holder },
+        LockError::Linked => OpenError::Linked { path: path.clone() },
         LockError::Io(error) => unusable(path, error),
     })?;
     let failed = |error| refused(path, error);
@@ -204,7 +214,6 @@ fn not_a_store(
 fn refused(path: &Path, error: rusqlite::Error) -> OpenError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => not_a_store(path, error),
-        Some(ErrorCode::CannotOpen) if path.is_dir() => not_a_store(path, error),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
             OpenError::NotWritable { path: path.to_owned(), source: error.into() }
         }

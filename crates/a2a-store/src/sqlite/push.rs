@@ -5,13 +5,13 @@ use std::time::Duration;
 use a2a_core::well_known::Timestamp;
 use a2a_operations::{
     Scope, Webhook,
-    store::{Backlog, DeadLetter, DuePush, PushKey, PushOutcome},
+    store::{Backlog, DuePush, PushKey, PushOutcome},
 };
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
     failure::Result,
-    read::{event_id, pushed_events, task, task_no},
+    read::{pushed_events, task, task_no},
 };
 use crate::{
     codec::{self, CodecError},
@@ -194,6 +194,7 @@ pub(super) fn pushed(
             webhook.advance(event.get());
         }
         PushOutcome::Dead { .. } => {}
+        PushOutcome::Postponed { after } => again = Some(later(now, *after)),
         PushOutcome::Unclaimed => again = Some(now),
         // An outcome of a later version ends the claim, at worst too early.
         _ => again = Some(now),
@@ -258,26 +259,6 @@ impl Standing {
         trim.execute([db.last_insert_rowid(), MAX_DEAD_LETTERS])?;
         Ok(())
     }
-}
-
-pub(super) fn dead_letters(db: &Connection, limit: usize) -> Result<Vec<DeadLetter>> {
-    let mut query = db.prepare_cached(
-        "SELECT tenant, owner, task_id, config_id, url, event, attempts, error, millis
-         FROM dead_letters ORDER BY no DESC LIMIT ?1",
-    )?;
-    let letters = query.query_map([limit], |row| {
-        Ok(DeadLetter {
-            scope: Scope { tenant: row.get(0)?, owner: row.get(1)? },
-            task_id: row.get(2)?,
-            config_id: row.get(3)?,
-            url: row.get(4)?,
-            event: event_id(row.get(5)?),
-            attempts: row.get(6)?,
-            error: row.get(7)?,
-            time: Timestamp::from_millis(row.get(8)?),
-        })
-    })?;
-    Ok(letters.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Encodes a webhook on its way to the writer.

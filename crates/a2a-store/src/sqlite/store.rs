@@ -11,9 +11,9 @@ use std::{
 use a2a_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -22,7 +22,7 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{
-    claim,
+    claim, dead_letter,
     failure::Failure,
     lease,
     open::{OpenError, Opened, SqliteOptions, open},
@@ -242,6 +242,11 @@ impl TaskStore for SqliteStore {
         }
         Ok(swept)
     }
+
+    async fn probe(&self) -> Result<()> {
+        self.readers.read(lease::has_lost).await?;
+        self.writer.probe().await
+    }
 }
 
 #[async_trait]
@@ -354,7 +359,18 @@ impl PushStore for SqliteStore {
         self.readers.read(push::backlog).await
     }
 
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>> {
-        self.readers.read(move |db| push::dead_letters(db, limit)).await
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>> {
+        let query = query.clone();
+        self.readers.read(move |db| dead_letter::list(db, &query)).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery> {
+        let query = query.clone();
+        self.writer.write(move |db| dead_letter::redeliver(db, &query)).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64> {
+        let query = query.clone();
+        self.writer.write(move |db| dead_letter::purge(db, &query)).await
     }
 }

@@ -2,7 +2,7 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
 };
@@ -12,8 +12,9 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
+    connection::touch,
     failure::{Failure, IntoStoreError as _, Result},
-    lock::FileLock,
+    lock::DatabaseLock,
 };
 
 /// The most writes that wait for the writer; beyond them, callers wait to be among them.
@@ -27,6 +28,7 @@ const QUEUE: usize = 1024;
 pub(super) struct Writer {
     orders: mpsc::Sender<Order>,
     transactions: Arc<AtomicU64>,
+    unwritable: Arc<AtomicBool>,
 }
 
 enum Order {
@@ -69,11 +71,18 @@ where
 
 impl Writer {
     /// Starts the thread. It owns the lock and gives it back when the last change is on the disk.
-    pub(super) fn start(db: Connection, lock: FileLock, group: usize) -> io::Result<Self> {
+    pub(super) fn start(db: Connection, lock: DatabaseLock, group: usize) -> io::Result<Self> {
         let (orders, received) = mpsc::channel(QUEUE);
         let transactions = Arc::<AtomicU64>::default();
         let counter = Arc::clone(&transactions);
-        let thread = Thread { db, received, group: group.max(1), transactions: counter };
+        let unwritable = Arc::<AtomicBool>::default();
+        let thread = Thread {
+            db,
+            received,
+            group: group.max(1),
+            transactions: counter,
+            unwritable: Arc::clone(&unwritable),
+        };
         thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
             let closed = thread.work();
             drop(lock);
@@ -81,7 +90,7 @@ impl Writer {
                 let _ = closed.send(());
             }
         })?;
-        Ok(Self { orders, transactions })
+        Ok(Self { orders, transactions, unwritable })
     }
 
     /// Makes a change and waits until it is on the disk. The change may be made more than once,
@@ -110,6 +119,14 @@ impl Writer {
         }
     }
 
+    /// Makes sure that writes work: if the last one failed for want of space, another is made.
+    pub(super) async fn probe(&self) -> std::result::Result<(), StoreError> {
+        if !self.unwritable.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.write(touch).await
+    }
+
     /// How many transactions were made.
     pub(super) fn transactions(&self) -> u64 {
         self.transactions.load(Ordering::Relaxed)
@@ -121,6 +138,8 @@ struct Thread {
     received: mpsc::Receiver<Order>,
     group: usize,
     transactions: Arc<AtomicU64>,
+    /// Whether the last write failed because the file can't be written to.
+    unwritable: Arc<AtomicBool>,
 }
 
 impl Thread {
@@ -176,11 +195,31 @@ impl Thread {
         let made = jobs.iter_mut().try_for_each(|job| job.run(&self.db)).map_err(Fault::Change);
         let made = made.and_then(|()| self.execute("COMMIT").map_err(Fault::Commit));
         self.transactions.fetch_add(1, Ordering::Relaxed);
+        self.note(&made);
         // Some failures have rolled back already.
         if made.is_err() && !self.db.is_autocommit() {
             self.execute("ROLLBACK").map_err(Fault::Commit)?;
         }
         made
+    }
+
+    /// Notes whether the file can be written to, and tells operators when that changes.
+    fn note(&self, made: &std::result::Result<(), Fault>) {
+        let unwritable = match made {
+            Ok(()) => false,
+            Err(Fault::Change(failure) | Fault::Commit(failure)) => {
+                if !failure.is_unwritable() {
+                    return;
+                }
+                if !self.unwritable.load(Ordering::Relaxed) {
+                    tracing::error!(error = ?failure, "database is not writable");
+                }
+                true
+            }
+        };
+        if self.unwritable.swap(unwritable, Ordering::Relaxed) && !unwritable {
+            tracing::info!("database is writable again");
+        }
     }
 
     fn execute(&self, statement: &str) -> Result<()> {

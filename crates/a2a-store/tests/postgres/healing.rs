@@ -9,6 +9,7 @@ use a2a_operations::{
         chunk, get, insert, new_task, query, replayed, scope, task, transition,
     },
 };
+use a2a_store::postgres::PostgresConfig;
 use a2a_test_servers::Private;
 use futures_util::StreamExt as _;
 use tokio::{sync::mpsc, time::timeout};
@@ -186,4 +187,38 @@ async fn a_write_that_the_database_refuses_fails_alone() {
         assert_eq!(stored.is_ok(), !is_taboo, "{number}");
     }
     assert_eq!(store.list(&scope, &query(1)).await.unwrap().total, 196);
+}
+
+/// A call that finds no connection fails in time instead of waiting for good.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn call_without_a_free_connection_fails_within_the_acquire_timeout() {
+    let Ok(schema) = Schema::new().await else { return };
+    let config =
+        PostgresConfig::default().with_readers(1).with_acquire_timeout(Duration::from_millis(200));
+    let (store, scope) = (Arc::new(schema.open_with(config).await), scope("ann"));
+    insert(&*store, &scope, &task("t", "c", TaskState::Working, 5)).await;
+    let client = schema.client().await;
+    client.batch_execute("BEGIN; LOCK TABLE tasks IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let read = || {
+        let (store, scope) = (Arc::clone(&store), scope.clone());
+        tokio::spawn(async move { store.get(&scope, "t").await })
+    };
+    let reads: Vec<_> = (0..4).map(|_| read()).collect();
+    let mut waiting = Vec::new();
+    let mut refused = 0;
+    for read in reads {
+        match timeout(Duration::from_secs(5), read).await {
+            Ok(done) => {
+                let error = done.unwrap().unwrap_err();
+                let error = a2a_core::Error::from(error);
+                assert_eq!(error.kind(), a2a_core::ErrorKind::Unavailable);
+                refused += 1;
+            }
+            Err(_elapsed) => waiting.push(()),
+        }
+    }
+    assert_eq!((refused, waiting.len()), (3, 1), "one has the connection");
+    client.batch_execute("ROLLBACK").await.unwrap();
+    let read = read().await.unwrap().unwrap();
+    assert!(read.is_some(), "the connection came back");
 }

@@ -1,6 +1,6 @@
 //! Which files can be opened, and what is said of the others.
 
-use std::{error::Error as _, fs, path::Path};
+use std::{env, error::Error as _, fs, path::Path, process::Command};
 
 use a2a_core::TaskState;
 use a2a_operations::testing::store::scenery::{get, insert, scope, task};
@@ -97,4 +97,73 @@ async fn a_file_has_one_store_at_a_time_under_all_its_names() {
     insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
     store.close().await;
     SqliteStore::open(&link).await.unwrap().close().await;
+}
+
+#[tokio::test]
+async fn hard_link_to_an_open_database_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let (path, link) = (folder.path().join("a2a.db"), folder.path().join("link.db"));
+    let store = SqliteStore::open(&path).await.unwrap();
+    fs::hard_link(&path, &link).unwrap();
+    let error = refused(&link).await;
+    assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
+    assert!(!folder.path().join("link.db.lock").exists());
+    store.close().await;
+    SqliteStore::open(&link).await.unwrap().close().await;
+}
+
+#[tokio::test]
+async fn database_stays_locked_after_its_lock_file_is_removed() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    fs::remove_file(folder.path().join("a2a.db.lock")).unwrap();
+    let error = refused(&path).await;
+    assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
+    insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
+    store.close().await;
+}
+
+/// Closing any descriptor of the file would drop the locks of SQLite, by which other programs,
+/// such as the one that makes a backup, know that the database is open.
+#[tokio::test]
+async fn refused_open_leaves_the_locks_of_the_open_database() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
+    refused(&path).await;
+    let other = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "sqlite::file::another_process_finds_the_database_locked", "--nocapture"])
+        .env(LOCKED, &path)
+        .status();
+    assert!(other.unwrap().success(), "the database looks closed to other programs");
+    store.close().await;
+}
+
+/// Names the file that the other process looks at.
+const LOCKED: &str = "A2A_STORE_TEST_LOCKED";
+
+#[test]
+fn another_process_finds_the_database_locked() {
+    use rustix::fs::{FlockOperation, fcntl_lock};
+    let Some(path) = env::var_os(LOCKED) else { return };
+    let file = fs::File::options().read(true).write(true).open(path).unwrap();
+    fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).expect_err("SQLite has it locked");
+}
+
+#[tokio::test]
+async fn files_of_a_new_database_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = TempDir::new().unwrap();
+    let store = SqliteStore::open(folder.path().join("a2a.db")).await.unwrap();
+    insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
+    let mode = |name: &str| {
+        let data = fs::metadata(folder.path().join(name)).unwrap();
+        data.permissions().mode() & 0o777
+    };
+    for name in ["a2a.db", "a2a.db-wal", "a2a.db-shm", "a2a.db.lock"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    store.close().await;
 }

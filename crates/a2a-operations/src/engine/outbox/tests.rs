@@ -1,9 +1,9 @@
+mod failing_store;
+mod share;
+
 use std::{
     collections::VecDeque,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Mutex, PoisonError},
 };
 
 use a2a_core::{
@@ -19,7 +19,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::*;
 use crate::{
     Caller, Event, EventId, MemoryStore, PushError, Scope, Webhook,
-    store::{Backlog, DeadLetter, Due, Hold, NewTask, StoreError, TaskStore as _, Transition},
+    store::{DeadLetter, DeadLetterQuery, Hold, NewTask, TaskStore as _, Transition},
 };
 
 /// What the receivers answer; they take what is not scripted.
@@ -64,6 +64,10 @@ impl Script {
 impl PushSender for Script {
     async fn check(&self, _: &TaskPushNotificationConfig) -> a2a_core::Result<()> {
         Ok(())
+    }
+
+    fn destination(&self, config: &TaskPushNotificationConfig) -> String {
+        config.url.clone()
     }
 
     async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
@@ -183,7 +187,7 @@ impl Scene {
     /// The dead letters, when there are as many.
     async fn dead_letters(&self, count: usize) -> Vec<DeadLetter> {
         loop {
-            let letters = self.store.dead_letters(10).await.unwrap();
+            let letters = self.store.dead_letters(&DeadLetterQuery::newest(10)).await.unwrap();
             if letters.len() >= count {
                 return letters;
             }
@@ -194,59 +198,6 @@ impl Scene {
     /// Waits for longer than anything is looked for, and returns whether there was a call.
     async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(Duration::from_secs(3600), self.calls.recv()).await.is_err()
-    }
-}
-
-/// A store that fails a number of times.
-#[derive(Debug)]
-struct Troubled {
-    store: Arc<MemoryStore>,
-    due: AtomicU32,
-    pushed: AtomicU32,
-}
-
-fn trouble(left: &AtomicU32) -> Result<(), StoreError> {
-    match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
-        Ok(_) => Err(StoreError::failed("the disk is gone")),
-        Err(_) => Ok(()),
-    }
-}
-
-#[async_trait]
-impl PushStore for Troubled {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        self.store.put_config(scope, webhook).await
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        self.store.configs(scope, task_id).await
-    }
-
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        self.store.delete_config(scope, task_id, id).await
-    }
-
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        trouble(&self.due)?;
-        self.store.due(limit).await
-    }
-
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        trouble(&self.pushed)?;
-        self.store.pushed(key, outcome).await
-    }
-
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
-        self.store.backlog().await
-    }
-
-    async fn dead_letters(&self, limit: usize) -> Result<Vec<DeadLetter>, StoreError> {
-        self.store.dead_letters(limit).await
     }
 }
 
@@ -415,23 +366,4 @@ async fn no_more_webhooks_are_called_at_once_than_configured() {
     }
     let seconds: Vec<_> = times.iter().map(|time| (*time - times[0]).as_secs()).collect();
     assert_eq!(seconds, [0, 0, 1, 1, 2]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_store_that_fails_delays_events_and_loses_none() {
-    let slow = vec![("a", Answer::Take(Duration::from_secs(1)))];
-    let mut scene = Scene::new(&["a"], slow).await;
-    scene.write(1).await;
-    let (due, pushed) = (AtomicU32::new(5), AtomicU32::new(NOTE_ATTEMPTS - 1));
-    let store = Arc::new(Troubled { store: Arc::clone(&scene.store), due, pushed });
-    let _running = scene.start_with(store.clone());
-    // What came of a try is said again.
-    assert_eq!(scene.calls(2).await, ["a 1", "a 2"]);
-    // If that is of no use, the event comes again when the claim has ended.
-    scene.sender.answers.lock().unwrap().push_back(("a", Answer::Take(Duration::from_secs(1))));
-    scene.write(2).await;
-    assert_eq!(scene.calls(1).await, ["a 3"]);
-    store.pushed.store(NOTE_ATTEMPTS, Ordering::Relaxed);
-    assert_eq!(scene.calls(2).await, ["a 3", "a 4"]);
-    assert!(scene.is_quiet().await);
 }

@@ -18,16 +18,23 @@ const MAX_ASKED: Duration = Duration::from_secs(3600);
 const MAX_TEXT: usize = 1_000;
 
 impl Worker {
-    /// Makes one try, in the current span, and counts what came of it.
+    /// Makes one try, in the current span, and counts what came of it. Without a call it fails
+    /// at once, because the host has had its retries.
     pub(super) async fn measured(
         &self,
-        webhook: &Webhook,
-        delivery: &Delivery,
+        call: Option<(&Webhook, &Delivery)>,
         event: EventId,
         attempt: u32,
     ) -> PushOutcome {
         let begun = Instant::now();
-        let (outcome, counts_as) = match self.try_once(webhook, delivery).await {
+        let tried = match call {
+            Some((webhook, delivery)) => self.try_once(webhook, delivery).await,
+            None => Err(PushError::Retry {
+                after: None,
+                source: "the host fails, and has had its retries (push_retries_per_host)".into(),
+            }),
+        };
+        let (outcome, counts_as) = match tried {
             Ok(()) => (PushOutcome::Delivered(event), "delivered"),
             Err(failure) => match self.judge(event, attempt, failure) {
                 dead @ PushOutcome::Dead { .. } => (dead, "dead"),

@@ -18,8 +18,8 @@ use super::{
     schedule::{Schedule, Turn},
 };
 use crate::{
-    Event, Webhook,
-    store::{Backlog, DeadLetter, PushOutcome},
+    Event, EventId, Webhook,
+    store::{Backlog, DeadLetter, DeadLetterQuery, PushOutcome},
 };
 
 /// The most events that are handed out with a claim.
@@ -91,9 +91,27 @@ impl Dispatch {
         Backlog::new(u64::try_from(self.turns.len()).unwrap_or(u64::MAX), overdue)
     }
 
-    /// Returns the newest dead letters, newest first.
-    pub(super) fn dead(&self, limit: usize) -> Vec<DeadLetter> {
-        lock(&self.dead).iter().rev().take(limit).cloned().collect()
+    /// Returns dead letters, newest first.
+    pub(super) fn dead(&self, query: &DeadLetterQuery) -> Vec<DeadLetter> {
+        let dead = lock(&self.dead);
+        let letters = dead.iter().rev().filter(|letter| query.matches(letter));
+        letters.take(query.limit).cloned().collect()
+    }
+
+    /// Forgets dead letters, and returns how many.
+    pub(super) fn purge(&self, query: &DeadLetterQuery) -> u64 {
+        let letters = self.dead(query);
+        let mut dead = lock(&self.dead);
+        let before = dead.len();
+        dead.retain(|letter| !letters.contains(letter));
+        u64::try_from(before - dead.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Forgets the dead letters of a webhook from an event on.
+    pub(super) fn unbury(&self, task_id: &str, config_id: &str, from: EventId) {
+        lock(&self.dead).retain(|letter| {
+            letter.task_id != task_id || letter.config_id != config_id || letter.event < from
+        });
     }
 
     fn bury(&self, letter: DeadLetter) {
@@ -128,7 +146,7 @@ impl Place<'_> {
 
     /// Gives up an event.
     fn bury(&self, hook: &Hook, position: u64, attempts: u32, error: String) {
-        let Some(event) = crate::EventId::new(position) else { return };
+        let Some(event) = EventId::new(position) else { return };
         self.dispatch.bury(DeadLetter {
             scope: self.entry.scoped().scope.clone(),
             task_id: self.entry.task_id().to_owned(),
@@ -258,6 +276,7 @@ impl Outbox {
                 hook.attempts = hook.attempts.saturating_add(is_first.into());
                 again = Some(now + after);
             }
+            PushOutcome::Postponed { after } => again = Some(now + after),
             PushOutcome::Unclaimed => again = Some(now),
         }
         let waits = self.events.back().is_some_and(|(newest, _)| *newest > hook.cursor);
@@ -272,6 +291,27 @@ impl Outbox {
         }
         self.trim();
         goes_on
+    }
+
+    /// Has a webhook go back to events that it was given, and returns whether it is there.
+    pub(super) fn rewind(
+        &mut self,
+        dispatch: &Dispatch,
+        entry: &Arc<Entry>,
+        config_id: &Arc<str>,
+        events: Vec<(u64, Event)>,
+    ) -> bool {
+        let Some(hook) = self.hooks.get_mut(config_id) else { return false };
+        let Some(first) = events.iter().map(|(position, _)| *position).min() else { return false };
+        self.events.extend(events);
+        self.events.make_contiguous().sort_by_key(|(position, _)| *position);
+        let mut last = 0;
+        self.events.retain(|(position, _)| std::mem::replace(&mut last, *position) != *position);
+        hook.cursor = hook.cursor.min(first - 1);
+        hook.attempts = 0;
+        hook.claim = None;
+        Place { dispatch, entry, config_id }.look_at(hook, Instant::now());
+        true
     }
 
     /// Removes a webhook, and returns whether it was there.

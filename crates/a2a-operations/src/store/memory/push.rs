@@ -1,6 +1,9 @@
 //! What is done with the webhooks of all tasks.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+};
 
 use tokio::time::Instant;
 
@@ -11,7 +14,7 @@ use super::{
 };
 use crate::{
     EventId, Scope, Webhook,
-    store::{Due, DuePush, PushKey, PushOutcome, StoreError},
+    store::{DeadLetterQuery, Due, DuePush, PushKey, PushOutcome, Redelivery, StoreError},
 };
 
 impl Data {
@@ -116,6 +119,38 @@ impl Data {
         let key = PushKey { task_id: entry.task_id().into(), config_id, claim };
         let scope = entry.scoped().scope.clone();
         Ok(Some(DuePush { key, scope, webhook, task: record.task()?, events, attempts }))
+    }
+
+    pub(super) fn redeliver(&self, query: &DeadLetterQuery) -> Redelivery {
+        let letters = self.dispatch.dead(query);
+        let mut webhooks: BTreeMap<(&str, &str), Vec<EventId>> = BTreeMap::new();
+        for letter in &letters {
+            webhooks.entry((&letter.task_id, &letter.config_id)).or_default().push(letter.event);
+        }
+        let mut done = Redelivery::default();
+        for ((task_id, config_id), mut events) in webhooks {
+            let count = u64::try_from(events.len()).unwrap_or(u64::MAX);
+            events.sort_unstable();
+            if self.rewind(task_id, config_id, &events) {
+                events.iter().take(1).for_each(|first| {
+                    self.dispatch.unbury(task_id, config_id, *first);
+                });
+                done.queued += count;
+            } else {
+                done.lost += count;
+            }
+        }
+        done
+    }
+
+    /// Has a webhook go back to events, unless one of them is kept no more.
+    fn rewind(&self, task_id: &str, config_id: &str, positions: &[EventId]) -> bool {
+        let Some(entry) = self.by_id(task_id) else { return false };
+        let mut record = entry.lock();
+        let events = record.events_at(positions);
+        let Some(outbox) = &mut record.outbox else { return false };
+        events.len() == positions.len()
+            && outbox.rewind(&self.dispatch, &entry, &config_id.into(), events)
     }
 
     pub(super) fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> bool {

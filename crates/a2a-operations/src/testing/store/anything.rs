@@ -20,8 +20,8 @@ use super::scenery::{
 use crate::{
     Event, Scope, Store,
     store::{
-        Acquired, Claim, Hold, NewTask, PageKey, PushKey, PushOutcome, StoreError, Sweep,
-        TaskQuery, Transition,
+        Acquired, Claim, DeadLetterQuery, Hold, NewTask, PageKey, PushKey, PushOutcome, StoreError,
+        Sweep, TaskQuery, Transition,
     },
 };
 
@@ -456,7 +456,11 @@ impl Model {
             let late = self.store.pushed(&key, PushOutcome::Delivered(event)).await;
             assert!(!late.expect("the store works"), "the claim has ended");
         }
-        let dead = self.store.dead_letters(10_000).await.expect("the store works");
+        let dead = self
+            .store
+            .dead_letters(&DeadLetterQuery::newest(10_000))
+            .await
+            .expect("the store works");
         assert_eq!(dead.len(), self.dead);
     }
 

@@ -7,7 +7,9 @@ use super::scenery::{
 };
 use crate::{
     EventId, Store,
-    store::{Backlog, Due, PushKey, PushOutcome, StoreError, Transition},
+    store::{
+        Backlog, DeadLetterQuery, Due, PushKey, PushOutcome, Redelivery, StoreError, Transition,
+    },
 };
 use a2a_core::TaskState;
 
@@ -94,7 +96,9 @@ pub async fn a_webhook_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
         assert!(!say(&*store, &first, outcome).await, "the claim is void");
     }
     assert!(due(&*store, 10).await.is_empty(), "the new claim still holds");
-    assert!(store.dead_letters(10).await.expect("the store works").is_empty());
+    assert!(
+        store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store works").is_empty()
+    );
     assert!(say(&*store, &push.key, PushOutcome::Delivered(at(2))).await);
 }
 
@@ -203,7 +207,7 @@ pub async fn an_event_that_is_given_up_is_a_dead_letter(store: Arc<dyn Store>) {
     assert!(say(&*store, &key, dead(at(2), "gone")).await);
     assert!(say(&*store, &key, dead(at(3), "refused")).await);
     assert!(due(&*store, 10).await.is_empty(), "the claim goes on");
-    let letters = store.dead_letters(10).await.expect("the store works");
+    let letters = store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store works");
     let told: Vec<_> = letters
         .iter()
         .map(|letter| (letter.event, letter.attempts, letter.error.as_str()))
@@ -215,10 +219,104 @@ pub async fn an_event_that_is_given_up_is_a_dead_letter(store: Arc<dyn Store>) {
         assert_eq!(letter.url, "https://example.com/a");
         assert!(letter.time.as_millis() > 1_700_000_000_000, "{letter:?}");
     }
-    let newest = store.dead_letters(1).await.expect("the store works");
+    let newest = store.dead_letters(&DeadLetterQuery::newest(1)).await.expect("the store works");
     assert_eq!(newest, letters[..1]);
     say(&*store, &key, PushOutcome::Unclaimed).await;
     assert_eq!(positions(&until_due(&*store).await.events), [4]);
+}
+
+/// A dead letter that is redelivered is delivered again with all its tries, before what waits,
+/// and is a dead letter no more.
+pub async fn dead_letters_are_redelivered_in_order(store: Arc<dyn Store>) {
+    let key = claimed(&*store, "t", 4).await;
+    let dead = |event| PushOutcome::Dead { event, error: "gone".into() };
+    say(&*store, &key, PushOutcome::Delivered(at(2))).await;
+    say(&*store, &key, dead(at(3))).await;
+    say(&*store, &key, dead(at(4))).await;
+    // A second webhook of the task, whose letters stay.
+    let other = claimed(&*store, "u", 1).await;
+    say(&*store, &other, dead(at(2))).await;
+    let query = DeadLetterQuery { task_id: Some("t".into()), ..DeadLetterQuery::default() };
+    let done = store.redeliver(&query).await.expect("the store works");
+    assert_eq!(done, Redelivery::new(2, 0));
+    assert!(!say(&*store, &key, PushOutcome::Delivered(at(5))).await, "the claim is void");
+    let push = until_due(&*store).await;
+    assert_eq!((&*push.key.task_id, push.attempts), ("t", 0));
+    assert_eq!(positions(&push.events), [3, 4, 5]);
+    let letters = store.dead_letters(&DeadLetterQuery::default()).await.expect("the store works");
+    let left: Vec<_> = letters.iter().map(|letter| letter.task_id.as_str()).collect();
+    assert_eq!(left, ["u"]);
+    // It can be given up again.
+    assert!(say(&*store, &push.key, dead(at(3))).await);
+    let again = store.dead_letters(&query).await.expect("the store works");
+    assert_eq!(again.len(), 1, "{again:?}");
+}
+
+/// A dead letter whose webhook is gone can't be redelivered, and is kept.
+pub async fn dead_letters_without_a_webhook_are_lost(store: Arc<dyn Store>) {
+    let key = claimed(&*store, "t", 1).await;
+    say(&*store, &key, PushOutcome::Dead { event: at(2), error: "gone".into() }).await;
+    store.delete_config(&scope("ann"), "t", "a").await.expect("the store works");
+    let all = DeadLetterQuery::default();
+    let done = store.redeliver(&all).await.expect("the store works");
+    assert_eq!(done, Redelivery::new(0, 1));
+    assert_eq!(store.dead_letters(&all).await.expect("the store works").len(), 1);
+    assert!(due(&*store, 10).await.is_empty());
+}
+
+/// Filters narrow down what is listed and purged, and purged letters are gone.
+pub async fn dead_letters_are_purged_by_filter(store: Arc<dyn Store>) {
+    for task in ["t", "u"] {
+        let key = claimed(&*store, task, 2).await;
+        for event in [2, 3] {
+            let error = "gone".into();
+            say(&*store, &key, PushOutcome::Dead { event: at(event), error }).await;
+        }
+    }
+    let count = async |query: &DeadLetterQuery| {
+        store.dead_letters(query).await.expect("the store works").len()
+    };
+    let filtered = |filter: fn(&mut DeadLetterQuery)| {
+        let mut query = DeadLetterQuery::default();
+        filter(&mut query);
+        query
+    };
+    let past = |query: &mut DeadLetterQuery| {
+        query.before = Some(a2a_core::well_known::Timestamp::from_millis(1_000));
+    };
+    assert_eq!(count(&filtered(|query| query.task_id = Some("t".into()))).await, 2);
+    assert_eq!(count(&filtered(|query| query.config_id = Some("a".into()))).await, 4);
+    assert_eq!(count(&filtered(|query| query.config_id = Some("b".into()))).await, 0);
+    assert_eq!(count(&filtered(|query| query.owner = Some("ann".into()))).await, 4);
+    assert_eq!(count(&filtered(|query| query.owner = Some("bob".into()))).await, 0);
+    assert_eq!(count(&filtered(|query| query.tenant = Some("acme".into()))).await, 0);
+    assert_eq!(count(&filtered(past)).await, 0);
+    assert_eq!(count(&DeadLetterQuery::newest(3)).await, 3);
+    let purge = async |query: &DeadLetterQuery| {
+        store.purge_dead_letters(query).await.expect("the store works")
+    };
+    assert_eq!(purge(&filtered(past)).await, 0);
+    assert_eq!(purge(&filtered(|query| query.task_id = Some("t".into()))).await, 2);
+    let left = store.dead_letters(&DeadLetterQuery::default()).await.expect("the store works");
+    let left: Vec<_> = left.iter().map(|letter| (&*letter.task_id, letter.event)).collect();
+    assert_eq!(left, [("u", at(3)), ("u", at(2))]);
+    assert_eq!(purge(&DeadLetterQuery::newest(1)).await, 1);
+    assert_eq!(purge(&DeadLetterQuery::default()).await, 1);
+    assert_eq!(purge(&DeadLetterQuery::default()).await, 0);
+}
+
+/// A webhook that is postponed is due again after a while, and no try is counted.
+pub async fn a_postponed_webhook_is_due_later(store: Arc<dyn Store>) {
+    let key = claimed(&*store, "t", 1).await;
+    assert!(!say(&*store, &key, PushOutcome::Postponed { after: HOUR }).await);
+    let later = store.due(10).await.expect("the store works");
+    assert!(later.pushes.is_empty());
+    assert!(later.next.is_some_and(|next| next > HOUR / 2 && next <= HOUR), "{later:?}");
+    let key = claimed(&*store, "u", 1).await;
+    say(&*store, &key, PushOutcome::Postponed { after: Duration::from_millis(5) }).await;
+    let push = until_due(&*store).await;
+    assert_eq!((&*push.key.task_id, push.attempts), ("u", 0));
+    assert_eq!(positions(&push.events), [2]);
 }
 
 /// A webhook that is deleted gets nothing more, not even from who has claimed it, and one that

@@ -9,7 +9,7 @@ use super::scenery::{
 };
 use crate::{
     Store,
-    store::{Claim, PushOutcome, Sweep},
+    store::{Claim, DeadLetterQuery, PushOutcome, Sweep},
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -133,7 +133,10 @@ pub async fn a_dead_letter_outlives_its_task(store: Arc<dyn Store>) {
     change(&*store, &scope, "t", TaskState::Completed, 7).await;
     some_time().await;
     assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 1);
-    assert_eq!(store.dead_letters(10).await.expect("the store works").len(), 1);
+    assert_eq!(
+        store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store works").len(),
+        1
+    );
 }
 
 async fn sweep(store: &dyn Store, tasks: Option<Duration>, limit: usize) -> usize {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::limited;
 use crate::{
     MemoryStore,
-    store::{MemoryLimits, PushOutcome, PushStore as _, TaskStore as _},
+    store::{DeadLetterQuery, MemoryLimits, PushOutcome, PushStore as _, TaskStore as _},
     testing::store::scenery::{at, due, hooked, positions, push, scope},
 };
 
@@ -38,7 +38,7 @@ async fn beyond_a_bound_the_oldest_event_that_waits_is_given_up() {
     }
     let due = due(&store, 1).await;
     assert_eq!(positions(&due[0].events), [5, 6, 7]);
-    let letters = store.dead_letters(10).await.unwrap();
+    let letters = store.dead_letters(&DeadLetterQuery::newest(10)).await.unwrap();
     let events: Vec<_> = letters.iter().map(|letter| letter.event).collect();
     assert_eq!(events, [at(4), at(3)], "the newest of them, newest first");
 }
@@ -54,5 +54,5 @@ async fn events_that_all_webhooks_have_got_are_forgotten() {
             store.pushed(&push.key, PushOutcome::Delivered(at(position))).await.unwrap();
         }
     }
-    assert!(store.dead_letters(10).await.unwrap().is_empty());
+    assert!(store.dead_letters(&DeadLetterQuery::newest(10)).await.unwrap().is_empty());
 }

@@ -1,0 +1,76 @@
+//! Registers webhooks within the limits of a task.
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use a2a_core::{Error, ErrorKind, Result, v1::TaskPushNotificationConfig};
+use tokio::sync::Semaphore;
+
+use super::Inner;
+use crate::{Scope, Webhook};
+
+/// Tasks share so many turns.
+const TURNS: usize = 64;
+
+/// Has the webhooks of a task registered one after the other, so that requests at the same time
+/// can't exceed a limit together.
+#[derive(Debug)]
+pub(super) struct Registrations {
+    hasher: RandomState,
+    turns: Box<[Semaphore]>,
+}
+
+impl Default for Registrations {
+    fn default() -> Self {
+        let turns = (0..TURNS).map(|_| Semaphore::new(1)).collect();
+        Self { hasher: RandomState::new(), turns }
+    }
+}
+
+impl Registrations {
+    fn turn(&self, task_id: &str) -> Option<&Semaphore> {
+        let turns = u64::try_from(self.turns.len()).ok()?;
+        let turn = self.hasher.hash_one(task_id).checked_rem(turns)?;
+        self.turns.get(usize::try_from(turn).ok()?)
+    }
+}
+
+impl Inner {
+    /// Stores a webhook of a task that exists.
+    ///
+    /// # Errors
+    ///
+    /// [`ResourceExhausted`](ErrorKind::ResourceExhausted) beyond a limit.
+    pub(super) async fn put_webhook(&self, scope: &Scope, webhook: Webhook) -> Result<()> {
+        let _turn = match self.registrations.turn(&webhook.config.task_id) {
+            Some(turn) => turn.acquire().await.ok(),
+            None => None,
+        };
+        self.check_webhook_limits(scope, &webhook.config).await?;
+        self.store.put_config(scope, webhook).await.map_err(Error::from)
+    }
+
+    async fn check_webhook_limits(
+        &self,
+        scope: &Scope,
+        config: &TaskPushNotificationConfig,
+    ) -> Result<()> {
+        let mut others = self.webhooks(scope, &config.task_id).await?;
+        let before = others.len();
+        others.retain(|other| other.config.id != config.id);
+        let exhausted = |limit: String| Err(Error::new(ErrorKind::ResourceExhausted, limit));
+        let max = self.config.max_push_configs;
+        if others.len() == before && before >= max {
+            return exhausted(format!("the task has {max} webhooks already (max_push_configs)"));
+        }
+        let Some(push) = &self.push else { return Ok(()) };
+        let host = push.destination(config);
+        let same = others.iter().filter(|other| push.destination(&other.config) == host).count();
+        let max = self.config.max_push_configs_per_host;
+        if same >= max {
+            return exhausted(format!(
+                "the task has {max} webhooks at {host} already (max_push_configs_per_host)"
+            ));
+        }
+        Ok(())
+    }
+}
