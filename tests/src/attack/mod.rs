@@ -5,9 +5,11 @@
 //! the end of each group the memory has to be back. `cargo xtask attack` runs all of them against
 //! `a2a serve`; `tests/attack.rs` runs some where a defence is missing, and expects harm.
 
+mod amplification;
 mod authentication;
 mod browser;
 mod canary;
+mod disk;
 mod exec;
 mod frames;
 mod http1;
@@ -36,7 +38,7 @@ pub use canary::Canary;
 pub use issuer::Issuer;
 pub use run::{Outcome, run};
 pub use scene::{Process, Scene};
-pub use server::Started;
+pub use server::{Alone, Started};
 
 /// What the server did, or what harm was done.
 pub type Verdict = Result<String, String>;
@@ -72,6 +74,8 @@ impl Group {
             Self { name: "messages", attacks: json::all() },
             Self { name: "memory", attacks: memory::all() },
             Self { name: "webhooks", attacks: webhook::all() },
+            Self { name: "amplification", attacks: amplification::all() },
+            Self { name: "disk", attacks: disk::all() },
             Self { name: "tls", attacks: tls::all() },
             Self { name: "injection", attacks: injection::all() },
             Self { name: "revisions", attacks: origins::all() },

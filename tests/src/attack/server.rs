@@ -19,7 +19,10 @@ use rustls::{
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
-use super::{Canary, Issuer, Process, Scene, authentication::FREE_FAILURES, webhook::ALLOWED};
+use super::{
+    Canary, Issuer, Process, Scene, amplification::RECEIVERS, authentication::FREE_FAILURES,
+    webhook::ALLOWED,
+};
 use crate::chaos::free_port;
 
 const START: Duration = Duration::from_secs(60);
@@ -69,6 +72,7 @@ impl Started {
         } else {
             command.env("ITK_ACTS_AUTH", "1");
             command.args(["--port", &port.to_string(), "--allow-webhook", ALLOWED]);
+            command.args(["--allow-webhook", RECEIVERS]);
         }
         let child = spawn(command, &log)?;
         let process = Some(Process { id: child.id(), log });
@@ -183,6 +187,43 @@ impl Drop for Started {
     }
 }
 
+/// One more server, with settings of its own: on the loopback, in clear, and open to all.
+#[derive(Debug)]
+pub struct Alone {
+    /// Where it is, with a slash at the end.
+    pub url: String,
+    child: Child,
+}
+
+impl Alone {
+    /// Starts a server in a folder.
+    ///
+    /// # Errors
+    ///
+    /// What the server says where it does not start.
+    pub fn start(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self, String> {
+        let port = free_port();
+        let mut command = clean(binary);
+        command.arg("serve").current_dir(folder);
+        command.args(["--port", &port.to_string()]).args(arguments);
+        let log = folder.join(format!("server-{port}.log"));
+        let child = spawn(command, &log)?;
+        Ok(Self { url: format!("http://127.0.0.1:{port}/"), child })
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
 /// A command without the settings of whoever runs the attacks.
 fn clean(binary: &Path) -> Command {
     let mut command = Command::new(binary);
@@ -228,7 +269,7 @@ cert_file = "{folder}/server.crt"
 key_file = "{folder}/server.key"
 
 [webhooks]
-allow = ["{ALLOWED}"]
+allow = ["{ALLOWED}", "{RECEIVERS}"]
 
 [auth]
 free_failures = {FREE_FAILURES}

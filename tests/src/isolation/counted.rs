@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use a2a_operations::{
     EventId, Scope, Store, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, Due, LeaseStore, NewTask, Orphan,
-        PushKey, PushOutcome, PushStore, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
+        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -84,6 +84,7 @@ counted! {
     }
     not {
     sweep(sweep: Sweep) -> usize;
+    probe() -> ();
     }
 }
 
@@ -97,7 +98,9 @@ counted! {
     not {
     due(limit: usize) -> Due;
     pushed(key: &PushKey, outcome: PushOutcome) -> bool;
-    dead_letters(limit: usize) -> Vec<DeadLetter>;
+    dead_letters(query: &DeadLetterQuery) -> Vec<DeadLetter>;
+    redeliver(query: &DeadLetterQuery) -> Redelivery;
+    purge_dead_letters(query: &DeadLetterQuery) -> u64;
     backlog() -> Backlog;
     }
 }
