@@ -137,6 +137,11 @@ impl AgentExecutor for Actor {
                 updates.start().await?;
                 tokio::time::sleep(Duration::from_secs(1)).await;
             },
+            "linger" => {
+                let _running = Running::new(&self.gate);
+                updates.complete("done").await?;
+                std::future::pending::<()>().await;
+            }
             "queue" => {
                 context.wait_for(tokio::time::sleep(Duration::from_secs(1_000))).await;
                 updates.complete("had to wait").await?;
@@ -461,6 +466,20 @@ async fn executor_that_works_or_is_silent_for_too_long_is_dropped_and_its_task_f
         assert_eq!(begun.elapsed().as_secs(), after, "{text}");
         assert_eq!(gate.running.load(Ordering::SeqCst), 0);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn executor_that_runs_on_after_the_end_of_its_task_is_dropped_too() {
+    let second = Duration::from_secs(1);
+    let limits = RunLimits::default().with_max_run_time(second * 30);
+    let (engine, gate) = engine(EngineConfig::default().with_run_limits(limits));
+    let ended = task(&engine, send("ann", "linger")).await.expect("a task");
+    assert_eq!(ended.state(), TaskState::Completed);
+    tokio::time::sleep(second * 20).await;
+    assert_eq!(gate.running.load(Ordering::SeqCst), 1);
+    tokio::time::sleep(second * 11).await;
+    assert_eq!(gate.running.load(Ordering::SeqCst), 0);
+    assert_eq!(state(&engine, "ann", &ended.id).await.state(), TaskState::Completed);
 }
 
 #[tokio::test(start_paused = true)]

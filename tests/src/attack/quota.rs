@@ -237,11 +237,15 @@ async fn growth(scene: &Scene) -> Verdict {
 }
 
 async fn artifact(scene: &Scene) -> Verdict {
-    let exec = "[exec]\ncommand = \"yes\"\nchunk = \"\\n\"\n";
+    let line = "x".repeat(8 << 10);
+    let exec = format!("[exec]\ncommand = \"exec yes {line}\"\nchunk = \"\\n\"\n");
     let server = server(scene, &format!("{exec}[limits]\nmax_task_artifacts = \"1MiB\"\n")).await?;
     let (_, answer) = server.scene.call(ANN, "SendMessage", waiting("go")).await?;
     let task = &answer["result"]["task"];
     let reason = task["status"]["message"]["parts"][0]["text"].as_str().unwrap_or_default();
+    if !ends(&format!("yes\0{line}\0")).await {
+        return Err("the command runs on".to_owned());
+    }
     let failed = task["status"]["state"] == "TASK_STATE_FAILED";
     match failed && reason.contains("max_artifact_bytes") {
         true => Ok(format!("failed with {reason:?}")),
@@ -274,14 +278,22 @@ async fn run_time(scene: &Scene) -> Verdict {
     if status["state"] != "TASK_STATE_FAILED" {
         return Err(format!("did not fail: {answer}"));
     }
+    if !ends(&format!("sleep\0{marker}\0")).await {
+        return Err("the command runs on".to_owned());
+    }
+    Ok(format!("failed with {}, the command is gone", status["message"]["parts"][0]["text"]))
+}
+
+/// Waits until there is no process with this command line, and returns whether that came.
+async fn ends(line: &str) -> bool {
     let end = Instant::now() + SOON;
-    while is_running(&format!("sleep\0{marker}\0")) {
+    while is_running(line) {
         if Instant::now() > end {
-            return Err("the command runs on".to_owned());
+            return false;
         }
         sleep(Duration::from_millis(50)).await;
     }
-    Ok(format!("failed with {}, the command is gone", status["message"]["parts"][0]["text"]))
+    true
 }
 
 /// Whether there is a process with this command line.

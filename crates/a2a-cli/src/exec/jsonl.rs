@@ -64,8 +64,10 @@ pub(super) async fn run(
         Ok::<_, AgentError>(output.ended)
     };
     let work = async {
-        let (talked, stderr) = tokio::join!(talk, agent.stderr.read(stderr));
-        talked.map(|has_ended| (has_ended, stderr))
+        // An update that is refused ends the work at once: the command may be waiting for somebody
+        // to read its output, and never close its stderr.
+        let stderr = async { Ok(agent.stderr.read(stderr).await) };
+        tokio::try_join!(talk, stderr)
     };
     let worked = tokio::select! {
         () = context.cancelled() => None,

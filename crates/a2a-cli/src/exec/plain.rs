@@ -158,8 +158,11 @@ async fn run(
             }
             Ok::<_, AgentError>(())
         };
-        let ((), read, stderr) = tokio::join!(feed, read, agent.stderr.read(stderr));
-        read.map(|()| stderr)
+        // An update that is refused ends the work at once: the command may be waiting for somebody
+        // to read its output, and never close its stderr.
+        let others = async { Ok(tokio::join!(feed, agent.stderr.read(stderr))) };
+        let ((), ((), stderr)) = tokio::try_join!(read, others)?;
+        Ok::<_, AgentError>(stderr)
     };
     let stderr = tokio::select! {
         () = context.cancelled() => None,

@@ -147,8 +147,8 @@ async fn out_of_time(handle: &Handle, number: u64) -> Outcome {
     loop {
         let left = {
             let state = handle.lock();
-            if state.run != number || state.is_over() && state.running {
-                // It is told by other means, or has nothing more to do.
+            if state.run != number || state.broken {
+                // It is dropped already.
                 Left::Forever
             } else {
                 state.work.left(limits, config.parked_retention)

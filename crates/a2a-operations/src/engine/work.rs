@@ -79,7 +79,15 @@ impl Work {
         let now = Instant::now();
         clocks.heard = now;
         let Some(state) = state else { return };
-        if state.is_settled() {
+        if state.is_terminal() {
+            // What the executor does after the end counts as its time, and no longer for its
+            // caller.
+            clocks.since.get_or_insert(now);
+            clocks.parked = None;
+            if let Some(slot) = self.slot.as_mut().filter(|_| !has_queued) {
+                slot.pause();
+            }
+        } else if state.is_interrupted() {
             if let Some(since) = clocks.since.take() {
                 clocks.worked += now - since;
             }
