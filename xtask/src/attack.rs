@@ -19,8 +19,8 @@ use crate::{Result, workspace};
 /// far as that can be brought about. The last line is `N attacks, M failed`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Groups to try: authentication, keys, scope, http, http/2, messages, webhooks, tls,
-    /// injection, exec, amplification, disk
+    /// Groups to try: authentication, keys, scope, http, http/2, messages, memory, webhooks,
+    /// amplification, disk, tls, injection, revisions, exec, stall, browser, quota
     groups: Vec<String>,
     /// Only attacks that have this in their name
     #[arg(long, value_name = "TEXT")]

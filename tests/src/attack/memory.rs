@@ -25,6 +25,10 @@ const TASK: usize = 1 << 20;
 const TIMES: usize = 150;
 /// How many tasks are asked for that are more than one address may have.
 const DISTINCT: usize = 24;
+/// How many tasks are asked for before the server is left alone, within the share of an address.
+const IDLE: usize = 60;
+/// How much the responses have to come to for their return to be seen.
+const GROWTH: u64 = 32 << 20;
 /// The pause between two looks at the server.
 const PAUSE: Duration = Duration::from_millis(500);
 /// What the servers are told, so that small tasks do: one address may have a quarter.
@@ -46,7 +50,7 @@ pub(super) fn all() -> Vec<Attack> {
         "many tasks nobody reads", "GetTask of 24 tasks over gRPC with a window of 0; SQLite" => distinct;
         "subscriptions nobody reads", "150 SubscribeToTask of a task of 1 MiB; memory store" => |scene| subscriptions(scene, Store::Memory);
         "subscriptions nobody reads from SQLite", "150 SubscribeToTask of a task of 1 MiB; SQLite" => |scene| subscriptions(scene, Store::Sqlite);
-        "idle memory", "150 lists that nobody reads, and then nothing at all" => idle;
+        "idle memory", "60 tasks of 1 MiB that nobody reads, and then nothing at all" => idle;
     }
 }
 
@@ -160,9 +164,9 @@ impl Target {
 }
 
 /// Makes requests of HTTP/1.1 on connections of their own, of which nothing is read.
-async fn unread(scene: &Scene, request: &str) -> Result<Vec<TcpStream>, String> {
+async fn unread(scene: &Scene, request: &str, times: usize) -> Result<Vec<TcpStream>, String> {
     let mut connections = Vec::new();
-    for _ in 0..TIMES {
+    for _ in 0..times {
         let connect = async {
             let socket = TcpSocket::new_v4()?;
             socket.set_recv_buffer_size(4 << 10)?;
@@ -184,7 +188,7 @@ fn post(params: &serde_json::Value, method: &str) -> String {
 async fn ask_for_lists(target: &mut Target) -> Result<Vec<TcpStream>, String> {
     target.tasks("echo x", 16).await?;
     let params = json!({"pageSize": 100, "historyLength": 100});
-    unread(target.scene(), &post(&params, "ListTasks")).await
+    unread(target.scene(), &post(&params, "ListTasks"), TIMES).await
 }
 
 async fn lists(scene: &Scene, store: Store) -> Verdict {
@@ -199,7 +203,7 @@ async fn subscriptions(scene: &Scene, store: Store) -> Verdict {
     let mut target = Target::start(scene, store).await?;
     let ids = target.tasks("ask", 1).await?;
     let params = json!({"id": ids.first()});
-    let unread = unread(target.scene(), &post(&params, "SubscribeToTask")).await?;
+    let unread = unread(target.scene(), &post(&params, "SubscribeToTask"), TIMES).await?;
     let verdict = target.verdict("subscriptions").await;
     drop(unread);
     verdict
@@ -265,14 +269,24 @@ async fn distinct(scene: &Scene) -> Verdict {
     if refused == 0 { Err(told) } else { Ok(told) }
 }
 
+/// Responses that are large, each another one, and not read until everybody hangs up.
 async fn idle(scene: &Scene) -> Verdict {
-    let mut target = Target::start(scene, Store::Memory).await?;
-    let unread = ask_for_lists(&mut target).await?;
+    let started = Started::with_arguments(scene, &["--store", "memory"]).await?;
+    let mut target = Target { started, before: 0 };
+    let ids = target.tasks("echo x", IDLE).await?;
+    let mut connections = Vec::new();
+    for id in &ids {
+        let request = post(&json!({"id": id}), "GetTask");
+        connections.extend(unread(target.scene(), &request, 1).await?);
+    }
     target.rests().await?;
-    let (peak, before) = (target.peak()?, target.before);
-    drop(unread);
+    let (before, peak) = (target.before, target.peak()?);
+    drop(connections);
+    let growth = peak.saturating_sub(before);
+    if growth < GROWTH {
+        return Err(format!("memory grew by {} MiB only, which shows nothing", growth >> 20));
+    }
     let begun = Instant::now();
-    let most = before + before / 5;
     loop {
         sleep(PAUSE).await;
         let (now, took) = (target.memory()?, begun.elapsed());
@@ -282,7 +296,7 @@ async fn idle(scene: &Scene) -> Verdict {
             peak >> 20,
             now >> 20
         );
-        if now <= most {
+        if now <= before + growth / 4 {
             return Ok(told);
         }
         if took > RETURN {

@@ -86,7 +86,7 @@ async fn beside_another(scene: &Scene, attack: &Attack) -> Verdict {
 /// Has the server fill what it keeps once and for all, the caches of its store before all, of
 /// which each connection that reads has one. If it does not work, the first attack says so.
 async fn warm(scene: &Scene) {
-    let text = "x".repeat(8 << 20);
+    let text = "x".repeat(7 << 20);
     for _ in 0..8 {
         if let Ok(id) = scene.task(&format!("echo {text}")).await {
             let read = || scene.works("GetTask", serde_json::json!({"id": id}));
