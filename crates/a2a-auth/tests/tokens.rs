@@ -1,4 +1,5 @@
 //! Tokens by other libraries. `tests/tokens/` has the programs that wrote them.
+#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 use a2a_auth::{
     jose::JwkSet,
