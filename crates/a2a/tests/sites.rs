@@ -1,4 +1,5 @@
 //! Which sites' pages may call, and under which hosts, with authentication and without.
+#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 use std::net::SocketAddr;
 
