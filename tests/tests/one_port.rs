@@ -256,7 +256,7 @@ async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
     let card = AgentCard::new("Echo", "Says what it hears").with_streaming(true);
     let engine = Engine::new(card, agent_fn(async |text: String| text));
     let server = Server::serve(a2a::Server::of(engine).with_limits(limits)).await;
-    let unread = large_task(&server, 8 << 20).await;
+    let unread = large_task(&server, 7 << 20).await;
     let id = large_task(&server, 100 << 10).await;
 
     // One is asked for, and never read: more than the sockets take.

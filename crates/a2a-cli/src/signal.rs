@@ -1,5 +1,7 @@
 //! The signals that a server handles.
 
+use std::future::Future;
+
 /// Has writes beyond the limit of file sizes (`ulimit -f`) fail instead of ending the process.
 /// With a handler, child processes start with the default action; ignored, it would be ignored
 /// in them too.
@@ -15,21 +17,26 @@ pub(crate) fn survive_file_size_limit() {
     }
 }
 
-/// Waits until the process is asked to stop: SIGINT, or SIGTERM where there is one.
-pub(crate) async fn received() {
+/// Completes when the process is asked to stop: by SIGINT, or SIGTERM where there is one. Signals
+/// are handled from the call on, not only once the future is polled.
+pub(crate) fn received() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let handlers = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    };
+    async move {
+        #[cfg(unix)]
+        if let (Ok(mut interrupt), Ok(mut terminate)) = handlers {
             tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
+                _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
             return;
         }
-    }
-    // Without a handler the signal still ends the process, only less politely.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+        // Without a handler the signal still ends the process, only less politely.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

@@ -20,11 +20,9 @@ use http::{header::AUTHORIZATION, request::Parts};
 
 use crate::failure::Failure;
 
-/// A token that is known and allows nothing, for suites that look for 403.
-const INSUFFICIENT: &str = "itk-insufficient-token";
-/// What the caller of that token is called.
-const INSUFFICIENT_CALLER: &str = "insufficient";
-/// What every other known caller is called.
+/// What a request with a token says that is known and allows nothing, for suites that look for 403.
+const INSUFFICIENT: &str = "Bearer itk-insufficient-token";
+/// What every known caller is called.
 const CALLER: &str = "demo";
 const CHALLENGE: &str = "Bearer realm=\"a2a\"";
 const SCHEME: &str = "bearer";
@@ -46,6 +44,12 @@ pub(crate) enum Protects {
 /// The head of a request that carries credentials, for operations that need them.
 struct Head(Parts);
 
+impl Head {
+    fn is_insufficient(&self) -> bool {
+        self.0.headers.get(AUTHORIZATION).is_some_and(|line| line == INSUFFICIENT)
+    }
+}
+
 impl Bearer {
     /// `guard` says how guesses are throttled, and which proxies say where callers are.
     ///
@@ -53,11 +57,7 @@ impl Bearer {
     ///
     /// A usage failure where the scheme can't be enforced.
     pub(crate) fn new(token: &str, protects: Protects, guard: Guard) -> StdResult<Self, Failure> {
-        let mut tokens = BearerTokens::new().with_token(token, Caller::authenticated(CALLER));
-        if protects == Protects::Everything {
-            let caller = Caller::authenticated(INSUFFICIENT_CALLER);
-            tokens = tokens.with_token(INSUFFICIENT, caller);
-        }
+        let tokens = BearerTokens::new().with_token(token, Caller::authenticated(CALLER));
         let mut card = AgentCard::default();
         card.security_schemes.insert(SCHEME.into(), scheme());
         let enforcement = guard.with_verifier(SCHEME, tokens).enforce(&card);
@@ -98,28 +98,24 @@ impl Bearer {
         if self.protects == Protects::ExtendedCard && operation != Operation::GetExtendedAgentCard {
             return Ok(());
         }
+        // Not a token of the verifier: one that everybody knows would end the pause of those who
+        // guess.
+        if head.as_ref().is_some_and(Head::is_insufficient) {
+            let message = "the token does not allow this operation";
+            return Err(Error::new(ErrorKind::PermissionDenied, message));
+        }
         let caller = match head {
             Some(head) => self.enforcement.authenticate(&head.0).await,
             None => Ok(None),
         };
-        let challenged = |error: Error| error.with_challenge(CHALLENGE);
         let caller = match caller {
             Ok(caller) => caller,
             Err(error) if error.kind() == ErrorKind::Unauthenticated => None,
             Err(error) => return Err(error),
         };
-        match caller.as_ref().and_then(Caller::subject) {
-            Some(CALLER) => {}
-            Some(_) => {
-                return Err(Error::new(
-                    ErrorKind::PermissionDenied,
-                    "the token does not allow this operation",
-                ));
-            }
-            None => {
-                let error = Error::new(ErrorKind::Unauthenticated, "a bearer token is needed");
-                return Err(challenged(error));
-            }
+        if caller.is_none() {
+            let error = Error::new(ErrorKind::Unauthenticated, "a bearer token is needed");
+            return Err(error.with_challenge(CHALLENGE));
         }
         if self.protects == Protects::Everything {
             context.caller = caller.unwrap_or_default();
@@ -189,7 +185,7 @@ mod tests {
                 &card_only,
                 &["Bearer itk-insufficient-token"],
                 CARD,
-                Some(ErrorKind::Unauthenticated),
+                Some(ErrorKind::PermissionDenied),
             ),
             (&card_only, &["Bearer good", "Bearer bad"], CARD, Some(ErrorKind::Unauthenticated)),
             (&card_only, &["Bearer good"], CARD, None),

@@ -63,6 +63,8 @@ pub(crate) async fn run(
     encryption::check(&serve, &options, address, output)?;
     public_url::check(&serve, address, output)?;
     signal::survive_file_size_limit();
+    // Before the address is announced: whoever reads it may stop the server at once.
+    let [stop, stop_grpc, stop_metrics] = std::array::from_fn(|_| signal::received());
     // After the ports: a server that can't have them leaves no file behind.
     let mut kept = match plan {
         Some(plan) => plan.open().await?,
@@ -97,7 +99,7 @@ pub(crate) async fn run(
     };
     let grpc_server = async {
         if let (Some(router), Some((listener, _))) = (composed.grpc_router, grpc) {
-            server(router).serve(listener, signal::received()).await;
+            server(router).serve(listener, stop_grpc).await;
         }
     };
     let mut router = composed.router;
@@ -113,10 +115,10 @@ pub(crate) async fn run(
         if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {
             // In clear, as those who scrape expect: the address is for a network that may know.
             let server = Server::new(router).with_limits(options.limits.clone());
-            server.with_drain(drain.clone()).serve(listener, signal::received()).await;
+            server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
         }
     };
-    tokio::join!(server(router).serve(listener, signal::received()), grpc_server, metrics_server,);
+    tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
     // Readers have gone by now. Executors that nobody watches get a moment too.
     if let Some(engine) = composed.engine {
         engine.shutdown(LAST_MOMENT).await;

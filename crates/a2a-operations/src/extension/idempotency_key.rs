@@ -7,9 +7,11 @@ use a2a_core::{AgentCard, v1::AgentExtension};
 /// [told otherwise](crate::engine::EngineBuilder::without_idempotency_key).
 pub const IDEMPOTENCY_KEY: &str = "urn:x-a2a:idempotency-key:1";
 
-/// Declares the extension in a card that does not do so itself.
+/// Declares the extension in a card that does not do so itself. A card that is signed is served as
+/// it was signed.
 pub(crate) fn declare(card: AgentCard) -> AgentCard {
-    if card.extensions().iter().any(|extension| extension.uri == IDEMPOTENCY_KEY) {
+    let is_declared = card.extensions().iter().any(|extension| extension.uri == IDEMPOTENCY_KEY);
+    if is_declared || !card.signatures.is_empty() {
         return card;
     }
     card.with_extension(AgentExtension::new(
