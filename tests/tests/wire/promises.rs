@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     fixture::Served,
-    socket::{Connection, text},
+    socket::{Connection, HOST, text},
 };
 
 async fn card_at(connection: &mut Connection) -> AgentCard {
@@ -73,7 +73,8 @@ async fn what_the_card_promises_works_and_nothing_else_does() {
 #[tokio::test]
 async fn every_interface_of_the_card_answers_in_its_binding() {
     let server = Server::of(engine(&Options::default(), &Control::default()))
-        .with_revisions(Revisions::latest());
+        .with_revisions(Revisions::latest())
+        .with_allowed_hosts([HOST]);
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(server.serve(listener, std::future::pending()));
@@ -194,6 +195,7 @@ async fn agents_of_one_host_have_a_path_and_a_card_each() {
         });
         let server = Server::of(Engine::new(AgentCard::new(name, "One of two"), answer))
             .without_grpc()
+            .with_allowed_hosts([HOST])
             .with_public_url(format!("http://{address}/{name}"));
         let agent = server.into_router(address).expect("a router");
         router = router.nest(&format!("/{name}"), agent);
