@@ -100,7 +100,7 @@ impl Bearer {
         }
         // Not a token of the verifier: one that everybody knows would end the pause of those who
         // guess.
-        if head.as_ref().is_some_and(Head::is_insufficient) {
+        if head.as_ref().is_some_and(|head| head.is_insufficient()) {
             let message = "the token does not allow this operation";
             return Err(Error::new(ErrorKind::PermissionDenied, message));
         }
