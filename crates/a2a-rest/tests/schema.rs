@@ -77,7 +77,7 @@ fn read(file: &str) -> Vec<Exchange> {
         let (title, content) = section.split_once('\n').unwrap();
         match title {
             "request" => {
-                exchanges.push(Exchange { request: filled(content), response: String::new() })
+                exchanges.push(Exchange { request: filled(content), response: String::new() });
             }
             "response" => exchanges.last_mut().unwrap().response = filled(content),
             _ => {}
@@ -215,7 +215,7 @@ fn check_rest(schemas: &mut Schemas, errors: &mut Schemas, file: &str) {
             let place = format!("{place}, answer");
             match response_of(operation) {
                 _ if answer.get("error").is_some() => {
-                    errors.check(&place, "ErrorResponse", &answer)
+                    errors.check(&place, "ErrorResponse", &answer);
                 }
                 _ if !is_ok(&exchange.response) => panic!("{place}: {answer}"),
                 Some(name) => {
