@@ -27,6 +27,8 @@ pub struct Outcome {
 
 /// Runs groups of attacks, and says of each what the server did.
 pub async fn run(scene: &Scene, groups: &[Group], mut say: impl FnMut(String)) -> Outcome {
+    // The clients of some attacks take the process's provider, and the first one stays.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     let mut outcome = Outcome::default();
     if scene.process.is_some() {
         warm(scene).await;
