@@ -274,14 +274,21 @@ async fn idle(scene: &Scene) -> Verdict {
     let started = Started::with_arguments(scene, &["--store", "memory"]).await?;
     let mut target = Target { started, before: 0 };
     let ids = target.tasks("echo x", IDLE).await?;
-    let mut connections = Vec::new();
-    for id in &ids {
-        let request = post(&json!({"id": id}), "GetTask");
-        connections.extend(unread(target.scene(), &request, 1).await?);
+    let mut frames = Frames::open(target.scene(), &[(4, 0)]).await?;
+    for (number, id) in ids.iter().enumerate() {
+        let head = block(&[
+            (":method", "GET"),
+            (":scheme", "http"),
+            (":path", &format!("/tasks/{id}")),
+            (":authority", "localhost"),
+            ("a2a-version", "1.0"),
+        ]);
+        let ask = frame(HEADERS, END_HEADERS | END_STREAM, stream(number), &head);
+        frames.write(&ask).await.map_err(|error| format!("can't ask: {error}"))?;
     }
     target.rests().await?;
     let (before, peak) = (target.before, target.peak()?);
-    drop(connections);
+    drop(frames);
     let growth = peak.saturating_sub(before);
     if growth < GROWTH {
         return Err(format!("memory grew by {} MiB only, which shows nothing", growth >> 20));
