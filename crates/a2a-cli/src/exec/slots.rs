@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(held.len(), 6);
         let bob = take(&mut acquire(&slots, "bob")).await;
         assert!(bob.is_some());
-        // The next free slots are for whoever holds the fewest.
+        // Free slots go to the caller that holds the fewest.
         let mut more = acquire(&slots, "bob");
         assert!(take(&mut more).await.is_none());
         held.truncate(3);

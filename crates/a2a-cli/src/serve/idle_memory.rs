@@ -1,4 +1,4 @@
-//! Gives memory that nobody uses back to the operating system.
+//! Returns unused memory to the operating system.
 
 use std::{hint::black_box, thread, time::Duration};
 

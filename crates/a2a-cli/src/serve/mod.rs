@@ -63,7 +63,7 @@ pub(crate) async fn run(
     encryption::check(&serve, &options, address, output)?;
     public_url::check(&serve, address, output)?;
     signal::survive_file_size_limit();
-    // Before the address is announced: whoever reads it may stop the server at once.
+    // Before the address is announced: a supervisor may stop the server as soon as it reads it.
     let [stop, stop_grpc, stop_metrics] = std::array::from_fn(|_| signal::received());
     // After the ports: a server that can't have them leaves no file behind.
     let mut kept = match plan {
