@@ -5,6 +5,8 @@
 mod descriptor;
 #[path = "build/json.rs"]
 mod json;
+#[path = "build/may_be_empty.rs"]
+mod may_be_empty;
 #[path = "build/operations.rs"]
 mod operations;
 #[path = "build/rules.rs"]

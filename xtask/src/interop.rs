@@ -37,7 +37,7 @@ const BINDINGS: [&str; 3] = ["JSONRPC", "HTTP+JSON", "GRPC"];
 const START: Duration = Duration::from_secs(60);
 
 /// How long a client may take for all operations; each has a limit of its own, far below.
-const ALL_OPERATIONS: Duration = Duration::from_secs(300);
+const ALL_OPERATIONS: Duration = Duration::from_secs(600);
 
 /// What `cargo xtask interop` takes.
 #[derive(Debug, clap::Args)]
@@ -67,10 +67,12 @@ enum Sdk {
     Js03,
     #[value(name = "js-0.2")]
     Js02,
+    /// No SDK: it checks our OpenAPI document, and our server against it.
+    Schemathesis,
 }
 
 impl Sdk {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Python,
         Self::Js,
         Self::PythonCompat,
@@ -79,6 +81,7 @@ impl Sdk {
         Self::JsCompat,
         Self::Js03,
         Self::Js02,
+        Self::Schemathesis,
     ];
 
     fn name(self) -> &'static str {
@@ -91,6 +94,7 @@ impl Sdk {
             Self::JsCompat => "js-compat",
             Self::Js03 => "js-0.3",
             Self::Js02 => "js-0.2",
+            Self::Schemathesis => "schemathesis",
         }
     }
 
@@ -104,6 +108,7 @@ impl Sdk {
             Self::Python02 => "python/v0_2",
             Self::Js03 => "js/v0_3",
             Self::Js02 => "js/v0_2",
+            Self::Schemathesis => "python/schema",
         }
     }
 
@@ -117,7 +122,11 @@ impl Sdk {
 
     fn language(self) -> Language {
         match self {
-            Self::Python | Self::PythonCompat | Self::Python03 | Self::Python02 => Language::Python,
+            Self::Python
+            | Self::PythonCompat
+            | Self::Python03
+            | Self::Python02
+            | Self::Schemathesis => Language::Python,
             Self::Js | Self::JsCompat | Self::Js03 | Self::Js02 => Language::Js,
         }
     }
@@ -125,7 +134,7 @@ impl Sdk {
     /// The revision that it speaks, where that is an older one.
     fn older(self) -> Option<&'static str> {
         match self {
-            Self::Python | Self::Js => None,
+            Self::Python | Self::Js | Self::Schemathesis => None,
             Self::PythonCompat | Self::Python03 | Self::JsCompat | Self::Js03 => Some("0.3"),
             Self::Python02 | Self::Js02 => Some("0.2"),
         }
@@ -136,6 +145,7 @@ impl Sdk {
         match self {
             Self::Python02 => &["JSONRPC", "GRPC"],
             Self::Js02 => &["JSONRPC"],
+            Self::Schemathesis => &["HTTP+JSON"],
             _ => &BINDINGS,
         }
     }
@@ -155,15 +165,25 @@ pub(crate) fn run(args: Args) -> Result {
     let mut proxied = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
     let mut wire = Matrix::new(rows::WIRE, &bench.sources, &args.only)?;
     let mut cards = Matrix::new(rows::CARDS, &bench.sources, &args.only)?;
-    if [&sdks, &older, &wire, &cards].into_iter().all(Matrix::is_empty) {
+    let mut schema = Matrix::new(rows::SCHEMA, &bench.sources, &args.only)?;
+    if [&sdks, &older, &wire, &cards, &schema].into_iter().all(Matrix::is_empty) {
         return Err("there are no such operations".into());
     }
     for sdk in Sdk::ALL {
         if args.sdk.is_some_and(|wanted| wanted != sdk) {
             continue;
         }
-        let matrix = if sdk.older().is_some() { &mut older } else { &mut sdks };
+        let matrix = match sdk {
+            Sdk::Schemathesis => &mut schema,
+            _ if sdk.older().is_some() => &mut older,
+            _ => &mut sdks,
+        };
         match install::install(sdk, &bench.sources, &bench.target)? {
+            Installed::Ready(checker) if sdk == Sdk::Schemathesis => {
+                if !matrix.is_empty() {
+                    bench.checks_schema(&checker, &args.only, matrix)?;
+                }
+            }
             Installed::Ready(programs) => {
                 if !matrix.is_empty() {
                     bench.sdk_calls_us(&programs, &args.only, matrix)?;
@@ -192,7 +212,8 @@ pub(crate) fn run(args: Args) -> Result {
             }
         }
     }
-    for matrix in [&sdks, &older, &proxied, &wire, &cards] {
+    let all = [&sdks, &older, &proxied, &wire, &cards, &schema];
+    for matrix in all {
         if !matrix.is_unused() {
             println!("{matrix}");
         }
@@ -200,12 +221,11 @@ pub(crate) fn run(args: Args) -> Result {
     let report = bench.target.join("report.json");
     let data = serde_json::json!({
         "sdks": sdks.to_json(), "older": older.to_json(), "proxied": proxied.to_json(),
-        "wire": wire.to_json(), "cards": cards.to_json(),
+        "wire": wire.to_json(), "cards": cards.to_json(), "schema": schema.to_json(),
     });
     fs::write(&report, format!("{data:#}\n"))?;
     println!("wrote {}, the logs are beside it", workspace::relative(&report));
-    match [&sdks, &older, &proxied, &wire, &cards].into_iter().map(Matrix::failures).sum::<usize>()
-    {
+    match all.into_iter().map(Matrix::failures).sum::<usize>() {
         0 => Ok(()),
         failures => Err(format!("{failures} operations don't work").into()),
     }
@@ -251,6 +271,13 @@ impl Bench {
         let server = self.serve("http-client", &[])?;
         let client = |binding| sdk.client("wire", &server.address, binding, only);
         self.columns("http", "client", &BINDINGS[..2], client, matrix)
+    }
+
+    /// Requests of every kind that the OpenAPI document allows, and others, to `a2a serve`.
+    fn checks_schema(&self, checker: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
+        let server = self.serve("schemathesis", &[])?;
+        let client = |binding| checker.client("checker", &server.address, binding, only);
+        self.columns("schemathesis", "checker", checker.sdk.bindings(), client, matrix)
     }
 
     /// Our client against an agent written with the SDK.

@@ -1,6 +1,8 @@
 //! Writes the documents that are made from the proto, or checks that they are up to date.
 
 mod json_schema;
+#[path = "../../crates/a2a-core/build/may_be_empty.rs"]
+mod may_be_empty;
 mod openapi;
 mod proto;
 

@@ -5,21 +5,10 @@ use std::{error::Error, fmt::Write as _};
 
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
-use crate::descriptor::{Package, is_required, rust_type};
-
-/// REQUIRED members that may be empty all the same (ruling C-52: pages, skills, tags and modes;
-/// an empty text or number in an answer is a value).
-const MAY_BE_EMPTY: [&str; 9] = [
-    "lf.a2a.v1.AgentCard.default_input_modes",
-    "lf.a2a.v1.AgentCard.default_output_modes",
-    "lf.a2a.v1.AgentCard.description",
-    "lf.a2a.v1.AgentCard.skills",
-    "lf.a2a.v1.AgentSkill.description",
-    "lf.a2a.v1.AgentSkill.tags",
-    "lf.a2a.v1.ListTasksResponse.next_page_token",
-    "lf.a2a.v1.ListTasksResponse.tasks",
-    "lf.a2a.v1.ClientCredentialsOAuthFlow.scopes",
-];
+use crate::{
+    descriptor::{Package, is_required, rust_type},
+    may_be_empty::MAY_BE_EMPTY,
+};
 
 pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
     for name in MAY_BE_EMPTY {

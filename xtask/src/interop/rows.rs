@@ -127,3 +127,21 @@ pub(super) const CARDS: &[Row] = &[
     ("card-empty-objects", &ALGORITHMS),
     ("card-empty-objects-left-out", &ALGORITHMS),
 ];
+
+/// The OpenAPI document itself, and the operations in it.
+pub(super) const SCHEMA: &[Row] = &[
+    ("openapi-document", REST),
+    ("GetAgentCard", REST),
+    ("GetExtendedAgentCard", REST),
+    ("SendMessage", REST),
+    ("SendStreamingMessage", REST),
+    ("GetTask", REST),
+    ("ListTasks", REST),
+    ("CancelTask", REST),
+    ("SubscribeToTask", REST),
+    ("SubscribeToTaskWithPost", REST),
+    ("CreateTaskPushNotificationConfig", REST),
+    ("GetTaskPushNotificationConfig", REST),
+    ("ListTaskPushNotificationConfigs", REST),
+    ("DeleteTaskPushNotificationConfig", REST),
+];

@@ -97,6 +97,7 @@ fn title(group: &Group) -> String {
         "upstream" => format!("we call {peer} by proxy"),
         "verifier" => format!("{peer} verifies our cards"),
         "signer" => format!("we verify {peer}'s"),
+        "checker" => format!("{peer} checks us"),
         "proxy" => format!("{peer} calls it by proxy"),
         _ => format!("we call {peer}"),
     }

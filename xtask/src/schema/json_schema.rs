@@ -3,22 +3,27 @@
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
-use super::proto::{self, Proto};
+use super::{
+    may_be_empty::MAY_BE_EMPTY,
+    proto::{self, Proto},
+};
 use crate::Result;
 
-/// REQUIRED lists that need an element; the other ones may be empty (ruling C-52).
-const NOT_EMPTY: [&str; 3] = [
-    "lf.a2a.v1.AgentCard.supported_interfaces",
-    "lf.a2a.v1.Artifact.parts",
-    "lf.a2a.v1.Message.parts",
+/// Numbers that have bounds, and the highest where there is one (spec §3.1.4, §3.2.4).
+const BOUNDS: [(&str, i32, Option<i32>); 5] = [
+    ("lf.a2a.v1.SendMessageConfiguration.history_length", 0, None),
+    ("lf.a2a.v1.GetTaskRequest.history_length", 0, None),
+    ("lf.a2a.v1.ListTasksRequest.history_length", 0, None),
+    ("lf.a2a.v1.ListTasksRequest.page_size", 1, Some(100)),
+    ("lf.a2a.v1.ListTaskPushNotificationConfigsRequest.page_size", 0, Some(100)),
 ];
 
 /// Every message and enum as one document of definitions.
 pub(super) fn bundle(proto: &Proto) -> Result<Value> {
     let known: Vec<_> = proto.messages().flat_map(|message| fields(&message)).collect();
-    for name in NOT_EMPTY {
+    for name in MAY_BE_EMPTY.into_iter().chain(BOUNDS.map(|(name, ..)| name)) {
         if !known.iter().any(|field| field.full_name() == name) {
-            return Err(format!("{name} needs an element and does not exist").into());
+            return Err(format!("{name} has a rule and does not exist").into());
         }
     }
     Ok(json!({
@@ -111,17 +116,42 @@ impl Definitions<'_> {
             }),
             _ if field.is_list() => {
                 let mut list = json!({ "type": "array", "items": self.kind(field)? });
-                if NOT_EMPTY.contains(&field.full_name()) {
+                if self.is_filled(field)? {
                     list["minItems"] = json!(1);
                 }
                 list
             }
-            _ => self.kind(field)?,
+            _ => self.bounded(field)?,
         };
         match shape {
             Value::Object(shape) => Ok(shape),
             other => Err(format!("{} has the shape {other}", field.full_name()).into()),
         }
+    }
+
+    /// Whether a member has to be there and may not be empty.
+    fn is_filled(&self, field: &FieldDescriptor) -> Result<bool> {
+        Ok(self.proto.is_required(field)? && !MAY_BE_EMPTY.contains(&field.full_name()))
+    }
+
+    /// One value of a field, within the bounds that it has.
+    fn bounded(&self, field: &FieldDescriptor) -> Result<Value> {
+        let mut value = self.kind(field)?;
+        if self.is_filled(field)? {
+            match field.kind() {
+                Kind::String => value["minLength"] = json!(1),
+                Kind::Enum(item) => value["not"] = json!({ "const": item.default_value().name() }),
+                _ => {}
+            }
+        }
+        if let Some((_, least, most)) = BOUNDS.iter().find(|(name, ..)| *name == field.full_name())
+        {
+            value["minimum"] = json!(least);
+            if let Some(most) = most {
+                value["maximum"] = json!(most);
+            }
+        }
+        Ok(value)
     }
 
     /// One value of the kind that the field has (the ProtoJSON mapping).

@@ -133,19 +133,35 @@ impl Operation<'_> {
         let request = self.method.input();
         let in_path = variables(&self.rule.path);
         let mut in_body_required = false;
-        let mut in_path_required = false;
         for field in request.fields() {
-            let required = proto.is_required(&field)?;
-            let is_in_path = in_path.contains(&field.name());
-            in_path_required |= required && is_in_path;
-            in_body_required |= required && !is_in_path;
+            in_body_required |= proto.is_required(&field)? && !in_path.contains(&field.name());
         }
-        let schema = if in_path_required {
-            self.definitions.message(&request, &in_path)?
-        } else {
+        let schema = if in_path.is_empty() {
             self.definitions.reference(request.name())
+        } else {
+            self.definitions.message(&request, &in_path)?
         };
         Ok(json!({ "required": in_body_required, "content": json_content(&schema) }))
+    }
+
+    /// One event of a stream of messages.
+    fn event(&self, message: &str) -> Value {
+        json!({
+            "type": "object",
+            "required": ["data"],
+            "properties": {
+                "id": {
+                    "description": "The position in the log of the task, for `Last-Event-ID`.",
+                    "type": "string",
+                },
+                "data": {
+                    "description": format!("The `{message}` as one JSON text."),
+                    "type": "string",
+                    "contentMediaType": "application/json",
+                    "contentSchema": self.definitions.reference(message),
+                },
+            },
+        })
     }
 
     fn response(&self) -> Value {
@@ -153,12 +169,9 @@ impl Operation<'_> {
         let headers = json!({ "A2A-Extensions": { "$ref": "#/components/headers/A2AExtensions" } });
         if self.method.is_server_streaming() {
             return json!({
-                "description": "Server-sent events; the `data` of each one is this object as \
-                    one JSON text, its `id` is a position for `Last-Event-ID`.",
+                "description": "Server-sent events. The schema is that of one event.",
                 "headers": headers,
-                "content": {
-                    "text/event-stream": { "schema": self.definitions.reference(output.name()) },
-                },
+                "content": { "text/event-stream": { "schema": self.event(output.name()) } },
             });
         }
         let (description, schema) = match output.full_name() {
@@ -202,7 +215,7 @@ fn parameters() -> Value {
             "in": "header",
             "description": "A key of the caller's choice: a repeated send with the same key and \
                 body answers with the task that the first one made. Not part of the protocol.",
-            "schema": { "type": "string" },
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
         },
         "LastEventId": {
             "name": "Last-Event-ID",
@@ -388,8 +401,9 @@ mod tests {
         let paths = paths();
         for verb in ["get", "post"] {
             let content = &paths["/tasks/{id}:subscribe"][verb]["responses"]["200"]["content"];
-            let schema = &content["text/event-stream"]["schema"];
-            assert_eq!(schema["$ref"], "#/components/schemas/StreamResponse", "{verb}");
+            let data = &content["text/event-stream"]["schema"]["properties"]["data"];
+            let message = &data["contentSchema"]["$ref"];
+            assert_eq!(message, "#/components/schemas/StreamResponse", "{verb}");
         }
     }
 }
