@@ -1,5 +1,7 @@
 """What a schema can't say of a request, for schemathesis."""
 
+import uuid
+
 import schemathesis
 
 # An address that the server may call. All others are refused: that is a setting of the server.
@@ -25,6 +27,9 @@ def before_call(context, case, kwargs):
         # The task is that of the message, or of the path; naming another one is refused.
         if isinstance(found.get('taskId'), str):
             del found['taskId']
+    # A key is good for one body.
+    if case.headers and case.headers.get('Idempotency-Key'):
+        case.headers['Idempotency-Key'] = str(uuid.uuid4())
     # Tokens come from the answers of the server, and no other text is one.
     if case.query and isinstance(case.query.get('pageToken'), str):
         del case.query['pageToken']
