@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use hashbrown::hash_table::Entry as Slot;
-
 use super::{
     entry::{Entry, Standing},
     order::Ordered,
-    table::{Named, Table},
+    table::{Named, Slot, Table},
 };
 use crate::Scope;
 
@@ -32,12 +30,9 @@ struct Many {
 impl Named for Context {
     type Name<'a> = (&'a Scope, &'a str);
 
-    fn name(&self) -> Self::Name<'_> {
-        (&self.witness().scoped().scope, self.witness().context_id())
-    }
-
-    fn is_named(&self, name: Self::Name<'_>) -> bool {
-        self.name() == name
+    fn is_named(&self, (scope, context_id): Self::Name<'_>) -> bool {
+        let witness = self.witness();
+        witness.context_id() == context_id && witness.scoped().scope == *scope
     }
 }
 
@@ -82,7 +77,7 @@ impl Contexts {
     }
 
     pub(super) fn insert(&self, standing: Standing, entry: &Arc<Entry>) {
-        match self.0.at((&entry.scoped().scope, entry.context_id())).entry() {
+        match self.0.at((&entry.scoped().scope, entry.context_id())).slot() {
             Slot::Occupied(mut slot) => slot.get_mut().insert(standing, entry),
             Slot::Vacant(slot) => {
                 slot.insert(Context::One(standing, Arc::clone(entry)));
@@ -93,7 +88,7 @@ impl Contexts {
     /// Moves a task to where it stands now.
     pub(super) fn move_to(&self, from: Standing, to: Standing, entry: &Arc<Entry>) {
         let mut place = self.0.at((&entry.scoped().scope, entry.context_id()));
-        let Slot::Occupied(mut slot) = place.entry() else { return };
+        let Slot::Occupied(mut slot) = place.slot() else { return };
         match slot.get_mut() {
             Context::One(standing, _) => *standing = to,
             Context::Many(many) => {
@@ -105,7 +100,7 @@ impl Contexts {
 
     pub(super) fn remove(&self, standing: Standing, entry: &Entry) {
         let mut place = self.0.at((&entry.scoped().scope, entry.context_id()));
-        if let Slot::Occupied(mut slot) = place.entry()
+        if let Slot::Occupied(mut slot) = place.slot()
             && slot.get_mut().remove(standing, entry)
         {
             slot.remove();

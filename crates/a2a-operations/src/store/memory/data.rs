@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use a2a_core::well_known::Timestamp;
-use hashbrown::hash_table::Entry as Slot;
 use tokio::time::Instant;
 
 use super::{
@@ -23,7 +22,7 @@ use super::{
     outbox::{Dispatch, Outbox},
     schedule::Schedule,
     scope::Scopes,
-    table::Table,
+    table::{Slot, Table},
     warm::Warm,
 };
 use crate::{
@@ -156,7 +155,7 @@ impl Data {
     }
 
     fn put_in_table(&self, entry: &Arc<Entry>) -> bool {
-        match self.tasks.at(entry.task_id()).entry() {
+        match self.tasks.at(entry.task_id()).slot() {
             Slot::Occupied(_) => false,
             Slot::Vacant(slot) => {
                 slot.insert(Arc::clone(entry));
@@ -273,7 +272,7 @@ impl Data {
         if !record.remove() {
             return false;
         }
-        if let Slot::Occupied(slot) = self.tasks.at(entry.task_id()).entry() {
+        if let Slot::Occupied(slot) = self.tasks.at(entry.task_id()).slot() {
             slot.remove();
         }
         lock(&scoped.order).remove(standing, entry);

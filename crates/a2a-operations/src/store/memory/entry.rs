@@ -122,10 +122,6 @@ impl Standing {
 impl Named for Arc<Entry> {
     type Name<'a> = &'a str;
 
-    fn name(&self) -> &str {
-        self.task_id()
-    }
-
     fn is_named(&self, task_id: &str) -> bool {
         self.task_id() == task_id
     }

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, Mutex, atomic::AtomicUsize};
 
-use hashbrown::hash_table::Entry as Slot;
-
 use super::{
     order::Ordered,
     owner::{Owned, Owners},
-    table::{Named, Table},
+    table::{Named, Slot, Table},
 };
 use crate::{Scope, store::Usage};
 
@@ -39,10 +37,6 @@ struct Used {
 impl Named for Used {
     type Name<'a> = &'a Scope;
 
-    fn name(&self) -> &Scope {
-        &self.scoped.scope
-    }
-
     fn is_named(&self, scope: &Scope) -> bool {
         self.scoped.scope == *scope
     }
@@ -61,7 +55,7 @@ impl Scopes {
     pub(super) fn acquire(&self, scope: &Scope) -> Arc<Scoped> {
         let owned = self.owners.acquire(&scope.owner);
         let mut place = self.table.at(scope);
-        let used = place.entry().or_insert_with(|| Used {
+        let used = place.slot().or_insert_with(|| Used {
             scoped: Arc::new(Scoped {
                 scope: scope.clone(),
                 order: Mutex::default(),
@@ -70,7 +64,6 @@ impl Scopes {
             }),
             tasks: 0,
         });
-        let used = used.into_mut();
         used.tasks += 1;
         Arc::clone(&used.scoped)
     }
@@ -78,7 +71,7 @@ impl Scopes {
     /// Notes that a scope has one task less.
     pub(super) fn release(&self, scope: &Scope) {
         let mut place = self.table.at(scope);
-        if let Slot::Occupied(mut slot) = place.entry() {
+        if let Slot::Occupied(mut slot) = place.slot() {
             let used = slot.get_mut();
             used.tasks = used.tasks.saturating_sub(1);
             if used.tasks == 0 {

@@ -19,23 +19,43 @@ pub(super) trait Named {
     where
         Self: 'a;
 
-    fn name(&self) -> Self::Name<'_>;
     fn is_named(&self, name: Self::Name<'_>) -> bool;
 }
 
 /// A table in shards. No shard's lock is held while any other lock is taken.
 #[derive(Debug)]
 pub(super) struct Table<T> {
-    shards: Box<[Mutex<HashTable<T>>]>,
+    shards: Box<[Mutex<HashTable<Hashed<T>>>]>,
     hasher: RandomState,
+}
+
+/// A thing with the hash of its name, so that a table that grows reads no names.
+#[derive(Debug)]
+struct Hashed<T> {
+    hash: u64,
+    thing: T,
 }
 
 /// A shard of a table under its lock, at the place of one name.
 pub(super) struct Place<'a, T: Named + 'a> {
-    shard: MutexGuard<'a, HashTable<T>>,
-    hasher: &'a RandomState,
+    shard: MutexGuard<'a, HashTable<Hashed<T>>>,
     hash: u64,
     name: T::Name<'a>,
+}
+
+/// What is at a place.
+pub(super) enum Slot<'a, T> {
+    Occupied(Occupied<'a, T>),
+    Vacant(Vacant<'a, T>),
+}
+
+/// A place with something in it.
+pub(super) struct Occupied<'a, T>(hash_table::OccupiedEntry<'a, Hashed<T>>);
+
+/// A place with nothing in it.
+pub(super) struct Vacant<'a, T> {
+    entry: hash_table::VacantEntry<'a, Hashed<T>>,
+    hash: u64,
 }
 
 impl<T: Named> Table<T> {
@@ -51,22 +71,59 @@ impl<T: Named> Table<T> {
         let hash = self.hasher.hash_one(name);
         // The ends of the hash are what the table inside uses.
         let shard = usize::from(hash.to_be_bytes()[2]) % self.shards.len();
-        Place { shard: lock(&self.shards[shard]), hasher: &self.hasher, hash, name }
+        Place { shard: lock(&self.shards[shard]), hash, name }
     }
 }
 
 impl<T: Named> Place<'_, T> {
     pub(super) fn get(&self) -> Option<&T> {
-        self.shard.find(self.hash, |thing| thing.is_named(self.name))
+        let found = self.shard.find(self.hash, |one| one.is(self.hash, self.name));
+        found.map(|one| &one.thing)
     }
 
     /// The place in the table itself, to put something there or to take it away.
-    pub(super) fn entry(&mut self) -> hash_table::Entry<'_, T> {
-        let Self { name, hasher, .. } = self;
-        self.shard.entry(
-            self.hash,
-            |thing| thing.is_named(*name),
-            |thing| hasher.hash_one(thing.name()),
-        )
+    pub(super) fn slot(&mut self) -> Slot<'_, T> {
+        let Self { shard, hash, name } = self;
+        match shard.entry(*hash, |one| one.is(*hash, *name), |one| one.hash) {
+            hash_table::Entry::Occupied(entry) => Slot::Occupied(Occupied(entry)),
+            hash_table::Entry::Vacant(entry) => Slot::Vacant(Vacant { entry, hash: *hash }),
+        }
+    }
+}
+
+impl<T: Named> Hashed<T> {
+    fn is(&self, hash: u64, name: T::Name<'_>) -> bool {
+        self.hash == hash && self.thing.is_named(name)
+    }
+}
+
+impl<'a, T> Slot<'a, T> {
+    /// What is there, or is put there now.
+    pub(super) fn or_insert_with(self, make: impl FnOnce() -> T) -> &'a mut T {
+        match self {
+            Self::Occupied(occupied) => occupied.into_mut(),
+            Self::Vacant(vacant) => vacant.insert(make()),
+        }
+    }
+}
+
+impl<'a, T> Occupied<'a, T> {
+    pub(super) fn get_mut(&mut self) -> &mut T {
+        &mut self.0.get_mut().thing
+    }
+
+    fn into_mut(self) -> &'a mut T {
+        &mut self.0.into_mut().thing
+    }
+
+    pub(super) fn remove(self) {
+        self.0.remove();
+    }
+}
+
+impl<'a, T> Vacant<'a, T> {
+    pub(super) fn insert(self, thing: T) -> &'a mut T {
+        let Self { entry, hash } = self;
+        &mut entry.insert(Hashed { hash, thing }).into_mut().thing
     }
 }
