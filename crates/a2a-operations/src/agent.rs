@@ -1,6 +1,6 @@
 //! The eleven operations of the protocol.
 
-use std::sync::Arc;
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use a2a_core::{
     Result,
@@ -108,73 +108,38 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<Reply<AgentCard>>;
 }
 
-#[async_trait]
-impl<A: Agent + ?Sized> Agent for Arc<A> {
-    async fn send_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<SendMessageResponse>> {
-        (**self).send_message(call).await
-    }
+/// Passes calls on as they are: an `async fn` here would put a future around each one.
+macro_rules! pass_on {
+    ($($method:ident($request:ty) -> $response:ty;)*) => {
+        impl<A: Agent + ?Sized> Agent for Arc<A> {
+            $(
+                fn $method<'agent, 'future>(
+                    &'agent self,
+                    call: Call<$request>,
+                ) -> Pin<Box<dyn Future<Output = Result<Reply<$response>>> + Send + 'future>>
+                where
+                    'agent: 'future,
+                    Self: 'future,
+                {
+                    (**self).$method(call)
+                }
+            )*
+        }
+    };
+}
 
-    async fn send_streaming_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<EventStream>> {
-        (**self).send_streaming_message(call).await
-    }
-
-    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        (**self).get_task(call).await
-    }
-
-    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        (**self).list_tasks(call).await
-    }
-
-    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        (**self).cancel_task(call).await
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        call: Call<SubscribeToTaskRequest>,
-    ) -> Result<Reply<EventStream>> {
-        (**self).subscribe_to_task(call).await
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        call: Call<TaskPushNotificationConfig>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        (**self).create_task_push_notification_config(call).await
-    }
-
-    async fn get_task_push_notification_config(
-        &self,
-        call: Call<GetTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        (**self).get_task_push_notification_config(call).await
-    }
-
-    async fn list_task_push_notification_configs(
-        &self,
-        call: Call<ListTaskPushNotificationConfigsRequest>,
-    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
-        (**self).list_task_push_notification_configs(call).await
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        call: Call<DeleteTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<()>> {
-        (**self).delete_task_push_notification_config(call).await
-    }
-
-    async fn get_extended_agent_card(
-        &self,
-        call: Call<GetExtendedAgentCardRequest>,
-    ) -> Result<Reply<AgentCard>> {
-        (**self).get_extended_agent_card(call).await
-    }
+pass_on! {
+    send_message(SendMessageRequest) -> SendMessageResponse;
+    send_streaming_message(SendMessageRequest) -> EventStream;
+    get_task(GetTaskRequest) -> Arc<Task>;
+    list_tasks(ListTasksRequest) -> ListTasksResponse;
+    cancel_task(CancelTaskRequest) -> Arc<Task>;
+    subscribe_to_task(SubscribeToTaskRequest) -> EventStream;
+    create_task_push_notification_config(TaskPushNotificationConfig) -> TaskPushNotificationConfig;
+    get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig;
+    list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest)
+        -> ListTaskPushNotificationConfigsResponse;
+    delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ();
+    get_extended_agent_card(GetExtendedAgentCardRequest) -> AgentCard;
 }

@@ -464,9 +464,11 @@ impl Server {
             self.card.signatures.clear();
         }
         self.card.validate().map_err(ServeError::Card)?;
-        let interfaces = self.card.supported_interfaces.clone();
-        let extended = Extended::new(self.agent.clone(), interfaces, self.signer.clone());
-        self.agent = Arc::new(extended);
+        if self.card.has_extended_card() {
+            let interfaces = self.card.supported_interfaces.clone();
+            let extended = Extended::new(self.agent.clone(), interfaces, self.signer.clone());
+            self.agent = Arc::new(extended);
+        }
         self.secure()?;
         if let Some(signer) = &self.signer {
             self.card = signer.sign(self.card.clone()).map_err(ServeError::Signature)?;
