@@ -12,6 +12,7 @@ use a2a_http::{
     refusal::Instead,
     report, sse,
 };
+use a2a_jsonrpc::Endpoint;
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -36,17 +37,19 @@ use crate::{
 /// its own shapes.
 pub fn jsonrpc(agent: impl Agent, options: FrontOptions) -> Router {
     let agent: Arc<dyn Agent> = Arc::new(agent);
-    let current = a2a_jsonrpc::router_with(Arc::clone(&agent), options.binding.clone());
-    let front = Front { agent, current: current.clone(), options: Arc::new(options) };
+    let binding = options.binding.clone();
+    let current = Endpoint::new(Arc::clone(&agent), binding.clone());
     // What is not a POST is the current binding's to refuse.
-    let others = move |request: Request<Body>| current.oneshot(request);
+    let router = a2a_jsonrpc::router_with(Arc::clone(&agent), binding);
+    let others = move |request: Request<Body>| router.oneshot(request);
+    let front = Front { agent, current, options: Arc::new(options) };
     Router::new().route("/", post(answer).fallback(others)).with_state(front)
 }
 
 #[derive(Clone)]
 struct Front {
     agent: Arc<dyn Agent>,
-    current: Router,
+    current: Endpoint,
     options: Arc<FrontOptions>,
 }
 
@@ -86,7 +89,7 @@ async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<
         Ok((front, parts, read))
     });
     match read.await {
-        Ok((front, parts, Read::Current(body))) => front.forward(parts, body).await,
+        Ok((front, parts, Read::Current(body))) => front.current.answer(&parts, body).await,
         Ok((front, parts, Read::Older(request))) => front.answer(&parts, *request).await,
         Ok((_, _, Read::Refused { shape, id, error })) => {
             refuse(shape.and_then(dialect).as_deref(), &id, error)
@@ -132,13 +135,6 @@ fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
 }
 
 impl Front {
-    async fn forward(self, parts: Parts, body: Bytes) -> Response<Body> {
-        match self.current.oneshot(Request::from_parts(parts, Body::from(body))).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
-    }
-
     /// Tells the revision of a request, and reads one of an older revision.
     fn read(&self, parts: &Parts, body: Bytes) -> Read {
         let Ok(mut peek) = serde_json::from_slice::<Peek<'_>>(&body) else {

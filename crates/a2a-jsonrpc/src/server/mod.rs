@@ -6,5 +6,5 @@ mod router;
 mod serve;
 
 pub use envelope::check_id;
-pub use router::{router, router_with};
+pub use router::{Endpoint, router, router_with};
 pub use serve::serve;

@@ -1,6 +1,6 @@
 //! The route, and the order in which a request is judged.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, fmt, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_http::{
@@ -18,6 +18,7 @@ use axum::{
     extract::State,
     routing::{MethodFilter, MethodRouter},
 };
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
 
 use super::{
@@ -35,45 +36,64 @@ pub fn router(agent: impl Agent) -> Router {
 
 /// Serves `agent` over JSON-RPC as [`router`] does, with options.
 pub fn router_with(agent: impl Agent, options: Options) -> Router {
-    routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
+    routes(Endpoint::new(agent, options))
 }
 
+/// This binding without a route: for servers that look at a body before they know whose it is.
 #[derive(Clone)]
-struct Binding {
+pub struct Endpoint {
     agent: Arc<dyn Agent>,
     options: Arc<Options>,
 }
 
-fn routes(binding: Binding) -> Router {
+fn routes(endpoint: Endpoint) -> Router {
     let methods = MethodRouter::<_, Infallible>::new()
         .on(MethodFilter::POST, post)
         .fallback(method_not_allowed);
-    Router::new().route("/", methods).with_state(binding)
+    Router::new().route("/", methods).with_state(endpoint)
 }
 
-async fn post(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
+async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let mut id = Id::NULL;
-    match binding.answer(&parts, body, &mut id).await {
-        Ok(response) => response,
-        Err(error) => answer::error(&id, error),
-    }
+    // The body is read first whatever comes of it, so that the connection stays usable.
+    let body = match body::read(body, &endpoint.options.limits).await {
+        Ok(body) => PendingBody::hold(&parts.extensions, body),
+        Err(error) => return answer::error(&Id::NULL, error),
+    };
+    endpoint.answer(&parts, body).await
 }
 
-async fn method_not_allowed(State(binding): State<Binding>, body: Body) -> Response<Body> {
-    body::discard(body, &binding.options.limits).await;
+async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Response<Body> {
+    body::discard(body, &endpoint.options.limits).await;
     let error = Error::new(ErrorKind::MethodNotAllowed, "JSON-RPC is spoken with POST");
     let mut response = answer::error(&Id::NULL, error);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-impl Binding {
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// Puts `agent` behind this binding.
+    pub fn new(agent: impl Agent, options: Options) -> Self {
+        Self { agent: Arc::new(agent), options: Arc::new(options) }
+    }
+
+    /// Answers a `POST` with this body.
+    pub async fn answer(&self, parts: &Parts, body: Bytes) -> Response<Body> {
+        let mut id = Id::NULL;
+        match self.try_answer(parts, body, &mut id).await {
+            Ok(response) => response,
+            Err(error) => answer::error(&id, error),
+        }
+    }
+
     /// Answers a request. Where that fails, `id` is what the error goes under.
-    async fn answer(&self, parts: &Parts, body: Body, id: &mut Id) -> Result<Response<Body>> {
-        // The body is read first whatever comes of it, so that the connection stays usable.
-        let body = body::read(body, &self.options.limits).await?;
-        let body = PendingBody::hold(&parts.extensions, body);
+    async fn try_answer(&self, parts: &Parts, body: Bytes, id: &mut Id) -> Result<Response<Body>> {
         media::require_json(&parts.headers)?;
         let max_values = self.options.limits.max_json_values;
         let (read_id, opened) =
