@@ -81,17 +81,15 @@ pub(super) fn compose(
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
-    let front = Front {
-        agent,
-        bearer: options.bearer.clone(),
-        cuts: serve.is_demo() && serve.profile == Profile::Demo,
-    };
-    let cuts = front.cuts;
+    let cuts = serve.is_demo() && serve.profile == Profile::Demo;
+    let bearer = options.bearer.clone();
+    let agent: Arc<dyn Agent> =
+        if cuts || bearer.is_some() { Arc::new(Front { agent, bearer, cuts }) } else { agent };
     // One for all listeners, so that a caller has its part once. What is measured goes without.
     // An engine counts the tasks that it runs by itself.
     let front: Arc<dyn Agent> = match serve.profile {
-        Profile::Bench if serve.is_demo() => Arc::new(front),
-        _ => Arc::new(Quota::new(front, serve.limits.of_callers(engine.is_none()))),
+        Profile::Bench if serve.is_demo() => agent,
+        _ => Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none()))),
     };
     let origins = Origins::default().with_retention(serve.keeping.retention);
     let of = |card: &AgentCard| {
@@ -260,16 +258,26 @@ fn with_places(mut server: Server, serve: &Serve) -> Server {
     if !serve.access.allowed_origin.is_empty() {
         server = server.with_allowed_origins(&serve.access.allowed_origin);
     }
-    server.with_allowed_hosts(serve.access.allowed_host.iter().chain([&serve.host]))
+    server.with_allowed_hosts(allowed_hosts(serve))
+}
+
+/// The names that a server without authentication goes by.
+fn allowed_hosts(serve: &Serve) -> Vec<String> {
+    let mut hosts = serve.access.allowed_host.clone();
+    hosts.push(serve.host.clone());
+    if serve.profile == Profile::Bench {
+        // It has nothing that a page could read, and loads are sent under any name.
+        hosts.push("*".to_owned());
+    }
+    hosts
 }
 
 /// What guards the pages beside the bindings as the server guards those.
 fn site_guard(serve: &Serve, address: SocketAddr) -> SiteGuard {
     let host = |url: &String| Some(url.parse::<Uri>().ok()?.host()?.to_owned());
     let public = serve.public_url.as_ref().and_then(host);
-    let hosts = serve.access.allowed_host.iter().chain([&serve.host]).cloned().chain(public);
     SiteGuard::new(address)
-        .with_hosts(hosts)
+        .with_hosts(allowed_hosts(serve).into_iter().chain(public))
         .with_origins(serve.access.allowed_origin.iter().cloned())
 }
 
