@@ -5,6 +5,7 @@
 //! sees it.
 
 mod answer;
+mod batch;
 mod cancel;
 mod change;
 mod check;

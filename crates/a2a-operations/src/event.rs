@@ -83,6 +83,11 @@ impl Event {
         Self(Arc::new(Inner { id, response, json: OnceLock::new(), protobuf: OnceLock::new() }))
     }
 
+    /// An event that is the whole task.
+    pub(crate) fn of_task(id: Option<EventId>, task: Task) -> Self {
+        Self::new(id, StreamResponse { payload: Some(Payload::Task(task)) })
+    }
+
     /// The position in the log of the task. An opening `Task` has the position of the last event
     /// that went into it; a message without a task has none.
     pub fn id(&self) -> Option<EventId> {

@@ -179,7 +179,7 @@ impl Accepted {
 
     /// Waits until it is known whether a new task is the one that its idempotency key names.
     async fn superseded(&self) -> Option<Arc<str>> {
-        let may_be = self.handle.inner.clustered && self.handle.lock().key.is_some();
+        let may_be = self.handle.inner.clustered && self.handle.lock().birth.key.is_some();
         if !may_be {
             return None;
         }

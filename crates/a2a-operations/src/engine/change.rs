@@ -1,12 +1,17 @@
 //! What changes a task.
 
-use a2a_core::v1::{Message, Task, stream_response::Payload};
+use a2a_core::{
+    TaskState,
+    v1::{Message, Task, stream_response::Payload},
+};
 
-use crate::Event;
+use crate::{Event, EventId};
 
 /// Something that changes a task.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
+    /// The task appears as it was made: its first event.
+    Appeared,
     /// An event that readers see.
     Event(Event),
     /// A message of the client that enters the history.
@@ -18,13 +23,31 @@ impl Change {
     pub(super) fn needs_snapshot(&self) -> bool {
         match self {
             Self::Event(event) => !matches!(event.payload(), Some(Payload::ArtifactUpdate(_))),
-            Self::History(_) => true,
+            Self::Appeared | Self::History(_) => true,
+        }
+    }
+
+    /// The state that the task takes, if it takes one.
+    pub(super) fn state(&self) -> Option<TaskState> {
+        match self {
+            Self::Appeared => Some(TaskState::Submitted),
+            Self::Event(event) => event.state(),
+            Self::History(_) => None,
+        }
+    }
+
+    /// The change as it is stored, where `task` is the task before it.
+    pub(super) fn into_event(self, task: &Task) -> Self {
+        match self {
+            Self::Appeared => Self::Event(Event::of_task(Some(EventId::FIRST), task.clone())),
+            other => other,
         }
     }
 
     /// Applies the change to the task.
     pub(super) fn apply(&self, task: &mut Task) {
         match self {
+            Self::Appeared => {}
             Self::History(message) => task.history.push(message.clone()),
             Self::Event(event) => match event.payload() {
                 Some(Payload::Task(new)) => task.clone_from(new),
@@ -34,4 +57,11 @@ impl Change {
             },
         }
     }
+}
+
+/// A copy of a task with changes in it.
+pub(super) fn applied<'a>(task: &Task, changes: impl Iterator<Item = &'a Change>) -> Task {
+    let mut task = Task::clone(task);
+    changes.for_each(|change| change.apply(&mut task));
+    task
 }

@@ -16,6 +16,7 @@ use super::{
     entry::Entry,
     handle::Handle,
     record::Record,
+    run::Begins,
     state::{Holder, State},
     turn::TurnRequest,
 };
@@ -190,8 +191,10 @@ impl Handle {
                 self.let_go_if_idle();
                 return;
             }
-            Next::Run(turn) => self.spawn_run(turn),
-            Next::Write => self.write(),
+            Next::Run(turn) => self.run(turn, Begins::Apart),
+            Next::Write => {
+                self.write();
+            }
         }
         inner.serve_commands(self);
         inner.wake_outbox();

@@ -41,6 +41,13 @@ impl Log {
         self.last + 1 - self.events.len() as u64
     }
 
+    /// Goes on behind `last`, without the events up to there.
+    pub(super) fn skip_to(&mut self, last: u64) {
+        self.events.clear();
+        self.bytes = 0;
+        self.last = last;
+    }
+
     /// Adds an event, and forgets the oldest ones beyond the bounds.
     pub(super) fn push(&mut self, event: Event) {
         debug_assert_eq!(event.id().map(EventId::get), Some(self.last + 1), "no gaps");

@@ -7,10 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use a2a_core::{
-    Error, Result, TaskState,
-    v1::{StreamResponse, Task, stream_response::Payload},
-};
+use a2a_core::{Error, Result, TaskState, v1::Task};
 use futures_core::Stream;
 
 use super::handle::Handle;
@@ -171,6 +168,5 @@ impl Drop for Reader {
 
 /// An event that is the task as it is after the event at `last`.
 pub(super) fn snapshot(last: u64, task: &Task) -> Event {
-    let payload = Some(Payload::Task(task.clone()));
-    Event::new(EventId::new(last), StreamResponse { payload })
+    Event::of_task(EventId::new(last), task.clone())
 }

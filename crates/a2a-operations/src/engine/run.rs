@@ -1,17 +1,21 @@
 //! The life of an executor: turns, panics, silence.
 
 use std::{
+    cell::Cell,
     panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use a2a_core::{Message, Task, TaskState, fresh_id};
+use a2a_core::{Message, TaskState, fresh_id};
 use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-use super::{handle::Handle, record::Record, state::State, turn::TurnRequest, work::Left};
+use super::{
+    batch::Batched, change, handle::Handle, record::Record, state::State, turn::TurnRequest,
+    work::Left,
+};
 use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {
@@ -30,18 +34,34 @@ impl Handle {
         state.push_message(Message::clone(&turn.message));
         // Whoever streams the turn begins with the task as it is here, however far the executor
         // gets before the stream is first read.
-        state.turn_opening = turn.streams.then(|| {
-            let mut task = Task::clone(&state.task);
-            state.unseen().for_each(|change| change.apply(&mut task));
-            Arc::new(task)
-        });
+        state.turn_opening =
+            turn.streams.then(|| Arc::new(change::applied(&state.task, state.unseen())));
     }
 
     /// Runs the executor for a message that was accepted, and for those that queue behind it.
-    pub(super) fn spawn_run(&self, turn: TurnRequest) {
+    ///
+    /// Where the caller waits for the answer anyway, the executor begins right here: one that
+    /// does not wait for anything then needs no task of its own.
+    pub(super) fn run(&self, turn: TurnRequest, begins: Begins) {
         let number = self.lock().run;
         self.inner.running.fetch_add(1, Ordering::Relaxed);
-        self.inner.tasks.spawn(run(self.clone(), number, turn));
+        let tracked = self.inner.tasks.track_future(run(self.clone(), number, turn));
+        // Boxed: what tokio allocates for a task is aligned to cache lines, which is slow for
+        // all but small sizes.
+        let mut running = Box::pin(tracked);
+        let is_over = begins == Begins::Here
+            && INSIDE.with(|inside| {
+                // Agents that call each other would fill the stack.
+                if inside.replace(true) {
+                    return false;
+                }
+                let is_over = (&mut running).now_or_never().is_some();
+                inside.set(false);
+                is_over
+            });
+        if !is_over {
+            tokio::spawn(running);
+        }
     }
 
     /// Ends a task that was cut off and is not run again: FAILED.
@@ -50,6 +70,20 @@ impl Handle {
         let failed = status(self, TaskState::Failed, Message::agent(text));
         state.push(failed);
     }
+}
+
+/// Where an executor begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// Within the call that asked for it.
+    Here,
+    /// In a task of its own.
+    Apart,
+}
+
+thread_local! {
+    /// Whether an executor is at its beginning within a call, on this thread.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 async fn run(handle: Handle, number: u64, first: TurnRequest) {
@@ -110,7 +144,8 @@ async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome 
     let executor = Arc::clone(&handle.inner.executor);
     // The executor may panic already where it makes its future.
     let execution = async move { executor.execute(context, updates).await };
-    let mut execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
+    let execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
+    let execution = Batched::new(handle, execution);
     let silence = async {
         tokio::time::sleep(handle.inner.config.appear_after).await;
         handle.change(|state| {
@@ -123,7 +158,7 @@ async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome 
     };
     let result = tokio::select! {
         biased;
-        result = &mut execution => result,
+        result = execution => result,
         () = kill.cancelled() => return Outcome::Dropped,
         outcome = silence => return outcome,
     };
@@ -206,7 +241,7 @@ fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRe
             state.running = false;
             state.work.end();
             if state.reply.is_some() {
-                state.draft = None;
+                state.birth.draft = None;
             }
             // What other nodes have sent stays in the store, for whoever looks at it next: when the
             // end of the task is stored, or when another node has taken the task.

@@ -24,6 +24,7 @@ use super::{
     handle::Handle,
     limits::CallerLimits,
     record::Record,
+    run::Begins,
     size::Size,
     slots::Draft,
     state::{Holder, State},
@@ -196,12 +197,13 @@ impl Inner {
             let mut state = handle.lock();
             state.running = true;
             state.work.begin(slot);
-            state.draft = draft;
+            state.birth.draft = draft;
+            state.birth.is_streamed = turn.streams;
             state.last_ticket = 1;
             state.turn = 1;
             state.execution = Some(Record::execution(&turn));
-            state.webhooks.extend(webhook);
-            state.key = key;
+            state.birth.webhooks.extend(webhook);
+            state.birth.key = key;
             if configuration.return_immediately {
                 state.appear();
             }
@@ -209,7 +211,9 @@ impl Inner {
         if configuration.return_immediately {
             handle.write();
         }
-        handle.spawn_run(turn);
+        // Who reads a stream sees the task before the executor does anything.
+        let waits = !configuration.return_immediately && !turn.streams;
+        handle.run(turn, if waits { Begins::Here } else { Begins::Apart });
         Ok(Accepted { handle, ticket: 1, elsewhere: None })
     }
 
@@ -314,7 +318,7 @@ impl Inner {
         };
         handle.write();
         if let Some(turn) = run {
-            handle.spawn_run(turn);
+            handle.run(turn, Begins::Apart);
         }
         Ok(ticket)
     }

@@ -98,6 +98,7 @@ impl Size {
 
     pub(super) fn apply(&mut self, change: &Change) {
         match change {
+            Change::Appeared => {}
             Change::History(message) => self.add(message),
             Change::Event(event) => match event.payload() {
                 Some(Payload::Task(task)) => *self = Self::of(task),

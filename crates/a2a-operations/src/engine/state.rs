@@ -10,6 +10,7 @@ use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    batch::Batch,
     change::Change,
     command::Commands,
     limits::TaskLimits,
@@ -50,10 +51,8 @@ pub(super) struct State {
     pub(super) run: u64,
     /// What is worked on, to be recorded with the next write.
     pub(super) execution: Option<Bytes>,
-    /// The webhooks of a task that is not stored yet.
-    pub(super) webhooks: Vec<Webhook>,
-    /// The idempotency key of such a task.
-    pub(super) key: Option<String>,
+    /// What belongs to a task until it is stored.
+    pub(super) birth: Birth,
     /// The task that the key names now: this one was taken for lost, and will never be stored.
     pub(super) superseded: Option<Arc<str>>,
     /// What came from other nodes.
@@ -75,6 +74,8 @@ pub(super) struct State {
     pub(super) last_assigned: u64,
     /// Changes that are not stored yet.
     pub(super) pending: Vec<Change>,
+    /// Whether the executor's next changes are collected.
+    pub(super) batch: Batch,
     /// Changes that are being stored: they are not seen yet, and no longer pending.
     pub(super) storing: Arc<Vec<Change>>,
     /// Whether a writer is at work on the pending changes.
@@ -91,8 +92,6 @@ pub(super) struct State {
     pub(super) work: Work,
     /// How large the task is, pending changes included, once somebody asked.
     size: Option<Size>,
-    /// Counts the task until it is stored.
-    pub(super) draft: Option<Draft>,
     /// Whether that executor waits in `ask`.
     pub(super) asking: bool,
     /// The message that an `ask` waits for.
@@ -123,6 +122,24 @@ pub(super) struct State {
     pub(super) kill: CancellationToken,
     pub(super) waiters: Waiters,
     pub(super) cursors: Cursors,
+}
+
+/// What belongs to a task until it is stored.
+#[derive(Debug, Default)]
+pub(super) struct Birth {
+    /// Counts the task.
+    pub(super) draft: Option<Draft>,
+    pub(super) webhooks: Vec<Webhook>,
+    pub(super) key: Option<String>,
+    /// Whether the sender reads a stream.
+    pub(super) is_streamed: bool,
+}
+
+impl Birth {
+    /// Whether nobody but the sender, who waits for the end, can know of the task.
+    pub(super) fn is_private(&self) -> bool {
+        self.webhooks.is_empty() && self.key.is_none() && !self.is_streamed
+    }
 }
 
 /// Who may write to a task.
@@ -158,8 +175,7 @@ impl State {
             reaching: false,
             run: 0,
             execution: None,
-            webhooks: Vec::new(),
-            key: None,
+            birth: Birth::default(),
             superseded: None,
             commands: Commands::default(),
             refreshing: Refreshing::No,
@@ -169,6 +185,7 @@ impl State {
             log,
             last_assigned: last,
             pending: Vec::new(),
+            batch: Batch::Closed,
             storing: Arc::default(),
             writing: false,
             broken: false,
@@ -177,7 +194,6 @@ impl State {
             running: false,
             work: Work::default(),
             size: None,
-            draft: None,
             asking: false,
             handed: None,
             queue: VecDeque::new(),
@@ -259,7 +275,7 @@ impl State {
     /// Gives up what could not be stored, and whoever works on it.
     pub(super) fn give_up(&mut self) {
         self.broken = true;
-        self.draft = None;
+        self.birth.draft = None;
         self.writing = false;
         self.pending.clear();
         self.storing = Arc::default();
@@ -370,8 +386,15 @@ impl State {
     /// Makes the task appear, if it has not yet.
     pub(super) fn appear(&mut self) {
         if self.last_assigned == 0 {
-            let task = Task::clone(&self.task);
-            self.push(Payload::Task(task));
+            self.last_assigned = 1;
+            self.put(Change::Appeared);
+        }
+    }
+
+    /// Notes that the executor waits for what it changed to be stored.
+    pub(super) fn await_batch(&mut self) {
+        if self.batch == Batch::Open {
+            self.batch = Batch::Awaited;
         }
     }
 
@@ -439,7 +462,7 @@ mod tests {
         // As a writer takes it, and puts it into the log when it is stored.
         for change in std::mem::take(&mut state.pending) {
             assert!(!state.is_shown());
-            if let Change::Event(event) = change {
+            if let Change::Event(event) = change.into_event(&state.task) {
                 state.log.push(event);
             }
         }

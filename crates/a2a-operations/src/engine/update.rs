@@ -14,7 +14,9 @@ use a2a_core::{
     well_known::Timestamp,
 };
 
-use super::{Exchange, change::Change, handle::Handle, state::State, writer::NotStored};
+use super::{
+    Exchange, batch::Batch, change::Change, handle::Handle, state::State, writer::NotStored,
+};
 use crate::{Event, UpdateError, store::TaskQuery};
 
 /// Changes that may wait for the store before an executor has to wait for it too.
@@ -124,22 +126,31 @@ impl Handle {
         // Chunks are stored in groups; only a store that falls behind holds the executor up.
         self.wait(|state| {
             if let Err(error) = listens(state, run) {
-                Some(Err(error))
-            } else {
-                (state.pending.len() < MAX_PENDING).then_some(Ok(()))
+                return Some(Err(error));
             }
+            if state.pending.len() < MAX_PENDING {
+                return Some(Ok(()));
+            }
+            state.await_batch();
+            None
         })
         .await
     }
 
     fn accept(&self, run: u64, payload: Payload) -> Result<u64, UpdateError> {
-        let accepted = self.change(|state| {
+        let accept = |state: &mut State| {
             check(state, run)?;
             self.check_size(state, &payload)?;
             state.appear();
             Ok(state.push(payload))
-        });
-        self.write();
+        };
+        let (accepted, batch) = {
+            let mut state = self.lock();
+            (accept(&mut state), state.batch)
+        };
+        if batch == Batch::Closed {
+            self.write();
+        }
         accepted
     }
 

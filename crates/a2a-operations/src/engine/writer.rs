@@ -11,10 +11,10 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{
-    change::Change,
+    change::{self, Change},
     command::answer_late,
     handle::Handle,
-    state::{Holder, State},
+    state::{Birth, Holder, State},
 };
 use crate::{
     Event, EventId, Webhook,
@@ -31,23 +31,23 @@ impl Handle {
     /// Sees to it that the pending changes are stored and shown.
     ///
     /// There is one writer per task at most; changes that come meanwhile go in its next group.
-    pub(super) fn write(&self) {
-        if !self.begin_writing() {
-            return;
+    /// Returns whether nothing is left to be written.
+    pub(super) fn write(&self) -> bool {
+        {
+            let mut state = self.lock();
+            if state.writing || state.pending.is_empty() || state.broken {
+                return !state.writing;
+            }
+            state.writing = true;
         }
         let mut writer = Box::pin(write(self.clone()));
         // A store in memory is done at the first look. Any other goes on in a task of its own,
         // so that no executor or caller that is dropped leaves a change half written.
-        if (&mut writer).now_or_never().is_none() {
+        let is_written = (&mut writer).now_or_never().is_some();
+        if !is_written {
             self.inner.tasks.spawn(writer);
         }
-    }
-
-    fn begin_writing(&self) -> bool {
-        let mut state = self.lock();
-        let begin = !state.writing && !state.pending.is_empty() && !state.broken;
-        state.writing |= begin;
-        begin
+        is_written
     }
 
     /// Waits until the event at `position` is stored.
@@ -59,11 +59,12 @@ impl Handle {
         self.wait(|state| {
             if state.run != run {
                 Some(Err(NotStored::Moved))
-            } else if state.log.last() >= position {
+            } else if state.log.last() >= position.min(state.last_assigned) {
                 Some(Ok(()))
             } else if state.broken {
                 Some(Err(NotStored::Failed))
             } else {
+                state.await_batch();
                 None
             }
         })
@@ -88,8 +89,7 @@ async fn write(handle: Handle) {
         match result {
             Ok(committed) => {
                 let lets_go = group.hold == Hold::Release;
-                let states = group.states();
-                handle.change(|state| show(state, group));
+                let states = handle.change(|state| show(state, group));
                 states.into_iter().for_each(|state| handle.tell_of(state));
                 answer_late(&handle);
                 if committed.has_pushes {
@@ -129,10 +129,10 @@ async fn write(handle: Handle) {
     handle.let_go_if_idle();
 }
 
-/// Shows readers a group that is stored.
-fn show(state: &mut State, group: Group) {
-    match group.snapshot {
-        Some(task) => state.task = task,
+/// Shows readers a group that is stored, and returns the states that the task goes through.
+fn show(state: &mut State, group: Group) -> Vec<TaskState> {
+    match &group.snapshot {
+        Some(task) => state.task = Arc::clone(task),
         None => {
             let task = Arc::make_mut(&mut state.task);
             group.changes.iter().for_each(|change| change.apply(task));
@@ -144,24 +144,28 @@ fn show(state: &mut State, group: Group) {
     state.epoch = group.epoch;
     state.known_hold = group.epoch;
     state.appeared = true;
-    state.draft = None;
+    state.birth = Birth::default();
     if group.hold == Hold::Release {
         state.holder = Holder::Nobody;
     }
-    for change in group.changes.iter() {
-        if let Change::Event(event) = change {
-            state.log.push(event.clone());
-        }
+    if group.is_whole {
+        state.log.skip_to(EventId::FIRST.get());
     }
+    group.events().for_each(|event| state.log.push(event.clone()));
+    group.states
 }
 
 /// Changes that are stored together.
 struct Group {
     changes: Arc<Vec<Change>>,
+    /// The states that the task goes through.
+    states: Vec<TaskState>,
     version: u64,
     epoch: u64,
     run: u64,
     is_new: bool,
+    /// Whether the task is stored when it has ended, without the events that led there.
+    is_whole: bool,
     snapshot: Option<Arc<Task>>,
     webhooks: Vec<Webhook>,
     key: Option<String>,
@@ -170,13 +174,13 @@ struct Group {
 }
 
 impl Group {
-    /// The states that the task goes through with it.
-    fn states(&self) -> Vec<TaskState> {
-        let state = |change: &Change| match change {
-            Change::Event(event) => event.state(),
-            Change::History(_) => None,
+    /// The events that are stored.
+    fn events(&self) -> impl Iterator<Item = &Event> {
+        let event = |change| match change {
+            &Change::Event(ref event) => Some(event),
+            Change::Appeared | Change::History(_) => None,
         };
-        self.changes.iter().filter_map(state).collect()
+        self.changes.iter().filter(|_| !self.is_whole).filter_map(event)
     }
 }
 
@@ -186,15 +190,22 @@ fn next_group(handle: &Handle) -> Option<Group> {
         state.writing = false;
         return None;
     }
-    let changes = Arc::new(std::mem::take(&mut state.pending));
-    state.storing = Arc::clone(&changes);
+    let pending = std::mem::take(&mut state.pending);
     let is_new = !state.appeared;
-    let snapshot = (is_new || changes.iter().any(Change::needs_snapshot)).then(|| {
-        let mut task = Task::clone(&state.task);
-        changes.iter().for_each(|change| change.apply(&mut task));
-        Arc::new(task)
-    });
     let ends = state.head.is_terminal();
+    let states = pending.iter().filter_map(Change::state).collect();
+    let snapshot = (is_new || pending.iter().any(Change::needs_snapshot))
+        .then(|| Arc::new(change::applied(&state.task, pending.iter())));
+    // Nobody has seen what happened on the way, or can ask for it.
+    let is_whole = is_new && ends && state.birth.is_private();
+    let changes = if is_whole {
+        state.last_assigned = EventId::FIRST.get();
+        Arc::new(pending)
+    } else {
+        let task = &state.task;
+        Arc::new(pending.into_iter().map(|change| change.into_event(task)).collect())
+    };
+    state.storing = Arc::clone(&changes);
     let execution = state.execution.take();
     // What has ended, or was never worked on by an executor, is nobody's.
     let hold = match execution {
@@ -206,10 +217,23 @@ fn next_group(handle: &Handle) -> Option<Group> {
     let answers = state.commands.answers(ends.then_some(last));
     // A task that is new is stored under the first epoch.
     let epoch = if is_new { 1 } else { state.epoch };
-    let webhooks = std::mem::take(&mut state.webhooks);
-    let key = state.key.clone().filter(|_| is_new);
+    let webhooks = std::mem::take(&mut state.birth.webhooks);
+    let key = state.birth.key.clone().filter(|_| is_new);
     let (version, run) = (state.version, state.run);
-    Some(Group { changes, version, epoch, run, is_new, snapshot, webhooks, key, hold, answers })
+    Some(Group {
+        changes,
+        states,
+        version,
+        epoch,
+        run,
+        is_new,
+        is_whole,
+        snapshot,
+        webhooks,
+        key,
+        hold,
+        answers,
+    })
 }
 
 /// Stores a group, and tries again for a while where the store fails.
@@ -248,14 +272,7 @@ async fn is_written(handle: &Handle, group: &Group) -> Result<bool, StoreError> 
 }
 
 async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
-    let events: Vec<Event> = group
-        .changes
-        .iter()
-        .filter_map(|change| match change {
-            Change::Event(event) => Some(event.clone()),
-            Change::History(_) => None,
-        })
-        .collect();
+    let events: Vec<Event> = group.events().cloned().collect();
     let is_pushed = |event: &&Event| match event.payload() {
         Some(Payload::Task(_) | Payload::StatusUpdate(_)) => true,
         Some(Payload::ArtifactUpdate(_)) => handle.inner.config.push_artifacts,

@@ -5,7 +5,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use a2a_core::{Message, Role, Task, TaskState, v1::stream_response::Payload};
+use a2a_core::{
+    Message, Role, Task, TaskState,
+    v1::{StreamResponse, stream_response::Payload},
+};
 use a2a_operations::{
     Event, EventId,
     store::{NewTask, Transition},
@@ -99,16 +102,25 @@ impl Journal {
     pub(super) fn insert(&self, new: NewTask) {
         let mut records = self.lock();
         let id = new.task.id.clone();
-        let Some(Payload::Task(first)) = new.events[0].payload() else {
+        let mut events = new.events;
+        let opening = if events.is_empty() {
+            // One that nobody knew of before it ended is what its first event would tell.
+            assert!(new.task.state().is_terminal() && new.webhooks.is_empty());
+            let payload = Some(Payload::Task((*new.task).clone()));
+            Event::new(Some(EventId::FIRST), StreamResponse { payload })
+        } else {
+            events.remove(0)
+        };
+        let Some(Payload::Task(first)) = opening.payload() else {
             panic!("the first event is not a task")
         };
         let mut record =
             Record { events: Vec::new(), versions: vec![first.clone()], is_swept: false };
-        let mut events = new.events;
-        let opening = events.remove(0);
         assert_eq!(opening.id(), Some(EventId::FIRST));
         record.events.push(opening);
-        record.write(events, Some(&new.task));
+        if !record.task().state().is_terminal() {
+            record.write(events, Some(&new.task));
+        }
         let before = records.tasks.insert(id, record);
         assert!(before.is_none_or(|before| before.is_swept), "a task was stored twice");
     }
