@@ -22,6 +22,7 @@ pub mod card;
 pub mod client;
 pub mod dispatch;
 pub mod fault;
+mod gate;
 mod limits;
 pub mod media;
 mod options;

@@ -2,20 +2,16 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use a2a_core::{Error, ErrorKind};
+use a2a_core::{Error, ErrorKind, Result};
 use a2a_operations::metrics;
 pub use a2a_operations::rate::{InvalidRate, Rate, Rates};
-use axum::{
-    Router,
-    extract::{Request, State},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
-};
+use axum::Router;
+use http::request::Parts;
 use tracing::debug;
 
 use crate::{
     address::{TrustedProxy, client_address, network},
-    refusal,
+    gate::gate,
 };
 
 /// Most addresses whose rate is remembered.
@@ -58,20 +54,17 @@ impl AddressRate {
 
     /// Puts the rate in front of every route.
     pub fn layer(&self, router: Router) -> Router {
-        router.layer(from_fn_with_state(self.clone(), admit))
+        let held = self.clone();
+        gate(router, move |parts| held.check(parts))
     }
-}
 
-async fn admit(State(held): State<AddressRate>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    if let Some(address) = client_address(&parts, &held.proxies)
-        && let Err(wait) = held.rates.check(network(address))
-    {
-        metrics::refused("rate");
-        debug!(%address, "an address calls too often");
-        let message = format!("too many requests: an address may make {}", held.rates.rate());
-        let error = Error::new(ErrorKind::ResourceExhausted, message).with_retry_after(wait);
-        return refusal::write(&parts, &error);
+    fn check(&self, parts: &Parts) -> Result<()> {
+        let Some(address) = client_address(parts, &self.proxies) else { return Ok(()) };
+        self.rates.check(network(address)).map_err(|wait| {
+            metrics::refused("rate");
+            debug!(%address, "an address calls too often");
+            let message = format!("too many requests: an address may make {}", self.rates.rate());
+            Error::new(ErrorKind::ResourceExhausted, message).with_retry_after(wait)
+        })
     }
-    next.run(Request::from_parts(parts, body)).await
 }

@@ -13,16 +13,11 @@ use std::{
 
 use a2a_core::{Error, ErrorKind, Result, host::is_loopback};
 use a2a_operations::metrics;
-use axum::{
-    Router,
-    extract::{Request, State},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
-};
+use axum::Router;
 use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use tracing::debug;
 
-use crate::refusal;
+use crate::gate::gate;
 
 /// How much of a host or an origin is repeated to the peer, in characters.
 const MAX_ECHO: usize = 80;
@@ -65,7 +60,13 @@ impl SiteGuard {
 
     /// Puts the guard in front of every route.
     pub fn layer(&self, router: Router) -> Router {
-        router.layer(from_fn_with_state(self.clone(), admit))
+        let guard = self.clone();
+        gate(router, move |parts| {
+            guard.check(parts).inspect_err(|error| {
+                metrics::refused("site");
+                debug!(%error, "request of another site refused");
+            })
+        })
     }
 
     fn check(&self, parts: &Parts) -> Result<()> {
@@ -116,16 +117,6 @@ impl SiteGuard {
     fn allows(&self, origin: &str) -> bool {
         self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
-}
-
-async fn admit(State(guard): State<SiteGuard>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    if let Err(error) = guard.check(&parts) {
-        metrics::refused("site");
-        debug!(%error, "request of another site refused");
-        return refusal::write(&parts, &error);
-    }
-    next.run(Request::from_parts(parts, body)).await
 }
 
 /// A host without the brackets of IPv6 and the dot at the end of a name.

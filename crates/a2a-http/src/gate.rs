@@ -1,0 +1,47 @@
+//! A check in front of routes.
+
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    task::{Context, Poll},
+};
+
+use a2a_core::Result;
+use axum::{Router, extract::Request, response::Response, routing::Route};
+use futures_util::future::Either;
+use http::request::Parts;
+use tower::{Service, layer::layer_fn};
+
+use crate::refusal;
+
+/// Puts a check in front of every route, which answers with its errors.
+pub(crate) fn gate<C>(router: Router, check: C) -> Router
+where
+    C: Fn(&Parts) -> Result<()> + Clone + Send + Sync + 'static,
+{
+    router.layer(layer_fn(move |route: Route| Gate { route, check: check.clone() }))
+}
+
+#[derive(Clone)]
+struct Gate<C> {
+    route: Route,
+    check: C,
+}
+
+impl<C: Fn(&Parts) -> Result<()>> Service<Request> for Gate<C> {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<<Route as Service<Request>>::Future, Ready<Result<Response, Infallible>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Service::<Request>::poll_ready(&mut self.route, cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let (parts, body) = request.into_parts();
+        match (self.check)(&parts) {
+            Ok(()) => Either::Left(self.route.call(Request::from_parts(parts, body))),
+            Err(error) => Either::Right(ready(Ok(refusal::write(&parts, &error)))),
+        }
+    }
+}
