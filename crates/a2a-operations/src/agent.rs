@@ -1,6 +1,6 @@
 //! The eleven operations of the protocol.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::{
     Result,
@@ -108,38 +108,140 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<Reply<AgentCard>>;
 }
 
-/// Passes calls on as they are: an `async fn` here would put a future around each one.
-macro_rules! pass_on {
-    ($($method:ident($request:ty) -> $response:ty;)*) => {
-        impl<A: Agent + ?Sized> Agent for Arc<A> {
-            $(
-                fn $method<'agent, 'future>(
-                    &'agent self,
-                    call: Call<$request>,
-                ) -> Pin<Box<dyn Future<Output = Result<Reply<$response>>> + Send + 'future>>
-                where
-                    'agent: 'future,
-                    Self: 'future,
-                {
-                    (**self).$method(call)
-                }
-            )*
+/// Writes the methods of an [`Agent`] that pass a call on as it is to another agent: all of them,
+/// or those that are named.
+///
+/// What stands behind `=>` is the other agent, made of `self` under the name in front of it.
+///
+/// ```
+/// use a2a_core::{Result, v1::{SendMessageRequest, SendMessageResponse}};
+/// use a2a_operations::{Agent, Call, Reply, forward_agent};
+/// use async_trait::async_trait;
+///
+/// /// Counts the messages that an agent gets.
+/// struct Counted<A> {
+///     agent: A,
+///     messages: std::sync::atomic::AtomicU64,
+/// }
+///
+/// #[async_trait]
+/// impl<A: Agent> Agent for Counted<A> {
+///     async fn send_message(
+///         &self,
+///         call: Call<SendMessageRequest>,
+///     ) -> Result<Reply<SendMessageResponse>> {
+///         self.messages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+///         self.agent.send_message(call).await
+///     }
+///
+///     forward_agent! {
+///         this => this.agent;
+///         send_streaming_message, get_task, list_tasks, cancel_task, subscribe_to_task,
+///         create_task_push_notification_config, get_task_push_notification_config,
+///         list_task_push_notification_configs, delete_task_push_notification_config,
+///         get_extended_agent_card,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! forward_agent {
+    ($this:ident => $agent:expr) => {
+        $crate::forward_agent! {
+            $this => $agent;
+            send_message, send_streaming_message, get_task, list_tasks, cancel_task,
+            subscribe_to_task, create_task_push_notification_config,
+            get_task_push_notification_config, list_task_push_notification_configs,
+            delete_task_push_notification_config, get_extended_agent_card,
+        }
+    };
+    ($this:ident => $agent:expr; $($method:ident),* $(,)?) => {
+        $($crate::forward_agent!(@ $method $this $agent);)*
+    };
+    (@ send_message $this:ident $agent:expr) => {
+        $crate::forward_agent!(@@ $this $agent, send_message, SendMessageRequest => SendMessageResponse);
+    };
+    (@ send_streaming_message $this:ident $agent:expr) => {
+        $crate::forward_agent!(@@ $this $agent, send_streaming_message, SendMessageRequest => EventStream);
+    };
+    (@ get_task $this:ident $agent:expr) => {
+        $crate::forward_agent!(@@ $this $agent, get_task, GetTaskRequest => SharedTask);
+    };
+    (@ list_tasks $this:ident $agent:expr) => {
+        $crate::forward_agent!(@@ $this $agent, list_tasks, ListTasksRequest => ListTasksResponse);
+    };
+    (@ cancel_task $this:ident $agent:expr) => {
+        $crate::forward_agent!(@@ $this $agent, cancel_task, CancelTaskRequest => SharedTask);
+    };
+    (@ subscribe_to_task $this:ident $agent:expr) => {
+        $crate::forward_agent!(@@ $this $agent, subscribe_to_task, SubscribeToTaskRequest => EventStream);
+    };
+    (@ create_task_push_notification_config $this:ident $agent:expr) => {
+        $crate::forward_agent!(
+            @@ $this $agent, create_task_push_notification_config,
+            TaskPushNotificationConfig => TaskPushNotificationConfig
+        );
+    };
+    (@ get_task_push_notification_config $this:ident $agent:expr) => {
+        $crate::forward_agent!(
+            @@ $this $agent, get_task_push_notification_config,
+            GetTaskPushNotificationConfigRequest => TaskPushNotificationConfig
+        );
+    };
+    (@ list_task_push_notification_configs $this:ident $agent:expr) => {
+        $crate::forward_agent!(
+            @@ $this $agent, list_task_push_notification_configs,
+            ListTaskPushNotificationConfigsRequest => ListTaskPushNotificationConfigsResponse
+        );
+    };
+    (@ delete_task_push_notification_config $this:ident $agent:expr) => {
+        $crate::forward_agent!(
+            @@ $this $agent, delete_task_push_notification_config,
+            DeleteTaskPushNotificationConfigRequest => Nothing
+        );
+    };
+    (@ get_extended_agent_card $this:ident $agent:expr) => {
+        $crate::forward_agent!(
+            @@ $this $agent, get_extended_agent_card, GetExtendedAgentCardRequest => AgentCard
+        );
+    };
+    // What an `async fn` of async-trait becomes, without a future around the other agent's.
+    (@@ $this:ident $agent:expr, $method:ident, $request:ident => $response:ident) => {
+        fn $method<'agent, 'future>(
+            &'agent self,
+            call: $crate::Call<$crate::forward::$request>,
+        ) -> $crate::forward::Future<'future, $crate::forward::$response>
+        where
+            'agent: 'future,
+            Self: 'future,
+        {
+            let $this = self;
+            $crate::Agent::$method(&$agent, call)
         }
     };
 }
 
-pass_on! {
-    send_message(SendMessageRequest) -> SendMessageResponse;
-    send_streaming_message(SendMessageRequest) -> EventStream;
-    get_task(GetTaskRequest) -> Arc<Task>;
-    list_tasks(ListTasksRequest) -> ListTasksResponse;
-    cancel_task(CancelTaskRequest) -> Arc<Task>;
-    subscribe_to_task(SubscribeToTaskRequest) -> EventStream;
-    create_task_push_notification_config(TaskPushNotificationConfig) -> TaskPushNotificationConfig;
-    get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig;
-    list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest)
-        -> ListTaskPushNotificationConfigsResponse;
-    delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ();
-    get_extended_agent_card(GetExtendedAgentCardRequest) -> AgentCard;
+/// The types that [`forward_agent!`] names.
+#[doc(hidden)]
+pub mod forward {
+    use std::{pin::Pin, sync::Arc};
+
+    pub use a2a_core::v1::{
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
+        SubscribeToTaskRequest, TaskPushNotificationConfig,
+    };
+
+    pub use crate::EventStream;
+    use crate::Reply;
+
+    pub type Future<'a, T> =
+        Pin<Box<dyn std::future::Future<Output = a2a_core::Result<Reply<T>>> + Send + 'a>>;
+    pub type Nothing = ();
+    pub type SharedTask = Arc<a2a_core::v1::Task>;
+}
+
+impl<A: Agent + ?Sized> Agent for Arc<A> {
+    forward_agent!(this => **this);
 }
