@@ -1,6 +1,7 @@
 //! One event of a task, shared by all who read it.
 
 use std::{
+    cell::RefCell,
     fmt,
     num::NonZeroU64,
     str::FromStr,
@@ -59,9 +60,18 @@ impl FromStr for EventId {
 #[derive(Clone)]
 pub struct Event(Arc<Inner>);
 
+/// Longest text that is written into [`SCRATCH`] and copied, in bytes.
+const MAX_SCRATCH: usize = 64 << 10;
+
+thread_local! {
+    /// Where events are encoded, so that a buffer need not grow for each one.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 struct Inner {
     id: Option<EventId>,
     response: StreamResponse,
+    len: OnceLock<usize>,
     json: OnceLock<Bytes>,
     protobuf: OnceLock<Bytes>,
 }
@@ -80,7 +90,8 @@ pub enum Settled {
 impl Event {
     /// Creates an event; `id` is its position in the task's log, where it has one.
     pub fn new(id: Option<EventId>, response: StreamResponse) -> Self {
-        Self(Arc::new(Inner { id, response, json: OnceLock::new(), protobuf: OnceLock::new() }))
+        let (len, json, protobuf) = Default::default();
+        Self(Arc::new(Inner { id, response, len, json, protobuf }))
     }
 
     /// An event that is the whole task.
@@ -144,13 +155,22 @@ impl Event {
 
     /// The `StreamResponse` as ProtoJSON on one line.
     pub fn json(&self) -> Bytes {
-        let encode = || match serde_json::to_vec(&self.0.response) {
-            Ok(json) => Bytes::from(json),
-            // Maps have string keys and numbers are finite, so nothing can fail; an empty
-            // object is an event that every reader passes over.
-            Err(_) => Bytes::from_static(b"{}"),
+        let encode = |text: &mut Vec<u8>| {
+            text.clear();
+            match serde_json::to_writer(&mut *text, &self.0.response) {
+                Ok(()) if text.len() > MAX_SCRATCH => Bytes::from(std::mem::take(text)),
+                Ok(()) => Bytes::copy_from_slice(text),
+                // Maps have string keys and numbers are finite, so nothing can fail; an empty
+                // object is an event that every reader passes over.
+                Err(_) => Bytes::from_static(b"{}"),
+            }
         };
-        self.0.json.get_or_init(encode).clone()
+        self.0.json.get_or_init(|| SCRATCH.with_borrow_mut(encode)).clone()
+    }
+
+    /// The length of the `StreamResponse` as protobuf, in bytes.
+    pub(crate) fn encoded_len(&self) -> usize {
+        *self.0.len.get_or_init(|| self.0.response.encoded_len())
     }
 
     /// The `StreamResponse` as protobuf.

@@ -5,6 +5,9 @@ use bytes::{Bytes, BytesMut};
 /// Size from which on bytes are not copied, but go out as a piece of their own.
 const SHARED: usize = 64 << 10;
 
+/// Room that text has at first, in bytes: some ten chunks of an artifact.
+const FIRST: usize = 4 << 10;
+
 /// Where events are written: small ones one behind the other, large ones as the bytes that all
 /// who read them share.
 #[derive(Debug, Default)]
@@ -18,6 +21,9 @@ pub struct Buffer {
 impl Buffer {
     /// Where text is appended.
     pub fn text(&mut self) -> &mut BytesMut {
+        if self.text.capacity() == 0 {
+            self.text.reserve(FIRST);
+        }
         &mut self.text
     }
 

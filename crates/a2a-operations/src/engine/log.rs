@@ -2,7 +2,6 @@
 
 use std::{collections::VecDeque, task::Waker};
 
-use prost::Message as _;
 use slab::Slab;
 
 use crate::{Event, EventId};
@@ -51,7 +50,7 @@ impl Log {
     /// Adds an event, and forgets the oldest ones beyond the bounds.
     pub(super) fn push(&mut self, event: Event) {
         debug_assert_eq!(event.id().map(EventId::get), Some(self.last + 1), "no gaps");
-        let bytes = event.response().encoded_len();
+        let bytes = event.encoded_len();
         self.last += 1;
         self.bytes += bytes;
         self.events.push_back((event, bytes));

@@ -116,11 +116,14 @@ impl Size {
                 Some(Payload::ArtifactUpdate(update)) => {
                     let Some(artifact) = &update.artifact else { return };
                     let bytes = artifact.encoded_len();
-                    let known = self.artifacts.entry(artifact.artifact_id.clone()).or_default();
-                    if !update.append {
-                        self.artifact_bytes -= std::mem::take(known);
+                    let id = &artifact.artifact_id;
+                    match self.artifacts.get_mut(id) {
+                        Some(known) if update.append => *known += bytes,
+                        Some(known) => self.artifact_bytes -= std::mem::replace(known, bytes),
+                        None => {
+                            self.artifacts.insert(id.clone(), bytes);
+                        }
                     }
-                    *known += bytes;
                     self.artifact_bytes += bytes;
                 }
                 Some(Payload::Message(_)) | None => {}

@@ -204,8 +204,8 @@ impl Record {
     fn push(&mut self, mut position: EventId, events: Vec<Event>) {
         for event in events {
             let at = event.id().unwrap_or(position);
-            if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
-                self.body_bytes += update.encoded_len();
+            if let Some(Payload::ArtifactUpdate(_)) = event.payload() {
+                self.body_bytes += event.encoded_len();
             }
             self.log.push(at.get(), event);
             self.last_event = at;

@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use prost::Message as _;
-
 use crate::{Event, store::Replay};
 
 /// What holds an event in memory, in bytes: the handle, the counts, the message itself.
@@ -55,7 +53,7 @@ impl Log {
 
     /// Adds an event at a position behind all others.
     pub(super) fn push(&mut self, position: u64, event: Event) {
-        let bytes = event.response().encoded_len() + HOLDER_BYTES;
+        let bytes = event.encoded_len() + HOLDER_BYTES;
         self.weight.add(Weight { events: 1, bytes });
         self.events.push_back(Logged { position, bytes, event });
     }
