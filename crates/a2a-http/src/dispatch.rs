@@ -15,7 +15,7 @@ use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Instrument as _;
 
-use crate::parse::parse;
+use crate::parse::{MAX_INLINE_BYTES, apart, parse};
 
 /// Where a binding reads a request from, once it is known which request it is.
 pub trait Source: Send + 'static {
@@ -40,8 +40,9 @@ pub enum Answer {
     Events(EventStream),
 }
 
-/// Reads and checks a request, off this thread where its body is large, calls `operation` with it, and writes a unary answer as JSON
-/// behind what is already in `out`.
+/// Reads and checks a request, calls `operation` with it, and writes a unary answer as JSON behind
+/// what is already in `out`. What a large body takes to be read, worked on and answered is not done
+/// on the threads that serve.
 ///
 /// The call runs in a span named for the operation, and is counted: see [`Served`].
 ///
@@ -50,7 +51,20 @@ pub enum Answer {
 /// Those of the source, [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a request that
 /// breaks the rules of the proto, and those of the agent.
 pub async fn dispatch(
-    agent: &dyn Agent,
+    agent: &Arc<dyn Agent>,
+    binding: &'static str,
+    operation: Operation,
+    context: CallContext,
+    source: impl Source,
+    out: Vec<u8>,
+) -> Result<Reply<Answer>> {
+    let is_large = source.bytes() > MAX_INLINE_BYTES;
+    let served = serve(Arc::clone(agent), binding, operation, context, source, out);
+    if is_large { apart(served).await? } else { served.await }
+}
+
+async fn serve(
+    agent: Arc<dyn Agent>,
     binding: &'static str,
     operation: Operation,
     mut context: CallContext,
@@ -58,7 +72,7 @@ pub async fn dispatch(
     out: Vec<u8>,
 ) -> Result<Reply<Answer>> {
     let mut served = Served::begin(operation, binding, &mut context);
-    let performed = perform(agent, &served, operation, context, source, out);
+    let performed = perform(&*agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
     let Reply { response, activated } = result?;

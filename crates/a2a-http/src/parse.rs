@@ -1,15 +1,20 @@
 //! Reading what a request body says, off the threads that serve where it is large.
 
 use std::{
+    future::Future,
     num::NonZeroUsize,
     sync::{Arc, LazyLock, Mutex, PoisonError},
+    task::{Context, Poll, Wake, Waker},
     thread,
 };
 
 use a2a_core::{Error, Result};
 use bytes::Bytes;
 use http::Extensions;
-use tokio::{sync::Semaphore, task};
+use tokio::{
+    sync::{Notify, Semaphore},
+    task,
+};
 
 use crate::serve::Place;
 
@@ -49,6 +54,47 @@ pub async fn parse<T: Send + 'static>(
         parsed
     });
     parsed.await.map_err(Error::internal)?
+}
+
+/// Polls a future on threads that serve nobody: for what takes long between two of its waits.
+///
+/// # Errors
+///
+/// [`Internal`](a2a_core::ErrorKind::Internal) where it panics.
+///
+/// # Cancel safety
+///
+/// Where this is dropped, the future is dropped too, once a poll that has begun is over.
+pub(crate) async fn apart<F>(future: F) -> Result<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut future = Box::pin(future);
+    loop {
+        let waker = waker.clone();
+        let polling = task::spawn_blocking(move || {
+            let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+            (future, polled)
+        });
+        let polled;
+        (future, polled) = polling.await.map_err(Error::internal)?;
+        if let Poll::Ready(output) = polled {
+            return Ok(output);
+        }
+        woken.0.notified().await;
+    }
+}
+
+/// Notes that a future is to be polled.
+#[derive(Debug, Default)]
+struct Woken(Notify);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
+    }
 }
 
 /// The place of a large body among those that are on their way, from when it is whole until it is
@@ -127,6 +173,24 @@ mod tests {
         join_all((0..20).map(|_| parse())).await;
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         assert!(MOST.load(Ordering::SeqCst) <= (processors / 2).max(1));
+    }
+
+    #[tokio::test]
+    async fn a_future_apart_is_polled_again_when_it_is_woken() {
+        let here = thread::current().id();
+        let threads = apart(async {
+            let mut threads = vec![thread::current().id()];
+            for _ in 0..3 {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                threads.push(thread::current().id());
+            }
+            threads
+        });
+        let threads = threads.await.unwrap();
+        assert_eq!(threads.len(), 4);
+        assert!(!threads.contains(&here));
+        let panicked = apart(async { panic!("on purpose") }).await;
+        assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Internal);
     }
 
     #[tokio::test]

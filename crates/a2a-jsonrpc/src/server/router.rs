@@ -121,7 +121,7 @@ impl Endpoint {
     ) -> Result<Response<Body>> {
         let head = answer::head(id);
         let begin = head.len();
-        let reply = dispatch(&*self.agent, card::JSONRPC, operation, context, params, head).await?;
+        let reply = dispatch(&self.agent, card::JSONRPC, operation, context, params, head).await?;
         let mut response = match reply.response {
             Answer::Json(body) => answer::result(body, begin),
             Answer::Events(events) => sse::response(

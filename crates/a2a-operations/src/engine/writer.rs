@@ -176,11 +176,11 @@ struct Group {
 impl Group {
     /// The events that are stored.
     fn events(&self) -> impl Iterator<Item = &Event> {
-        let event = |change| match change {
-            &Change::Event(ref event) => Some(event),
+        let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
+        changes.iter().filter_map(|change| match change {
+            Change::Event(event) => Some(event),
             Change::Appeared | Change::History(_) => None,
-        };
-        self.changes.iter().filter(|_| !self.is_whole).filter_map(event)
+        })
     }
 }
 

@@ -109,8 +109,7 @@ impl Binding {
         let max_values = limits.max_json_values;
         let places = Places { body, max_values, query, variables };
         let out = Vec::with_capacity(1 << 10);
-        let reply =
-            dispatch(&*self.agent, card::HTTP_JSON, operation, context, places, out).await?;
+        let reply = dispatch(&self.agent, card::HTTP_JSON, operation, context, places, out).await?;
         let mut response = match reply.response {
             Answer::Json(json) => answer::result(json, media_type.clone()),
             Answer::Events(events) => {
