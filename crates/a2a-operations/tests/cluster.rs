@@ -55,6 +55,12 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
 }
 
+/// Ends a node in the middle of what it does. Nothing of it is left when this returns.
+fn crash(node: Runtime) {
+    let ended = std::thread::spawn(move || node.shutdown_timeout(Duration::from_secs(5)));
+    ended.join().expect("the runtime ends");
+}
+
 fn send(text: &str) -> Call<SendMessageRequest> {
     let message = Some(Message::user(text));
     Call::new(SendMessageRequest { message, ..SendMessageRequest::default() })
@@ -316,7 +322,7 @@ fn a_task_goes_on_at_another_node_when_its_own_crashes() {
         let two = engine(two, other);
         let watched = subscribe(&two, &id, Some(1)).await;
         // The crash.
-        there.shutdown_background();
+        crash(there);
         drop(first);
         let pump = tokio::spawn(async move {
             loop {
@@ -351,7 +357,7 @@ fn a_task_fails_when_its_node_crashes_and_its_executor_is_not_run_again() {
         other.recovery = Recovery::Fail;
         let two = engine(two, other);
         let watched = subscribe(&two, &id, None).await;
-        there.shutdown_background();
+        crash(there);
         drop(first);
         let events = rest(watched).await;
         assert_eq!(events.last().unwrap().state(), Some(TaskState::Failed));
@@ -372,7 +378,7 @@ fn a_question_outlives_the_node_that_asked_it() {
     here.block_on(async {
         let (other, _, runs) = Writer::new(0);
         let two = engine(two, other);
-        there.shutdown_background();
+        crash(there);
         drop(first);
         let task = soon("the answer", task_of(&two, to_task(&id, "green"))).await;
         assert_eq!(task.state(), TaskState::Completed);
@@ -581,7 +587,7 @@ fn a_node_takes_over_no_more_than_it_has_room_for() {
         for id in &ids {
             watched.push(subscribe(&two, id, Some(1)).await);
         }
-        there.shutdown_background();
+        crash(there);
         drop(first);
         let pump = tokio::spawn(async move {
             loop {
