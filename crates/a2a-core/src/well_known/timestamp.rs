@@ -1,6 +1,6 @@
 //! A point in time, as `google.protobuf.Timestamp` has it.
 
-use std::{error, fmt, fmt::Display, str::FromStr, time::SystemTime};
+use std::{cell::Cell, error, fmt, fmt::Display, str::FromStr, time::SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
@@ -135,14 +135,47 @@ impl TryFrom<Timestamp> for SystemTime {
 
 impl Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let normal = self.normalized();
-        let text = normal.to_prost().to_string();
-        // The library leaves out a fraction of zero; the specification asks for milliseconds
-        // (spec §5.6.1).
-        match text.strip_suffix('Z') {
-            Some(whole) if normal.nanos == 0 => write!(f, "{whole}.000Z"),
-            _ => f.write_str(&text),
+        match self.in_range() {
+            Ok(point) => f.write_str(point.write(&mut [0; MAX_TEXT])),
+            // Nothing but an error says this.
+            Err(_) => self.normalized().to_prost().fmt(f),
         }
+    }
+}
+
+/// Length of a text up to its seconds, in bytes, and of the longest text.
+const HEAD: usize = "2026-01-31T09:30:00".len();
+const MAX_TEXT: usize = "2026-01-31T09:30:00.123456789Z".len();
+
+thread_local! {
+    /// The second that was written last, and its text: most timestamps are of the present.
+    static LAST: Cell<(i64, [u8; HEAD])> = const { Cell::new((0, *b"1970-01-01T00:00:00")) };
+}
+
+impl Timestamp {
+    /// Writes a point that is in range, with milliseconds at least (spec §5.6.1).
+    fn write(self, text: &mut [u8; MAX_TEXT]) -> &str {
+        let (last, mut head) = LAST.get();
+        if last != self.seconds {
+            let whole = prost_types::Timestamp { seconds: self.seconds, nanos: 0 }.to_string();
+            head.iter_mut().zip(whole.bytes()).for_each(|(to, from)| *to = from);
+            LAST.set((self.seconds, head));
+        }
+        let (mut left, digits) = match self.nanos {
+            nanos if nanos % 1_000_000 == 0 => (nanos / 1_000_000, 3),
+            nanos if nanos % 1_000 == 0 => (nanos / 1_000, 6),
+            nanos => (nanos, 9),
+        };
+        text[..HEAD].copy_from_slice(&head);
+        text[HEAD] = b'.';
+        let end = HEAD + 1 + digits;
+        for digit in text[HEAD + 1..end].iter_mut().rev() {
+            *digit = b'0' + u8::try_from(left % 10).unwrap_or(0);
+            left /= 10;
+        }
+        text[end] = b'Z';
+        // It is ASCII.
+        str::from_utf8(&text[..=end]).unwrap_or_default()
     }
 }
 
@@ -177,7 +210,8 @@ fn is_full_date_time(text: &str) -> bool {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.in_range().map_err(ser::Error::custom)?)
+        let point = self.in_range().map_err(ser::Error::custom)?;
+        serializer.serialize_str(point.write(&mut [0; MAX_TEXT]))
     }
 }
 
