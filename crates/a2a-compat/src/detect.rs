@@ -137,6 +137,13 @@ pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) 
     }
 }
 
+/// Returns whether a request that names version 1.0 and one of its methods is certainly one of 1.0.
+/// Where it is not certain, [`jsonrpc`] decides.
+pub fn is_current(params: &Params<'_>, served: &Revisions) -> bool {
+    let draft = served.contains(ProtocolVersion::V1Draft);
+    served.contains(ProtocolVersion::V1_0) && !(draft && params.may_be_draft())
+}
+
 /// Decides about a request of 1.0 where that is not served.
 fn instead_of_current(request: &JsonRpcRequest<'_>, served: &Revisions) -> Decision {
     let version = request.version.map(str::trim).filter(|version| !version.is_empty());
@@ -281,6 +288,10 @@ mod tests {
         told(&jsonrpc(&request, &served.parse().unwrap(), lenient))
     }
 
+    fn all() -> Revisions {
+        "all".parse().unwrap()
+    }
+
     const V1_BODY: &str =
         r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]}}"#;
     const DRAFT_BODY: &str =
@@ -328,6 +339,10 @@ mod tests {
             ("message/send", Some("7"), "{}", None, "-32009 as V0_3"),
         ] {
             let told = decide(method, version, params, origin, "all", false);
+            let is_named = Operation::ALL.iter().any(|operation| operation.name() == method);
+            if version == Some("1.0") && is_named && is_current(&Params::new(params), &all()) {
+                assert_eq!(told, "current", "{method} {params}");
+            }
             assert_eq!(told, expected, "{method} {version:?} {params} {origin:?}");
         }
     }

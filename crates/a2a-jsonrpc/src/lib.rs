@@ -40,4 +40,4 @@ pub use a2a_http::{
 };
 pub use a2a_operations as operations;
 pub use client::Client;
-pub use server::{Endpoint, check_id, router, router_with, serve};
+pub use server::{Endpoint, Opened, check_id, router, router_with, serve};

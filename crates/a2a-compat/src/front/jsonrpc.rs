@@ -12,7 +12,7 @@ use a2a_http::{
     refusal::Instead,
     report, sse,
 };
-use a2a_jsonrpc::Endpoint;
+use a2a_jsonrpc::{Endpoint, Opened};
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -85,11 +85,11 @@ async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<
         Err(error) => return refuse(None, "null", error),
     };
     let read = parse(body.len(), move || {
-        let read = front.read(&parts, body);
+        let read = front.read(&parts, &body);
         Ok((front, parts, read))
     });
     match read.await {
-        Ok((front, parts, Read::Current(body))) => front.current.answer(&parts, body).await,
+        Ok((front, parts, Read::Current(opened))) => front.current.answer(&parts, opened).await,
         Ok((front, parts, Read::Older(request))) => front.answer(&parts, *request).await,
         Ok((_, _, Read::Refused { shape, id, error })) => {
             refuse(shape.and_then(dialect).as_deref(), &id, error)
@@ -100,8 +100,8 @@ async fn answer(State(front): State<Front>, request: Request<Body>) -> Response<
 
 /// What a request turns out to be.
 enum Read {
-    /// One of the current revision, as it was sent.
-    Current(Bytes),
+    /// One of the current revision.
+    Current(Opened),
     Older(Box<OlderRequest>),
     Refused {
         /// The revision in whose shapes it is refused; `None` for the current one.
@@ -136,18 +136,28 @@ fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
 
 impl Front {
     /// Tells the revision of a request, and reads one of an older revision.
-    fn read(&self, parts: &Parts, body: Bytes) -> Read {
-        let Ok(mut peek) = serde_json::from_slice::<Peek<'_>>(&body) else {
-            return Read::Current(body);
+    fn read(&self, parts: &Parts, body: &Bytes) -> Read {
+        // Nearly all that says 1.0 is that, and is not read twice.
+        let opened = asked_version(parts)
+            .is_some_and(|version| version.trim() == ProtocolVersion::V1_0.as_str())
+            .then(|| self.current.open(body));
+        if let Some((_, params)) = opened.as_ref().and_then(Opened::operation)
+            && detect::is_current(&Params::new(params), &self.options.revisions)
+            && let Some(opened) = opened
+        {
+            return Read::Current(opened);
+        }
+        let Ok(mut peek) = serde_json::from_slice::<Peek<'_>>(body) else {
+            return Read::Current(self.current.open(body));
         };
-        let bounded = check_json(&body, self.options.binding.limits.max_json_values);
+        let bounded = check_json(body, self.options.binding.limits.max_json_values);
         if bounded.is_err() {
             // Too much to look into: the rest of the request tells in which shape it is refused.
             peek.params = None;
         }
         let refused = |shape, id: &str, error| Read::Refused { shape, id: id.to_owned(), error };
         let revision = match self.decide(parts, &peek) {
-            Decision::Current => return Read::Current(body.clone()),
+            Decision::Current => return Read::Current(self.current.open(body)),
             Decision::Older(revision) => revision,
             Decision::Refused { error, shape } => {
                 return refused(Some(shape), id_of(&peek).unwrap_or("null"), error);

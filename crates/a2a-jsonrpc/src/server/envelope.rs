@@ -131,33 +131,43 @@ impl<'a> Envelope<'a> {
 }
 
 /// A request whose envelope has been read.
-pub(super) struct Opened {
-    pub(super) operation: Operation,
-    pub(super) params: Params,
+#[derive(Debug)]
+pub struct Opened {
+    /// What to answer under, whatever comes of the rest.
+    pub(super) id: Id,
+    pub(super) request: Result<(Operation, Params)>,
 }
 
 impl Opened {
-    /// Reads the envelope of a request of at most `max_values` JSON values. The id to answer
-    /// under comes beside it, whatever comes of the rest.
-    pub(super) fn read(body: &Bytes, max_values: usize) -> (Id, Result<Self>) {
+    /// Reads the envelope of a request of at most `max_values` JSON values.
+    pub(super) fn read(body: &Bytes, max_values: usize) -> Self {
         let envelope = match Envelope::read(body) {
             Ok(envelope) => envelope,
-            Err(error) => return (Id::NULL, Err(error)),
+            Err(error) => return Self { id: Id::NULL, request: Err(error) },
         };
         let id = match envelope.id() {
             Ok(id) => id,
-            Err(error) => return (Id::NULL, Err(error)),
+            Err(error) => return Self { id: Id::NULL, request: Err(error) },
         };
         let opened = check_json(body, max_values).and_then(|()| envelope.operation());
-        let opened = opened.map(|(operation, params)| {
+        let request = opened.map(|(operation, params)| {
             let text = params.map(|params| body.slice_ref(params.as_bytes()));
-            Self { operation, params: Params { text, bytes: body.len() } }
+            (operation, Params { text, bytes: body.len() })
         });
-        (id, opened)
+        Self { id, request }
+    }
+
+    /// The operation, and its `params` as they were written; `None` where the request is wrong.
+    pub fn operation(&self) -> Option<(Operation, &str)> {
+        let (operation, params) = self.request.as_ref().ok()?;
+        let text = params.text.as_deref().unwrap_or_default();
+        // It was read as JSON.
+        Some((*operation, str::from_utf8(text).unwrap_or_default()))
     }
 }
 
 /// The `params` of a request.
+#[derive(Debug)]
 pub(super) struct Params {
     /// As they were written; `None` where there are none.
     text: Option<Bytes>,
@@ -280,18 +290,18 @@ mod tests {
         let body = Bytes::from(
             r#"{"jsonrpc":"2.0","params":{"id":"t","x":[0,0]},"id":7,"method":"GetTask"}"#,
         );
-        assert!(Opened::read(&body, 9).1.is_ok());
-        let (id, opened) = Opened::read(&body, 8);
-        assert_eq!(id.as_str(), "7");
-        assert_eq!(opened.err().map(|error| error.kind()), Some(ErrorKind::InvalidParams));
+        assert!(Opened::read(&body, 9).request.is_ok());
+        let opened = Opened::read(&body, 8);
+        assert_eq!(opened.id.as_str(), "7");
+        assert_eq!(opened.request.err().map(|error| error.kind()), Some(ErrorKind::InvalidParams));
     }
 
     #[test]
     fn params_are_an_object_or_missing() {
         let read = |params: &str| {
             let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"GetTask"{params}}}"#);
-            let (_, opened) = Opened::read(&Bytes::from(body), 100);
-            opened?.params.read::<GetTaskRequest>()
+            let (_, params) = Opened::read(&Bytes::from(body), 100).request?;
+            params.read::<GetTaskRequest>()
         };
         assert_eq!(read(r#","params":{"id":"t","unknown":[]}"#).unwrap().id, "t");
         for nothing in ["", r#","params":null"#, r#","params":{}"#] {

@@ -5,6 +5,6 @@ mod envelope;
 mod router;
 mod serve;
 
-pub use envelope::check_id;
+pub use envelope::{Opened, check_id};
 pub use router::{Endpoint, router, router_with};
 pub use serve::serve;

@@ -60,7 +60,11 @@ async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Respo
         Ok(body) => PendingBody::hold(&parts.extensions, body),
         Err(error) => return answer::error(&Id::NULL, error),
     };
-    endpoint.answer(&parts, body).await
+    let reader = endpoint.clone();
+    match parse(body.len(), move || Ok(reader.open(&body))).await {
+        Ok(opened) => endpoint.answer(&parts, opened).await,
+        Err(error) => answer::error(&Id::NULL, error),
+    }
 }
 
 async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Response<Body> {
@@ -83,25 +87,23 @@ impl Endpoint {
         Self { agent: Arc::new(agent), options: Arc::new(options) }
     }
 
-    /// Answers a `POST` with this body.
-    pub async fn answer(&self, parts: &Parts, body: Bytes) -> Response<Body> {
-        let mut id = Id::NULL;
-        match self.try_answer(parts, body, &mut id).await {
-            Ok(response) => response,
-            Err(error) => answer::error(&id, error),
-        }
+    /// Reads the envelope in a body. What is wrong with it is kept for the answer.
+    pub fn open(&self, body: &Bytes) -> Opened {
+        Opened::read(body, self.options.limits.max_json_values)
     }
 
-    /// Answers a request. Where that fails, `id` is what the error goes under.
-    async fn try_answer(&self, parts: &Parts, body: Bytes, id: &mut Id) -> Result<Response<Body>> {
-        media::require_json(&parts.headers)?;
-        let max_values = self.options.limits.max_json_values;
-        let (read_id, opened) =
-            parse(body.len(), move || Ok(Opened::read(&body, max_values))).await?;
-        *id = read_id;
-        let Opened { operation, params } = opened?;
-        let context = self.context(parts)?;
-        self.call(operation, context, params, id, parts).await
+    /// Answers a `POST` with this envelope.
+    pub async fn answer(&self, parts: &Parts, opened: Opened) -> Response<Body> {
+        if let Err(error) = media::require_json(&parts.headers) {
+            return answer::error(&Id::NULL, error);
+        }
+        let Opened { id, request } = opened;
+        let called = async {
+            let (operation, params) = request?;
+            let context = self.context(parts)?;
+            self.call(operation, context, params, &id, parts).await
+        };
+        called.await.unwrap_or_else(|error| answer::error(&id, error))
     }
 
     fn context(&self, parts: &Parts) -> Result<CallContext> {
