@@ -18,6 +18,7 @@ mod quota;
 pub mod rate;
 pub mod store;
 mod stream;
+mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod trace;

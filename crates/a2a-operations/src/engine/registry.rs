@@ -1,79 +1,70 @@
 //! The tasks that are worked on or watched, by id.
 
-use std::{
-    collections::HashMap,
-    hash::{BuildHasher as _, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
 use super::entry::Entry;
-use crate::Scope;
+use crate::{
+    Scope,
+    table::{Named, OwnNames, Slot},
+};
 
-const SHARDS: usize = 64;
-
-type Shard = HashMap<Arc<str>, Arc<Entry>>;
-
-/// Entries by task id, in shards, so that no one lock stalls them all.
+/// Entries by task id.
 #[derive(Debug)]
-pub(super) struct Registry {
-    shards: Box<[Mutex<Shard>]>,
-    hasher: RandomState,
+pub(super) struct Registry(OwnNames<Arc<Entry>>);
+
+impl Named for Arc<Entry> {
+    type Name<'a> = &'a str;
+
+    fn is_named(&self, task_id: &str) -> bool {
+        *self.task_id == *task_id
+    }
 }
 
 impl Registry {
     pub(super) fn new() -> Self {
-        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { shards, hasher: RandomState::new() }
-    }
-
-    fn shard(&self, task_id: &str) -> MutexGuard<'_, Shard> {
-        let shards = self.shards.len() as u64;
-        let index = usize::try_from(self.hasher.hash_one(task_id) % shards).unwrap_or(0);
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        Self(OwnNames::new())
     }
 
     /// Finds the entry of a task, if it is of this scope, and counts one more handle on it.
     pub(super) fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
-        let shard = self.shard(task_id);
-        let entry = shard.get(task_id).filter(|entry| entry.scope == *scope)?;
-        entry.handles.fetch_add(1, Ordering::Relaxed);
-        Some(Arc::clone(entry))
+        let place = self.0.at(task_id);
+        place.get().filter(|entry| entry.scope == *scope).map(counted)
     }
 
     /// Finds the entry of a task of any scope, and counts one more handle on it: for what comes
     /// from other nodes, never for callers.
     pub(super) fn find_any(&self, task_id: &str) -> Option<Arc<Entry>> {
-        let shard = self.shard(task_id);
-        let entry = shard.get(task_id)?;
-        entry.handles.fetch_add(1, Ordering::Relaxed);
-        Some(Arc::clone(entry))
+        self.0.at(task_id).get().map(counted)
     }
 
     /// Adds an entry, or returns the one that is there already, and counts one more handle on it.
     pub(super) fn insert(&self, entry: Entry) -> Arc<Entry> {
-        let mut shard = self.shard(&entry.task_id);
-        let key = Arc::clone(&entry.task_id);
-        let entry = shard.entry(key).or_insert_with(|| Arc::new(entry));
-        entry.handles.fetch_add(1, Ordering::Relaxed);
-        Arc::clone(entry)
+        let task_id = Arc::clone(&entry.task_id);
+        let mut place = self.0.at(&task_id);
+        let entry = place.slot().or_insert_with(|| Arc::new(entry));
+        counted(entry)
     }
 
     /// Counts one handle less, and removes the entry with its last one.
     pub(super) fn release(&self, entry: &Entry) {
+        let less = |count: usize| (count > 1).then(|| count - 1);
+        if entry.handles.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return;
+        }
         // A count of zero only rises under this lock, and this is where it falls to zero.
-        let mut shard = self.shard(&entry.task_id);
-        if entry.handles.fetch_sub(1, Ordering::Relaxed) == 1 {
-            shard.remove(&entry.task_id);
+        let mut place = self.0.at(&entry.task_id);
+        if entry.handles.fetch_sub(1, Ordering::Relaxed) == 1
+            && let Slot::Occupied(slot) = place.slot()
+        {
+            slot.remove();
         }
     }
 
     /// Every entry there is.
     pub(super) fn all(&self) -> Vec<Arc<Entry>> {
-        let lock = |shard: &Mutex<Shard>| {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            shard.values().cloned().collect::<Vec<_>>()
-        };
-        self.shards.iter().flat_map(lock).collect()
+        let mut all = Vec::new();
+        self.0.for_each(|entry| all.push(Arc::clone(entry)));
+        all
     }
 
     /// How many entries there are.
@@ -81,4 +72,10 @@ impl Registry {
     pub(super) fn len(&self) -> usize {
         self.all().len()
     }
+}
+
+/// Counts one more handle on an entry, whose shard is locked.
+fn counted(entry: &Arc<Entry>) -> Arc<Entry> {
+    entry.handles.fetch_add(1, Ordering::Relaxed);
+    Arc::clone(entry)
 }

@@ -19,7 +19,6 @@ mod owner;
 mod push;
 mod schedule;
 mod scope;
-mod table;
 #[cfg(test)]
 mod tests;
 mod warm;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::{
     entry::{Entry, Standing},
     order::Ordered,
+};
+use crate::{
+    Scope,
     table::{Named, Slot, Table},
 };
-use crate::Scope;
 
 /// The contexts that have tasks.
 #[derive(Debug)]

@@ -22,7 +22,6 @@ use super::{
     outbox::{Dispatch, Outbox},
     schedule::Schedule,
     scope::Scopes,
-    table::{Slot, Table},
     warm::Warm,
 };
 use crate::{
@@ -31,6 +30,7 @@ use crate::{
         Claim, Committed, NewTask, PageKey, Replay, Signal, StoreError, StoredTask, Sweep,
         TaskPage, TaskQuery, Transition,
     },
+    table::{OwnNames, Slot},
 };
 
 /// The most events of a write that other nodes are told with it.
@@ -38,7 +38,7 @@ const MAX_TOLD: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Data {
-    tasks: Table<Arc<Entry>>,
+    tasks: OwnNames<Arc<Entry>>,
     contexts: Contexts,
     pub(super) scopes: Scopes,
     ended: Ended,
@@ -63,7 +63,7 @@ impl Data {
     pub(super) fn new(limits: MemoryLimits) -> Self {
         let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
         Self {
-            tasks: Table::new(),
+            tasks: OwnNames::new(),
             contexts: Contexts::new(),
             scopes: Scopes::new(),
             ended: Ended::new(max_ended),

@@ -18,11 +18,11 @@ use super::{
     owner::Kept,
     schedule::Turn,
     scope::Scoped,
-    table::Named,
 };
 use crate::{
     Event, EventId,
     store::{PageKey, Replay, StoreError, StoredTask},
+    table::Named,
 };
 
 /// A task with all that is kept of it. What never changes can be read without its lock.

@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex, atomic::AtomicUsize};
 use super::{
     order::Ordered,
     owner::{Owned, Owners},
+};
+use crate::{
+    Scope,
+    store::Usage,
     table::{Named, Slot, Table},
 };
-use crate::{Scope, store::Usage};
 
 /// All tasks of a scope.
 #[derive(Debug)]
