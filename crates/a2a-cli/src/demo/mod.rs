@@ -89,10 +89,11 @@ impl AgentExecutor for DemoAgent {
         };
         let done = match self.choose(&context) {
             Rule::Bench => bench::run(turn).await,
-            Rule::MessageId(name) => message_id::run(name, turn).await,
-            Rule::Text(name) => text::run(&name, turn).await,
-            Rule::Word(word) => word::run(word, turn).await,
-            Rule::Default => default(turn).await,
+            // Boxed, so that the smallest is not as large as the largest.
+            Rule::MessageId(name) => Box::pin(message_id::run(name, turn)).await,
+            Rule::Text(name) => Box::pin(text::run(&name, turn)).await,
+            Rule::Word(word) => Box::pin(word::run(word, turn)).await,
+            Rule::Default => Box::pin(default(turn)).await,
         };
         if context.is_cancelled() {
             // A task that ended by itself in the meantime stays as it is.

@@ -12,10 +12,7 @@ use futures_util::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-use super::{
-    batch::Batched, change, handle::Handle, record::Record, state::State, turn::TurnRequest,
-    work::Left,
-};
+use super::{batch::Batched, change, handle::Handle, state::State, turn::TurnRequest, work::Left};
 use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {
@@ -30,7 +27,7 @@ impl Handle {
             state.commands.begin(Arc::clone(command), state.turn_start);
         }
         state.work.begin_turn();
-        state.execution = Some(Record::execution(turn));
+        state.execution = Some(turn.clone());
         state.push_message(Message::clone(&turn.message));
         // Whoever streams the turn begins with the task as it is here, however far the executor
         // gets before the stream is first read.

@@ -23,7 +23,6 @@ use super::{
     entry::Entry,
     handle::Handle,
     limits::CallerLimits,
-    record::Record,
     run::Begins,
     size::Size,
     slots::Draft,
@@ -57,7 +56,8 @@ impl Inner {
         self.check_send(&context, &request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
         // Of what was sent: what extensions make of it may be another each time.
-        let fingerprint = fingerprint(&request);
+        let may_join = context.idempotency_key.is_some() || self.config.join_by_message_id;
+        let fingerprint = may_join.then(|| fingerprint(&request));
         self.extensions.receive(&mut context, &mut request).await?;
         let SendMessageRequest { message, configuration, metadata, .. } = request;
         let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
@@ -66,11 +66,11 @@ impl Inner {
             self.check_webhook(config, "configuration.taskPushNotificationConfig.").await?;
         }
 
-        let key = self.key_of(&context, &message);
+        let key = self.key_of(&context, &message).filter(|_| may_join);
         let is_new = message.task_id.is_empty();
         let joins = key.is_some();
         let task_id = if is_new { fresh_id() } else { message.task_id.clone() };
-        if let Some(key) = &key
+        if let (Some(key), Some(fingerprint)) = (&key, fingerprint)
             && let Some(joined) = self.join(&scope, key, fingerprint, &task_id).await?
             // The task of a further message was there before it; whether it has the message too
             // is for its holder to say.
@@ -201,7 +201,7 @@ impl Inner {
             state.birth.is_streamed = turn.streams;
             state.last_ticket = 1;
             state.turn = 1;
-            state.execution = Some(Record::execution(&turn));
+            state.execution = Some(turn.clone());
             state.birth.webhooks.extend(webhook);
             state.birth.key = key;
             if configuration.return_immediately {

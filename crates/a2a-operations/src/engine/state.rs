@@ -6,7 +6,6 @@ use a2a_core::{
     Error,
     v1::{Message, StreamResponse, Task, TaskState, stream_response::Payload},
 };
-use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
     log::{Cursors, Log, Waiters},
     size::{Size, TaskLimit},
     slots::{Draft, Slot},
-    turn::Queued,
+    turn::{Queued, TurnRequest},
     work::Work,
 };
 use crate::{
@@ -50,7 +49,7 @@ pub(super) struct State {
     /// not listened to.
     pub(super) run: u64,
     /// What is worked on, to be recorded with the next write.
-    pub(super) execution: Option<Bytes>,
+    pub(super) execution: Option<TurnRequest>,
     /// What belongs to a task until it is stored.
     pub(super) birth: Birth,
     /// The task that the key names now: this one was taken for lost, and will never be stored.

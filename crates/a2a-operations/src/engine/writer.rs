@@ -14,6 +14,7 @@ use super::{
     change::{self, Change},
     command::answer_late,
     handle::Handle,
+    record::Record,
     state::{Birth, Holder, State},
 };
 use crate::{
@@ -210,7 +211,7 @@ fn next_group(handle: &Handle) -> Option<Group> {
     // What has ended, or was never worked on by an executor, is nobody's.
     let hold = match execution {
         _ if ends || is_new && !state.running && !state.cut_off => Hold::Release,
-        Some(execution) => Hold::Record(execution),
+        Some(turn) => Hold::Record(Record::execution(&turn)),
         None => Hold::Keep,
     };
     let last = state.last_assigned;
