@@ -1,4 +1,6 @@
-//! Streams that do not begin with a task.
+//! Where the streams of older revisions begin and end otherwise than those of 1.0.
+
+use std::future::ready;
 
 use a2a_core::{
     Result, TaskState,
@@ -6,6 +8,23 @@ use a2a_core::{
 };
 use a2a_operations::{Event, EventStream};
 use futures_util::{StreamExt as _, stream};
+
+/// Leaves out the status update that older revisions have behind a task for the sake of its
+/// `final`: it says what the task said, and has no position.
+pub(crate) fn without_echo(events: EventStream) -> EventStream {
+    let mut said: Option<TaskStatus> = None;
+    EventStream::new(events.filter(move |item| {
+        let event = item.as_ref().ok();
+        let is_echo = match event.and_then(Event::payload) {
+            Some(Payload::StatusUpdate(update)) => {
+                said.is_some() && said == update.status && event.and_then(Event::id).is_none()
+            }
+            _ => false,
+        };
+        said = event.and_then(Event::task).and_then(|task| task.status.clone());
+        ready(!is_echo)
+    }))
+}
 
 /// Makes a stream begin with a `Task`, as 1.0 has it: older agents may begin with an update.
 pub(crate) fn opened(events: EventStream) -> EventStream {
@@ -45,4 +64,44 @@ fn open(event: Event) -> Vec<Result<Event>> {
 
 fn task_event(id: Option<a2a_operations::EventId>, task: Task) -> Event {
     Event::new(id, StreamResponse { payload: Some(Payload::Task(task)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::v1::TaskStatusUpdateEvent;
+    use a2a_operations::EventId;
+
+    use super::*;
+
+    fn status(state: TaskState) -> Option<TaskStatus> {
+        Some(TaskStatus { state: state.into(), ..TaskStatus::default() })
+    }
+
+    fn task(id: u64, state: TaskState) -> Event {
+        task_event(EventId::new(id), Task { status: status(state), ..Task::default() })
+    }
+
+    fn update(id: u64, state: TaskState) -> Event {
+        let update = TaskStatusUpdateEvent { status: status(state), ..Default::default() };
+        let payload = Some(Payload::StatusUpdate(update));
+        Event::new(EventId::new(id), StreamResponse { payload })
+    }
+
+    async fn left(events: Vec<Event>) -> Vec<Option<EventId>> {
+        let events = EventStream::new(stream::iter(events.into_iter().map(Ok)));
+        without_echo(events).map(|item| item.unwrap().id()).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_final_status_behind_a_task_that_said_it_is_left_out() {
+        let (working, done) = (TaskState::Working, TaskState::Completed);
+        let ids = |ids: &[u64]| ids.iter().map(|id| EventId::new(*id)).collect::<Vec<_>>();
+        assert_eq!(left(vec![task(7, done), update(0, done)]).await, ids(&[7]));
+        // One with a position is an event of its own, as is one that says something else.
+        let (began, ended) = (task(1, working), update(3, done));
+        let events = vec![began, update(2, working), ended];
+        assert_eq!(left(events).await, ids(&[1, 2, 3]));
+        assert_eq!(left(vec![task(1, working), update(0, done)]).await, ids(&[1, 0]));
+        assert_eq!(left(vec![update(0, done), update(0, done)]).await, ids(&[0, 0]));
+    }
 }

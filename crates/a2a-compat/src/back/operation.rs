@@ -7,7 +7,10 @@ use a2a_core::{
 use a2a_operations::{Call, CallContext, EventStream, Reply};
 use async_trait::async_trait;
 
-use super::{attach::attach, opening::opened};
+use super::{
+    attach::attach,
+    opening::{opened, without_echo},
+};
 use crate::{AnyRequest, AnyResponse};
 
 /// A client of agents of an older revision: what differs from wire to wire.
@@ -31,7 +34,7 @@ pub(crate) async fn stream(
 ) -> Result<Reply<EventStream>> {
     let resumes = call.context.last_event_id.is_some();
     let request = AnyRequest::SendStreamingMessage(call.request);
-    let reply = back.events(call.context, request).await?;
+    let reply = back.events(call.context, request).await?.map(without_echo);
     Ok(if resumes { reply } else { reply.map(opened) })
 }
 
@@ -41,13 +44,13 @@ pub(crate) async fn subscribe(
     call: Call<SubscribeToTaskRequest>,
 ) -> Result<Reply<EventStream>> {
     let Call { context, request, .. } = call;
-    if context.last_event_id.is_some() {
-        return back.events(context, AnyRequest::SubscribeToTask(request)).await;
+    let resumes = context.last_event_id.is_some();
+    if !resumes && back.revision() < ProtocolVersion::V1Draft {
+        return Ok(attach(back.clone(), context, request).await?.map(without_echo));
     }
-    if back.revision() < ProtocolVersion::V1Draft {
-        return attach(back.clone(), context, request).await;
-    }
-    Ok(back.events(context, AnyRequest::SubscribeToTask(request)).await?.map(opened))
+    let request = AnyRequest::SubscribeToTask(request);
+    let reply = back.events(context, request).await?.map(without_echo);
+    Ok(if resumes { reply } else { reply.map(opened) })
 }
 
 /// Implements [`Agent`](a2a_operations::Agent) for a [`Back`]. There is never more history in an
