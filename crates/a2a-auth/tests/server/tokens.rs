@@ -138,7 +138,7 @@ async fn keys_are_exchanged_while_the_agent_runs() {
     let issuer = Issuer::start().await;
     let (old, new) = (key(), key());
     issuer.show(&[&old]);
-    let pause = Duration::from_millis(1);
+    let pause = Duration::ZERO;
     let keys = issuer.keys().with_pause(pause).with_unknown_key_pause(pause);
     let address = start(jwt_card(), guard(keys)).await;
     let before = client(address, WAYS[0], &[("authorization", &bearer(&old, &claims()))]).await;
