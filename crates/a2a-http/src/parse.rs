@@ -24,10 +24,16 @@ pub const MAX_INLINE_BYTES: usize = 256 << 10;
 
 /// How many larger bodies are parsed at a time: half of the processors, so that the others serve.
 /// More wait in the order in which they came, and count as bodies that are on their way.
-static PARSERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
-    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    Arc::new(Semaphore::new((processors / 2).max(1)))
-});
+static PARSERS: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new((processors() / 2).max(1))));
+
+/// How many large requests are worked on at a time, between two of their waits: as many as there
+/// are processors, so that the threads that serve have their part of them.
+static WORKERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(processors())));
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
 
 /// Runs `parse`, which reads a body of so many bytes: here, or for a large one on a thread that
 /// serves nobody, when it is its turn.
@@ -56,7 +62,8 @@ pub async fn parse<T: Send + 'static>(
     parsed.await.map_err(Error::internal)?
 }
 
-/// Polls a future on threads that serve nobody: for what takes long between two of its waits.
+/// Polls a future on threads that serve nobody, when it is its turn: for what takes long between two
+/// of its waits.
 ///
 /// # Errors
 ///
@@ -74,8 +81,10 @@ where
     let mut future = Box::pin(future);
     loop {
         let waker = waker.clone();
+        let permit = Arc::clone(&WORKERS).acquire_owned().await.map_err(Error::internal)?;
         let polling = task::spawn_blocking(move || {
             let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+            drop(permit);
             (future, polled)
         });
         let polled;
@@ -171,8 +180,27 @@ mod tests {
             })
         };
         join_all((0..20).map(|_| parse())).await;
-        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        assert!(MOST.load(Ordering::SeqCst) <= (processors / 2).max(1));
+        assert!(MOST.load(Ordering::SeqCst) <= (processors() / 2).max(1));
+    }
+
+    #[tokio::test]
+    async fn futures_apart_are_polled_by_as_many_threads_as_there_are_processors() {
+        static RUNNING: AtomicUsize = AtomicUsize::new(0);
+        static MOST: AtomicUsize = AtomicUsize::new(0);
+        let work = || {
+            apart(async {
+                for _ in 0..2 {
+                    MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    thread::sleep(std::time::Duration::from_millis(5));
+                    RUNNING.fetch_sub(1, Ordering::SeqCst);
+                    task::yield_now().await;
+                }
+            })
+        };
+        for done in join_all((0..20).map(|_| work())).await {
+            done.unwrap();
+        }
+        assert!(MOST.load(Ordering::SeqCst) <= processors());
     }
 
     #[tokio::test]
