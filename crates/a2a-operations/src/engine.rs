@@ -7,7 +7,6 @@
 mod answer;
 mod batch;
 mod cancel;
-mod change;
 mod check;
 mod command;
 mod config;
@@ -17,24 +16,20 @@ mod handle;
 mod hold;
 mod keeper;
 mod limits;
-mod log;
 mod operations;
 mod outbox;
 mod page;
 mod reader;
-mod record;
 mod registry;
 mod replies;
 mod run;
 mod sample;
 mod send;
-mod size;
 mod slots;
-mod state;
-mod turn;
+mod task;
 mod update;
+mod watchers;
 mod webhook;
-mod work;
 mod writer;
 
 use std::{
@@ -58,8 +53,8 @@ pub use config::EngineConfig;
 pub(crate) use handle::Handle;
 pub use limits::{CallerLimits, RunLimits, TaskLimits};
 pub use replies::Exchange;
-pub use size::TaskLimit;
-pub(crate) use turn::TurnRequest;
+pub use task::TaskLimit;
+pub(crate) use task::TurnRequest;
 
 use crate::{
     AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
@@ -70,12 +65,11 @@ use crate::{
 use command::Expected;
 use entry::Entry;
 use keeper::Renewed;
-use log::Log;
 use outbox::Outbox;
 use registry::Registry;
 use replies::Replies;
 use slots::Slots;
-use state::Holder;
+use task::{LiveTask, Log};
 use webhook::Registrations;
 
 /// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
@@ -194,16 +188,12 @@ impl Engine {
         self.inner.draining.cancel();
         self.inner.tasks.close();
         for entry in self.inner.entries.all() {
-            entry.change(|state| {
-                // Whoever waits for a message needs no grace: the next one runs it again.
-                if state.asking {
-                    state.kill.cancel();
-                }
-            });
+            // Whoever waits for a message needs no grace: the next one runs it again.
+            entry.change(LiveTask::drop_asking);
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             for entry in self.inner.entries.all() {
-                entry.change(|state| state.kill.cancel());
+                entry.change(LiveTask::drop_executor);
             }
             // They say what they were at, and let go of it.
             let _ = tokio::time::timeout(LAST_WRITES, self.inner.tasks.wait()).await;
@@ -321,7 +311,7 @@ impl Inner {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
             if self.clustered {
-                handle.wait(|state| (!state.is_appearing()).then_some(())).await;
+                handle.wait(|live| (!live.is_appearing()).then_some(())).await;
             }
             return Ok(Some(handle));
         }
@@ -345,18 +335,23 @@ impl Inner {
     async fn task(self: &Arc<Self>, scope: &Scope, task_id: &str) -> Result<Option<Arc<Task>>> {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
-            let state = handle.lock();
+            let live = handle.lock();
             // A task that another node works on may have moved on in the store. So may one that
             // this node holds, if it was paused for so long that another has taken it.
             let is_fresh = self.renewed.elapsed() < self.config.lease_renewal * 2;
-            let is_sure = state.appeared && state.holder == Holder::Here && is_fresh;
+            let is_sure = live.is_stored() && live.is_here() && is_fresh;
             if !self.clustered || is_sure {
-                return Ok(state.appeared.then(|| Arc::clone(&state.task)));
+                return Ok(live.is_stored().then(|| Arc::clone(&live.task)));
             }
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
         Ok(stored.map(|stored| stored.task))
     }
+}
+
+/// The time, which a paused clock of a test stops too.
+fn now() -> std::time::Instant {
+    tokio::time::Instant::now().into_std()
 }
 
 /// Returns a copy of the task with the newest `limit` messages of its history.

@@ -8,12 +8,11 @@ use a2a_core::{
 };
 
 use super::{
-    change::Change,
     handle::Handle,
-    reader::{Reader, Until, snapshot},
+    reader::{Reader, Until},
     reply_limited,
     send::ended,
-    state::State,
+    task::{Change, LiveTask, snapshot},
 };
 use crate::{Event, EventStream};
 
@@ -38,10 +37,10 @@ pub(super) struct Elsewhere {
 
 impl Elsewhere {
     /// The task as the turn began, if nothing else came in between.
-    fn opening(&self, state: &State) -> Option<Task> {
+    fn opening(&self, live: &LiveTask) -> Option<Task> {
         let mut events = VecDeque::new();
         let next = self.last + 1 == self.begun;
-        if !next || state.log.read(self.begun, 1, &mut events).is_err() {
+        if !next || live.log.read(self.begun, 1, &mut events).is_err() {
             return None;
         }
         let mut task = Task::clone(&self.before);
@@ -53,11 +52,11 @@ impl Elsewhere {
     /// Streams the turn from its first event on.
     async fn stream(self, handle: Handle) -> Result<EventStream> {
         let opening = handle
-            .wait(|state| {
-                if state.broken {
-                    return Some(Err(state.failure()));
+            .wait(|live| {
+                if live.disk.has_failed() {
+                    return Some(Err(live.failure()));
                 }
-                (state.log.last() >= self.begun).then(|| Ok(self.opening(state)))
+                (live.log.last() >= self.begun).then(|| Ok(self.opening(live)))
             })
             .await?;
         let reader = match opening {
@@ -84,44 +83,45 @@ impl Accepted {
         let task_id = Arc::clone(&self.handle.task_id);
         let outcome = self
             .handle
-            .wait(|state| {
-                if let Some(reply) = &state.reply {
-                    return Some(Ok(Answer::Reply(reply.clone())));
+            .wait(|live| {
+                if let Some(reply) = &live.reply {
+                    return Some(Ok(Outcome::Reply(reply.clone())));
                 }
-                if let Some(task_id) = &state.superseded {
-                    return Some(Ok(Answer::Superseded(Arc::clone(task_id))));
+                if let Some(task_id) = live.disk.superseded() {
+                    return Some(Ok(Outcome::Superseded(Arc::clone(task_id))));
                 }
-                if state.broken {
-                    return Some(Err(state.failure()));
+                if live.disk.has_failed() {
+                    return Some(Err(live.failure()));
                 }
+                let is_settled = live.task.state().is_settled();
                 if let Some(begun) = elsewhere {
-                    let seen = state.log.last() >= begun;
-                    let answered = state.task.state().is_settled() || !state.running;
+                    let seen = live.log.last() >= begun;
+                    let answered = is_settled || !live.run.is_running();
                     let ready = seen && (return_immediately || answered);
-                    return ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))));
+                    return ready.then(|| Ok(Outcome::Task(Arc::clone(&live.task))));
                 }
-                if let Some(refused) = refused(state, ticket, &task_id) {
+                if let Some(refused) = refused(live, ticket, &task_id) {
                     return Some(Err(refused));
                 }
                 // A later turn is seen only after all of this one.
-                let turn_is_seen = state.has_begun(ticket);
-                let answered = turn_is_seen && state.turn > ticket && ticket > 0
-                    || state.task.state().is_settled()
-                    || !state.running && state.is_shown();
+                let turn_is_seen = live.has_begun(ticket);
+                let answered = turn_is_seen && live.turns.current > ticket && ticket > 0
+                    || is_settled
+                    || !live.run.is_running() && live.is_shown();
                 let at_once = return_immediately;
-                let ready = state.appeared && (at_once || turn_is_seen && answered);
-                ready.then(|| Ok(Answer::Task(Arc::clone(&state.task))))
+                let ready = live.is_stored() && (at_once || turn_is_seen && answered);
+                ready.then(|| Ok(Outcome::Task(Arc::clone(&live.task))))
             })
             .await?;
         let payload = match outcome {
-            Answer::Reply(event) => match event.into_response().payload {
+            Outcome::Reply(event) => match event.into_response().payload {
                 Some(Payload::Message(message)) => send_message_response::Payload::Message(message),
                 _ => return Err(Error::internal("a reply that is not a message")),
             },
-            Answer::Task(task) => {
+            Outcome::Task(task) => {
                 send_message_response::Payload::Task(reply_limited(&task, history_length))
             }
-            Answer::Superseded(task_id) => {
+            Outcome::Superseded(task_id) => {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
                 return Box::pin(joined.answer(return_immediately, history_length)).await;
             }
@@ -135,7 +135,7 @@ impl Accepted {
         if let Some(elsewhere) = self.elsewhere {
             return elsewhere.stream(self.handle).await;
         }
-        if ticket == 1 && self.handle.lock().turn_start <= 1 {
+        if ticket == 1 && self.handle.lock().turns.start <= 1 {
             if let Some(task_id) = self.superseded().await {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
                 return Box::pin(joined.stream()).await;
@@ -145,21 +145,22 @@ impl Accepted {
         let task_id = Arc::clone(&self.handle.task_id);
         let opening = self
             .handle
-            .wait(|state| {
-                if state.broken {
-                    return Some(Err(state.failure()));
+            .wait(|live| {
+                if live.disk.has_failed() {
+                    return Some(Err(live.failure()));
                 }
-                if let Some(refused) = refused(state, ticket, &task_id) {
+                if let Some(refused) = refused(live, ticket, &task_id) {
                     return Some(Err(refused));
                 }
                 let begun = if ticket == 0 {
-                    state.appeared || state.reply.is_some()
+                    live.is_stored() || live.reply.is_some()
                 } else {
-                    state.has_begun(ticket)
+                    live.has_begun(ticket)
                 };
                 let opening = || {
-                    let opening = state.turn_opening.clone().filter(|_| state.turn == ticket)?;
-                    Some((opening, state.turn_start))
+                    let opening = live.turns.opening.clone();
+                    let opening = opening.filter(|_| live.turns.current == ticket)?;
+                    Some((opening, live.turns.start))
                 };
                 begun.then(|| Ok(opening()))
             })
@@ -183,9 +184,9 @@ impl Accepted {
         if !may_be {
             return None;
         }
-        let known = |state: &mut State| {
-            let known = state.appeared || state.reply.is_some() || state.broken;
-            known.then(|| state.superseded.clone())
+        let known = |live: &mut LiveTask| {
+            let known = live.is_stored() || live.reply.is_some() || live.disk.has_failed();
+            known.then(|| live.disk.superseded().cloned())
         };
         self.handle.wait(known).await
     }
@@ -195,7 +196,7 @@ impl Accepted {
     }
 }
 
-enum Answer {
+enum Outcome {
     Reply(Event),
     Task(Arc<Task>),
     /// It is the answer of another task.
@@ -203,13 +204,13 @@ enum Answer {
 }
 
 /// Why a message that queued never got its turn.
-fn refused(state: &State, ticket: u64, task_id: &str) -> Option<Error> {
-    let waits = ticket > state.turn;
-    if state.is_lost(ticket) {
+fn refused(live: &LiveTask, ticket: u64, task_id: &str) -> Option<Error> {
+    if live.turns.is_lost(ticket) {
         return Some(Error::unavailable("another node took the task over; send again"));
     }
-    let never = waits && (state.task.state().is_terminal() || !state.running);
-    never.then(|| if state.head.is_terminal() { ended(task_id) } else { left() })
+    let waits = ticket > live.turns.current;
+    let never = waits && (live.has_ended() || !live.run.is_running());
+    never.then(|| if live.changes.head.is_terminal() { ended(task_id) } else { left() })
 }
 
 /// A message whose turn never came though the task goes on: this node stops.

@@ -6,22 +6,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::handle::Handle;
+use super::{handle::Handle, task::Batch};
 
 /// How often an executor goes on at once behind a write before others get the thread.
 const MAX_ROUNDS: usize = 16;
-
-/// Whether changes of the executor are collected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Batch {
-    /// They are written at once.
-    #[default]
-    Closed,
-    /// The executor is being polled: they are written when it yields.
-    Open,
-    /// The same, and it waits for the write.
-    Awaited,
-}
 
 /// Polls an executor, and writes what it changed when it yields.
 pub(super) struct Batched<'a, F> {
@@ -40,9 +28,9 @@ impl<F: Future> Future for Batched<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         for _ in 0..MAX_ROUNDS {
-            self.handle.lock().batch = Batch::Open;
+            self.handle.quietly(|live| live.changes.batch = Batch::Open);
             let result = self.execution.as_mut().poll(cx);
-            let batch = std::mem::take(&mut self.handle.lock().batch);
+            let batch = self.handle.quietly(|live| std::mem::take(&mut live.changes.batch));
             if result.is_ready() {
                 // How it ended is written with its last changes.
                 return result;

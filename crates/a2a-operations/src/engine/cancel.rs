@@ -3,14 +3,19 @@
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, Message, Result, TaskState,
+    Error, ErrorKind, Result, TaskState,
     v1::{CancelTaskRequest, Task},
     well_known::Struct,
 };
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
-use super::{Inner, handle::Handle, run::status, state::Holder};
+use super::{
+    Inner,
+    handle::Handle,
+    now,
+    task::{CancelStep, Holder},
+};
 use crate::{CallContext, CancelContext, Scope};
 
 /// What became of a cancel that was not refused.
@@ -36,7 +41,7 @@ impl Inner {
             self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
         let mut again = false;
         loop {
-            let run = handle.lock().run;
+            let generation = handle.lock().ownership.generation;
             let inner = Arc::clone(self);
             let (canceled, context, request) = (handle.clone(), context.clone(), request.clone());
             // Whoever hangs up now leaves no half of it behind.
@@ -50,13 +55,13 @@ impl Inner {
             };
             again = true;
             let task = handle
-                .wait(|state| {
-                    if state.broken {
-                        return Some(Err(state.failure()));
+                .wait(|live| {
+                    if live.disk.has_failed() {
+                        return Some(Err(live.failure()));
                     }
-                    let ended = state.task.state().is_terminal();
-                    let task = ended.then(|| Arc::clone(&state.task));
-                    (ended || state.run != run).then_some(Ok(task))
+                    let task = live.has_ended().then(|| Arc::clone(&live.task));
+                    let is_moved = live.ownership.generation != generation;
+                    (task.is_some() || is_moved).then_some(Ok(task))
                 })
                 .await?;
             match task {
@@ -80,8 +85,8 @@ impl Inner {
             // An end that is not stored yet is told when it is: a node that was taken for dead
             // stores none.
             let (appeared, state) = {
-                let state = handle.lock();
-                (state.appeared, state.task.state())
+                let live = handle.lock();
+                (live.is_stored(), live.task.state())
             };
             if !appeared {
                 return Err(Error::task_not_found(&handle.task_id));
@@ -117,59 +122,34 @@ impl Inner {
         metadata: Option<Struct>,
         command: Option<&Arc<str>>,
     ) -> Result<Cancel> {
-        enum Next {
-            Signal(Arc<Task>),
-            Force,
-            Wait,
-            End,
-        }
-        let next = handle.change(|state| {
-            if state.is_away() {
-                return Err(Error::unavailable("another node took the task over; send again"));
-            }
-            let ended = state.task.state();
-            if ended.is_terminal() {
-                return Err(not_cancelable(&handle.task_id, ended));
-            }
-            let ends = state.head.is_terminal();
-            let first = !ends && !std::mem::replace(&mut state.canceling, true);
-            // With the write that ends the task, so that no end comes without its answer.
-            command.into_iter().for_each(|id| state.commands.cancel(Arc::clone(id)));
-            Ok(match (state.running, first) {
-                _ if ends => Next::End,
-                (true, true) => Next::Signal(Arc::clone(&state.task)),
-                (true, false) => Next::Wait,
-                (false, _) => Next::Force,
-            })
-        });
-        match next {
-            Ok(Next::Signal(task)) => {
+        let error = match handle.change(|live| live.cancel(command)) {
+            CancelStep::Tell(task) => {
                 handle.spawn_cancel(CancelContext { task, call: context, metadata });
+                return Ok(Cancel::Begun);
             }
-            Ok(Next::Force) => handle.force_canceled(),
-            Ok(Next::Wait) => {}
-            Ok(Next::End) => return Ok(Cancel::CameLate),
-            Err(error) => {
-                handle.let_go_if_idle();
-                return Err(error);
+            CancelStep::Force => {
+                handle.force_canceled();
+                return Ok(Cancel::Begun);
             }
-        }
-        Ok(Cancel::Begun)
+            CancelStep::Wait => return Ok(Cancel::Begun),
+            CancelStep::Late => return Ok(Cancel::CameLate),
+            CancelStep::Ended(state) => not_cancelable(&handle.task_id, state),
+            CancelStep::Away => Error::unavailable("another node took the task over; send again"),
+        };
+        handle.let_go_if_idle();
+        Err(error)
     }
 }
 
 impl Handle {
-    /// Cancels the task: signals the executor, gives it its grace, then drops it. Goes on when
-    /// the caller goes.
+    /// Gives an executor that was signalled its grace, then drops it. Goes on when the caller
+    /// goes.
     pub(super) fn spawn_cancel(&self, context: CancelContext) {
         let handle = self.clone();
-        let number = self.lock().run;
+        let generation = self.lock().ownership.generation;
         let span = tracing::info_span!("cancel", task.id = %self.task_id);
         self.inner.tasks.spawn(
             async move {
-                handle.lock().cancel.clone().cancel();
-                // An `ask` that waits learns of it too.
-                handle.change(|_| ());
                 let executor = Arc::clone(&handle.inner.executor);
                 let told = async move {
                     let told = AssertUnwindSafe(async { executor.cancel(context).await });
@@ -178,8 +158,10 @@ impl Handle {
                     }
                     std::future::pending::<()>().await;
                 };
-                let stopped =
-                    handle.wait(|state| (!state.running || state.run != number).then_some(()));
+                let stopped = handle.wait(|live| {
+                    let is_moved = live.ownership.generation != generation;
+                    (!live.run.is_running() || is_moved).then_some(())
+                });
                 let grace = handle.inner.config.cancel_grace;
                 let stopped = tokio::time::timeout(grace, stopped);
                 let in_time = tokio::select! {
@@ -197,18 +179,7 @@ impl Handle {
 
     /// Sets CANCELED, whatever the executor does.
     pub(super) fn force_canceled(&self) {
-        self.change(|state| {
-            if state.holder != Holder::Here {
-                return;
-            }
-            state.kill.cancel();
-            if !state.is_over() {
-                state.appear();
-                let text = Message::agent("canceled at the client's request");
-                let canceled = status(self, TaskState::Canceled, text);
-                state.push(canceled);
-            }
-        });
+        self.change(|live| live.force_cancel(&|state, text| self.say(state, text), now()));
         self.write();
     }
 }

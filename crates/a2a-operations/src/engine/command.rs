@@ -1,24 +1,21 @@
 //! What one node asks of the node that holds a task: to handle a message, or to cancel.
 
 mod expected;
-mod taken;
 
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
-    Detail, Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest, well_known::Struct,
+    Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest, well_known::Struct,
 };
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::expected::Expected;
 use self::expected::Expecting;
-pub(super) use self::{expected::Expected, taken::Commands};
 use super::{
     Inner,
     handle::Handle,
-    record::{Context, Record, encode},
-    state::{Holder, State},
-    turn::TurnRequest,
+    task::{Answer, Context, LiveTask, Record, TurnRequest, encode},
 };
 use crate::{CallContext, store::Command};
 
@@ -36,18 +33,6 @@ const ANSWER_PAUSE: Duration = Duration::from_millis(200);
 enum Body {
     Message { turn: Box<Record>, return_immediately: bool },
     Cancel { context: Context, metadata: Option<Struct> },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Answer {
-    /// It was done, or begun, with the event at this position.
-    At(u64),
-    Refused {
-        status: u16,
-        message: String,
-        details: Vec<Detail>,
-    },
 }
 
 fn refused(error: &Error) -> Bytes {
@@ -99,11 +84,11 @@ impl Inner {
         let body =
             Body::Message { turn: Box::new(Record::of(turn, message)), return_immediately: true };
         // Whoever reads the commands of the task leaves this one alone.
-        handle.change(|state| state.commands.take(&id));
+        handle.change(|live| live.commands.take(&id));
         let command = Command { id: Arc::clone(&id), body: encode(&body) };
         let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
         if !matches!(posted, Ok(true)) {
-            handle.change(|state| state.commands.leave(&[id]));
+            handle.change(|live| live.commands.leave(&[id]));
             return posted.map(|_| None).map_err(Error::from);
         }
         let turn = TurnRequest { commands: vec![Arc::clone(&id)], ..turn.clone() };
@@ -113,7 +98,7 @@ impl Inner {
                 if error.kind() != ErrorKind::ResourceExhausted && handle.lock().is_away() =>
             {
                 // It was lost or let go just now, and the message is for whoever has it next.
-                handle.change(|state| state.commands.leave(&[id]));
+                handle.change(|live| live.commands.leave(&[id]));
                 self.serve_commands(handle);
                 return Ok(Some(0));
             }
@@ -130,10 +115,10 @@ impl Inner {
                 let last = handle.lock().log.last();
                 answer(&inner, &handle, &id, encode(&Answer::At(last))).await;
             } else {
-                let run = handle.lock().run;
-                let is_over = |state: &mut State| {
-                    let gone = state.run != run || state.broken || !state.running;
-                    (state.has_begun(ticket) || gone).then_some(())
+                let generation = handle.lock().ownership.generation;
+                let is_over = |live: &mut LiveTask| {
+                    let is_gone = live.listens(generation).is_err() || !live.run.is_running();
+                    (live.has_begun(ticket) || is_gone).then_some(())
                 };
                 handle.wait(is_over).await;
             }
@@ -190,7 +175,7 @@ impl Inner {
                 () = expecting.answered.notified() => {}
                 () = tokio::time::sleep(SAFETY_NET) => {}
                 // The node that ended the task may be gone before it saw the command.
-                () = handle.wait(|state| state.task.state().is_terminal().then_some(())), if !ended => {
+                () = handle.wait(|live| live.has_ended().then_some(())), if !ended => {
                     ended = true;
                     handle.inner.serve_commands(handle);
                 }
@@ -210,7 +195,7 @@ impl Inner {
 
     /// Does what other nodes have asked of the one that holds this task, without waiting for it.
     pub(super) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
-        if handle.change(|state| state.commands.begin_serving()) {
+        if handle.change(|live| live.commands.begin_serving()) {
             self.tasks.spawn(serve(Arc::clone(self), handle.clone()));
         }
     }
@@ -218,32 +203,32 @@ impl Inner {
 
 async fn serve(inner: Arc<Inner>, handle: Handle) {
     loop {
-        let run = handle.change(|state| {
-            state.commands.read();
-            state.run
+        let generation = handle.change(|live| {
+            live.commands.read();
+            live.ownership.generation
         });
         match inner.store.commands(&handle.task_id).await {
             Ok(commands) => {
                 for command in commands {
-                    obey(&inner, &handle, run, command).await;
+                    obey(&inner, &handle, generation, command).await;
                 }
             }
             Err(error) => {
                 tracing::warn!(error = ?error, "commands could not be read");
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                handle.change(|state| {
-                    if state.run == run {
-                        state.commands.read_again();
+                handle.change(|live| {
+                    if live.ownership.generation == generation {
+                        live.commands.read_again();
                     }
                 });
             }
         }
-        let done = handle.change(|state| {
-            if state.run != run {
+        let done = handle.change(|live| {
+            if live.ownership.generation != generation {
                 // What was read may have been done by whoever had the task meanwhile.
-                return !state.commands.begin_serving();
+                return !live.commands.begin_serving();
             }
-            state.commands.end_serving()
+            live.commands.end_serving()
         });
         if done {
             handle.let_go_if_idle();
@@ -252,22 +237,11 @@ async fn serve(inner: Arc<Inner>, handle: Handle) {
     }
 }
 
-async fn obey(inner: &Arc<Inner>, handle: &Handle, run: u64, command: Command) {
+async fn obey(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Command) {
     let Command { id, body } = command;
     let body = serde_json::from_slice(&body);
     let cancels = matches!(body, Ok(Body::Cancel { .. }));
-    let take = handle.change(|state| {
-        // Another node does it where this one does not hold the task. One that has ended has no
-        // holder: whoever let it go last refuses what came too late.
-        let mine = state.holder == Holder::Here || state.task.state().is_terminal();
-        // What comes while the task is about to end is looked at again when that is stored.
-        let ending =
-            if cancels { state.is_ending() && state.head.is_terminal() } else { state.is_ending() };
-        if !mine && state.run == run {
-            state.commands.pass_over();
-        }
-        mine && !ending && state.run == run && state.commands.take(&id)
-    });
+    let take = handle.change(|live| live.take_command(generation, &id, cancels));
     if !take {
         return;
     }
@@ -298,7 +272,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, run: u64, command: Command) {
         let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
         if !is_refusal && handle.lock().is_away() {
             // It was lost just now, and is for whoever has it.
-            handle.change(|state| state.commands.leave(&[id]));
+            handle.change(|live| live.commands.leave(&[id]));
             return;
         }
         answer(inner, handle, &id, refused(&error)).await;
@@ -315,15 +289,15 @@ async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
         }
         tokio::time::sleep(ANSWER_PAUSE).await;
     }
-    handle.change(|state| state.commands.finish(id));
+    handle.change(|live| live.commands.finish(id));
     inner.expected.wake(id);
 }
 
 /// Answers commands for whose messages no further write comes: they were sent again while the
 /// first try was written.
 pub(super) fn answer_late(handle: &Handle) {
-    let late = handle.change(|state| match state.pending.is_empty() {
-        true => state.commands.answers(None),
+    let late = handle.change(|live| match live.changes.pending.is_empty() {
+        true => live.commands.answers(None),
         false => Vec::new(),
     });
     for (id, body) in late {

@@ -1,15 +1,20 @@
-//! One task that is worked on or watched.
+//! One task that is worked on or watched, and those who wait for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize};
+use std::{
+    ops::Deref,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
+};
 
 use a2a_core::v1::{
     Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
     stream_response::Payload,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Inner,
-    state::{Holder, State},
+    task::{Effects, LiveTask},
+    watchers::{Cursors, Waiters},
 };
 use crate::{Scope, store::StoredTask};
 
@@ -21,47 +26,155 @@ pub(crate) struct Entry {
     pub(super) context_id: Arc<str>,
     /// How many handles there are; the registry counts.
     pub(super) handles: AtomicUsize,
-    state: Mutex<State>,
+    shared: Mutex<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    live: LiveTask,
+    signals: Signals,
+    watchers: Watchers,
+}
+
+/// Those who wait for the task to change, and how far its readers are.
+#[derive(Debug, Default)]
+pub(super) struct Watchers {
+    pub(super) waiters: Waiters,
+    pub(super) cursors: Cursors,
+}
+
+/// What an executor listens to; made when somebody does.
+#[derive(Debug, Default)]
+struct Signals {
+    /// The client cancels.
+    cancel: Option<CancellationToken>,
+    /// The executor is dropped.
+    drop: Option<CancellationToken>,
+}
+
+impl Signals {
+    fn perform(&mut self, effects: Effects) {
+        let Self { cancel, drop } = self;
+        if effects.begin {
+            cancel.take_if(|cancel| cancel.is_cancelled());
+            drop.take_if(|drop| drop.is_cancelled());
+        }
+        let signal = |token: &Option<CancellationToken>| {
+            token.iter().for_each(CancellationToken::cancel);
+        };
+        if effects.cancel {
+            signal(cancel);
+        }
+        if effects.drop {
+            signal(drop);
+        }
+    }
+}
+
+/// A token that is cancelled already where what it signals has happened.
+fn listen(token: &mut Option<CancellationToken>, has_happened: bool) -> CancellationToken {
+    let token = token.get_or_insert_default();
+    if has_happened {
+        token.cancel();
+    }
+    token.clone()
+}
+
+/// A task under its lock.
+pub(super) struct Locked<'a>(MutexGuard<'a, Shared>);
+
+impl Deref for Locked<'_> {
+    type Target = LiveTask;
+
+    fn deref(&self) -> &LiveTask {
+        &self.0.live
+    }
+}
+
+impl Locked<'_> {
+    /// Those who watch the task, and the task itself, for transitions without effects.
+    pub(super) fn watched(&mut self) -> (&mut LiveTask, &mut Watchers) {
+        let shared = &mut *self.0;
+        (&mut shared.live, &mut shared.watchers)
+    }
+
+    pub(super) fn watchers(&self) -> &Watchers {
+        &self.0.watchers
+    }
+
+    fn make<T>(&mut self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
+        let shared = &mut *self.0;
+        let value = transition(&mut shared.live);
+        shared.signals.perform(shared.live.take_effects());
+        value
+    }
 }
 
 impl Entry {
     /// Creates the entry of a task that has not appeared yet.
     pub(super) fn draft(inner: &Inner, scope: Scope, task: Task) -> Self {
-        let log = inner.empty_log(0);
-        let (task_id, context_id) = (task.id.as_str().into(), task.context_id.as_str().into());
-        let mut state = State::new(Arc::new(task), 0, log);
-        // Nobody else knows of it.
-        state.holder = Holder::Here;
-        Self { scope, task_id, context_id, handles: AtomicUsize::new(0), state: Mutex::new(state) }
+        let ids = (task.id.as_str().into(), task.context_id.as_str().into());
+        Self::new(scope, ids, LiveTask::draft(task, inner.empty_log(0)))
     }
 
     /// Creates the entry of a task from the store.
     pub(super) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
-        let (task_id, context_id) =
-            (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
-        let last = stored.last_event.get();
-        let mut state = State::new(Arc::clone(&stored.task), last, inner.empty_log(last));
-        state.follow(stored);
-        let handles = AtomicUsize::new(0);
-        Self { scope, task_id, context_id, handles, state: Mutex::new(state) }
+        let ids = (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
+        let log = inner.empty_log(stored.last_event.get());
+        Self::new(scope, ids, LiveTask::stored_before(stored, log))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    fn new(scope: Scope, (task_id, context_id): (Arc<str>, Arc<str>), live: LiveTask) -> Self {
+        let (signals, watchers) = Default::default();
+        let shared = Mutex::new(Shared { live, signals, watchers });
+        Self { scope, task_id, context_id, handles: AtomicUsize::new(0), shared }
+    }
+
+    pub(super) fn lock(&self) -> Locked<'_> {
         // Every change under the lock is complete before anything in it can panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Locked(self.shared.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the state and wakes everybody who waits for it.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    /// Makes a transition and carries out its effects, without a word to those who wait.
+    pub(super) fn quietly<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
+        let mut locked = self.lock();
+        locked.make(transition)
+    }
+
+    /// Makes a transition, carries out its effects, and wakes everybody who waits for the task.
+    pub(super) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
         let (value, wakers) = {
-            let mut state = self.lock();
-            let value = change(&mut state);
-            (value, state.waiters.take())
+            let mut locked = self.lock();
+            let value = locked.make(transition);
+            (value, locked.0.watchers.waiters.take())
         };
         for waker in wakers {
             waker.wake();
         }
         value
+    }
+
+    /// Signals that the client cancels.
+    pub(super) fn cancel_signal(&self) -> CancellationToken {
+        let mut locked = self.lock();
+        let shared = &mut *locked.0;
+        listen(&mut shared.signals.cancel, shared.live.run.is_canceling)
+    }
+
+    /// Signals that the executor of a generation is dropped.
+    pub(super) fn drop_signal(&self, generation: u64) -> CancellationToken {
+        let mut locked = self.lock();
+        let shared = &mut *locked.0;
+        let is_of_the_past = shared.live.ownership.generation != generation;
+        if is_of_the_past {
+            return listen(&mut None, true);
+        }
+        listen(&mut shared.signals.drop, shared.live.run.is_dropped())
+    }
+
+    /// A status update of this task with a text of the engine.
+    pub(super) fn say(&self, state: TaskState, text: Option<String>) -> Payload {
+        self.status_event(state, text.map(Message::agent))
     }
 
     /// A status update of this task, as an event.

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{Inner, entry::Entry, state::State};
+use super::{Inner, entry::Entry, task::LiveTask};
 
 /// Keeps an entry in the engine for as long as somebody works on it or watches it.
 pub(crate) struct Handle {
@@ -27,10 +27,10 @@ impl Handle {
         Arc::clone(&self.entry)
     }
 
-    /// Waits until `ready` finds what it looks for in the state.
+    /// Waits until `ready` finds what it looks for in the task.
     pub(super) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
     where
-        F: FnMut(&mut State) -> Option<T> + Unpin,
+        F: FnMut(&mut LiveTask) -> Option<T> + Unpin,
     {
         Wait { entry: &self.entry, ready, slot: None }
     }
@@ -71,17 +71,18 @@ pub(super) struct Wait<'a, F> {
     slot: Option<usize>,
 }
 
-impl<T, F: FnMut(&mut State) -> Option<T> + Unpin> Future for Wait<'_, F> {
+impl<T, F: FnMut(&mut LiveTask) -> Option<T> + Unpin> Future for Wait<'_, F> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let this = &mut *self;
-        let mut state = this.entry.lock();
-        match (this.ready)(&mut state) {
+        let mut locked = this.entry.lock();
+        let (live, watchers) = locked.watched();
+        match (this.ready)(live) {
             Some(value) => Poll::Ready(value),
             None => {
                 // Under the same lock as the look, so no change can slip in between.
-                state.waiters.register(&mut this.slot, cx.waker());
+                watchers.waiters.register(&mut this.slot, cx.waker());
                 Poll::Pending
             }
         }
@@ -91,7 +92,7 @@ impl<T, F: FnMut(&mut State) -> Option<T> + Unpin> Future for Wait<'_, F> {
 impl<F> Drop for Wait<'_, F> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
-            self.entry.lock().waiters.forget(slot);
+            self.entry.lock().watched().1.waiters.forget(slot);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::{Error, Result, Role, Task, TaskState};
+use a2a_core::{Error, Result, TaskState};
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -15,10 +15,9 @@ use super::{
     Inner,
     entry::Entry,
     handle::Handle,
-    record::Record,
+    now,
     run::Begins,
-    state::{Holder, State},
-    turn::TurnRequest,
+    task::{Holder, LiveTask, Reach, TurnRequest},
 };
 use crate::{
     Recovery, metrics,
@@ -78,24 +77,18 @@ impl Handle {
     /// The store fails, or the task is gone.
     pub(super) async fn reach(&self) -> Result<Holder> {
         loop {
-            let begin = self.change(|state| {
-                if state.holder == Holder::Here {
-                    return None;
-                }
-                Some(!std::mem::replace(&mut state.reaching, true))
-            });
-            match begin {
-                None => return Ok(Holder::Here),
-                Some(true) => {
+            match self.change(LiveTask::begin_reaching) {
+                Reach::Held => return Ok(Holder::Here),
+                Reach::Ask => {
                     let handle = self.clone();
                     let reached = async move {
                         let holder = handle.acquire().await;
-                        handle.change(|state| state.reaching = false);
+                        handle.change(LiveTask::end_reaching);
                         holder
                     };
                     return self.inner.detached(reached).await?;
                 }
-                Some(false) => self.wait(|state| (!state.reaching).then_some(())).await,
+                Reach::Wait => self.wait(|live| (!live.is_reaching()).then_some(())).await,
             }
         }
     }
@@ -104,31 +97,26 @@ impl Handle {
         let acquired = self.inner.store.acquire(&self.scope, &self.task_id).await;
         let acquired = acquired.map_err(Error::from)?;
         // An answer that comes late may be of a hold that was lost since.
-        let is_late = |stored: &StoredTask| self.lock().epoch > stored.epoch;
+        let is_late = |stored: &StoredTask| self.lock().ownership.epoch > stored.epoch;
         match acquired {
             None => Err(Error::task_not_found(&self.task_id)),
-            Some(Acquired::Here(stored)) if is_late(&stored) => Ok(self.lock().holder),
+            Some(Acquired::Here(stored)) if is_late(&stored) => Ok(self.lock().ownership.holder),
             Some(Acquired::Again(orphan)) => {
-                let is_known = {
-                    let state = self.lock();
-                    state.holder != Holder::Here && state.known_hold + 1 == orphan.stored.epoch
-                };
-                if is_known {
+                if self.lock().ownership.is_known(orphan.stored.epoch) {
                     // It was not let go, as something waits for it, or the store failed.
                     self.settle(orphan.stored, |_| ()).await;
                 } else {
                     // It is one of those that this node has just taken over.
                     self.take_up(orphan).await;
                 }
-                Ok(self.lock().holder)
+                Ok(self.lock().ownership.holder)
             }
             Some(Acquired::Elsewhere(_)) => {
                 self.catch_up().await?;
-                self.change(|state| {
-                    // As the store said, even if it has changed since: whoever goes by it asks
-                    // the store again.
-                    Ok(if state.holder == Holder::Here { Holder::Here } else { Holder::Elsewhere })
-                })
+                // As the store said, even if it has changed since: whoever goes by it asks the
+                // store again.
+                let is_here = self.change(|live| live.is_here());
+                Ok(if is_here { Holder::Here } else { Holder::Elsewhere })
             }
             Some(Acquired::Here(stored)) => {
                 self.settle(stored, |_| ()).await;
@@ -141,40 +129,29 @@ impl Handle {
     async fn take_up(&self, orphan: Orphan) {
         let Orphan { stored, execution, recorded, .. } = orphan;
         let reruns = stored.epoch.saturating_sub(recorded);
-        let is_late = self.change(|state| {
-            // This node or another has taken hold of it since, and knew of the work.
-            let is_late = state.epoch > stored.epoch;
-            if !is_late {
-                state.lose(Holder::Elsewhere);
-            }
-            is_late
-        });
-        if is_late {
+        if !self.change(|live| live.give_up_before(stored.epoch)) {
             return;
         }
         let inner = &self.inner;
         let rerun =
             inner.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
         // Decided under one lock with the hold, so that no message or cancel comes in between.
-        let next = |state: &mut State| {
-            if execution.is_empty() || state.head.is_terminal() {
+        let next = |live: &mut LiveTask| {
+            if execution.is_empty() || live.changes.head.is_terminal() {
                 return Next::Leave;
             }
-            match interrupted_turn(&state.task, &execution) {
+            match live.interrupted_turn(&execution) {
                 // The task waits for a message, and needs nobody meanwhile.
-                _ if state.head == TaskState::InputRequired => Next::Leave,
+                _ if live.changes.head == TaskState::InputRequired => Next::Leave,
                 Some(turn) if rerun => {
                     // The work was accepted when it came, whatever its caller has running now.
                     if let Some(slot) = inner.slots.take(&self.scope.owner, None) {
-                        state.begin_run(slot);
+                        live.rerun(slot, now());
                     }
-                    state.last_ticket += 1;
-                    state.turn = state.last_ticket;
-                    state.turn_start = state.log.last();
                     Next::Run(turn)
                 }
                 _ => {
-                    self.fail_interrupted(state);
+                    live.fail_interrupted(&|state, text| self.say(state, text), now());
                     Next::Write
                 }
             }
@@ -201,25 +178,14 @@ impl Handle {
     }
 
     /// Takes up a task that the store has handed to this node.
-    async fn settle<T>(&self, stored: StoredTask, then: impl FnOnce(&mut State) -> T) -> T {
+    async fn settle<T>(&self, stored: StoredTask, then: impl FnOnce(&mut LiveTask) -> T) -> T {
         let behind = self.lock().log.last() < stored.last_event.get();
         if behind {
             // Nobody else writes now, so this is the same task and the events that lead to it.
             let _ = self.catch_up().await;
         }
-        let (then, passed_over) = self.change(|state| {
-            if state.log.last() < stored.last_event.get() {
-                state.log = self.inner.empty_log(stored.last_event.get());
-            }
-            state.follow(stored);
-            state.holder = Holder::Here;
-            state.known_hold = state.epoch;
-            state.running = false;
-            state.canceling = false;
-            state.broken = false;
-            (then(state), state.commands.were_passed_over())
-        });
-        if passed_over {
+        let (were_passed_over, then) = self.change(|live| (live.acquired(stored), then(live)));
+        if were_passed_over {
             self.inner.serve_commands(self);
         }
         then
@@ -228,18 +194,7 @@ impl Handle {
     /// Lets the task go, if this node holds it and has nothing more to do with it. Work that was
     /// cut off is left to whoever takes the task over.
     pub(super) fn let_go_if_idle(&self) {
-        let held = self.change(|state| {
-            let idle = state.is_idle_here() && !state.commands.is_busy();
-            idle.then(|| {
-                state.holder = Holder::Nobody;
-                let unfinished = state.cut_off || state.broken;
-                if unfinished {
-                    state.known_hold = 0;
-                }
-                (state.epoch, unfinished)
-            })
-        });
-        let Some((epoch, unfinished)) = held else { return };
+        let Some((epoch, unfinished)) = self.change(LiveTask::let_go) else { return };
         let handle = self.clone();
         let mut work = Box::pin(async move {
             if unfinished {
@@ -273,7 +228,7 @@ impl Handle {
             }
             // It runs out by itself, but then it is not known that its work was done.
             let is_late = Instant::now() >= deadline || self.inner.draining.is_cancelled();
-            if is_late || self.lock().epoch != epoch {
+            if is_late || self.lock().ownership.epoch != epoch {
                 return;
             }
             tokio::time::sleep(PAUSE).await;
@@ -294,14 +249,4 @@ enum Next {
     Leave,
     Run(TurnRequest),
     Write,
-}
-
-/// The turn that was cut off, made again from what was recorded of it.
-fn interrupted_turn(task: &Task, execution: &[u8]) -> Option<TurnRequest> {
-    let record = Record::read(execution)?;
-    let mut messages = task.history.iter().rev();
-    let message = messages.find(|message| message.role() == Role::User)?;
-    let mut turn = record.into_turn(message.clone());
-    turn.rerun = true;
-    Some(turn)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::{EngineConfig, Inner, follow::follow, handle::Handle, state::Holder};
+use super::{EngineConfig, Inner, follow::follow, handle::Handle};
 use crate::{metrics, store::Sweep};
 
 /// How many tasks are taken over at once; the rest follows at once, here or on another node.
@@ -98,10 +98,8 @@ impl Inner {
             .all()
             .into_iter()
             .filter_map(|entry| {
-                let state = entry.lock();
-                let at_work = state.running || state.writing || state.commands.is_busy();
-                let held = state.holder == Holder::Here && state.epoch > 0 && !state.broken;
-                (held && at_work).then(|| (Arc::clone(&entry.task_id), state.epoch))
+                let epoch = entry.lock().leased()?;
+                Some((Arc::clone(&entry.task_id), epoch))
             })
             .collect();
         let begun = Instant::now();
@@ -117,15 +115,7 @@ impl Inner {
             let Some(entry) = self.entries.find_any(&task_id) else { continue };
             let handle = Handle::new(Arc::clone(self), entry);
             let epoch = held.iter().find(|(held, _)| *held == task_id).map(|(_, epoch)| *epoch);
-            let is_lost = handle.change(|state| {
-                // One that was let go meanwhile is not lost, and a writer finds out by itself.
-                let is_lost =
-                    state.holder == Holder::Here && !state.writing && Some(state.epoch) == epoch;
-                if is_lost {
-                    state.lose(Holder::Elsewhere);
-                }
-                is_lost
-            });
+            let is_lost = handle.change(|live| live.lose_lease(epoch));
             if is_lost {
                 tracing::warn!(task.id = %task_id, "another node has taken the task over");
                 metrics::lost_lease();

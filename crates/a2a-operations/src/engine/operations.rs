@@ -19,9 +19,9 @@ use super::{
     Engine, Inner,
     check::history_length,
     page,
-    reader::{Reader, Until, snapshot},
+    reader::{Reader, Until},
     reply_limited,
-    state::State,
+    task::{LiveTask, snapshot},
 };
 use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
@@ -247,20 +247,21 @@ impl Inner {
     ) -> Result<EventStream> {
         let handle =
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
-        let is_ahead = |state: &State| after.is_some_and(|after| after.get() > state.log.last());
+        let is_ahead = |live: &LiveTask| after.is_some_and(|after| after.get() > live.log.last());
         if self.clustered && is_ahead(&handle.lock()) {
             // The caller has seen more at another node than was noted here yet.
             handle.catch_up().await?;
             // It may even be a write of this node, of which the store has told others first.
-            handle.wait(|state| (!is_ahead(state) || !state.writing).then_some(())).await;
+            let is_told = |live: &LiveTask| !is_ahead(live) || !live.disk.is_writing();
+            handle.wait(|live| is_told(live).then_some(())).await;
             if is_ahead(&handle.lock()) {
                 // Or one of which this node does not know yet that it has lost the task with it.
                 handle.catch_up().await?;
             }
         }
         let (appeared, first, last, task) = {
-            let state = handle.lock();
-            (state.appeared, state.log.first(), state.log.last(), Arc::clone(&state.task))
+            let live = handle.lock();
+            (live.is_stored(), live.log.first(), live.log.last(), Arc::clone(&live.task))
         };
         if !appeared {
             return Err(Error::task_not_found(id));
@@ -268,7 +269,7 @@ impl Inner {
         let has_ended = task.state().is_terminal();
         let after = match after {
             // What the store told others may be missing here, where it failed to answer.
-            Some(after) if after.get() > last && handle.lock().broken => {
+            Some(after) if after.get() > last && handle.lock().disk.has_failed() => {
                 return Err(handle.lock().failure());
             }
             Some(after) if after.get() > last => {

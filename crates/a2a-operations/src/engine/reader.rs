@@ -7,12 +7,14 @@ use std::{
     task::{Context, Poll},
 };
 
-use a2a_core::{Error, Result, TaskState, v1::Task};
+use a2a_core::{Error, Result, TaskState};
 use futures_core::Stream;
 
-use super::handle::Handle;
-use super::state::State;
-use crate::{Event, EventId, EventStream, Settled, metrics};
+use super::{
+    handle::Handle,
+    task::{LiveTask, snapshot},
+};
+use crate::{Event, EventStream, Settled, metrics};
 
 /// How many events a reader takes out of the log at a time.
 const BATCH: usize = 64;
@@ -52,8 +54,8 @@ impl Reader {
     pub(super) fn from_now(handle: Handle, until: Until) -> Self {
         // Task and position are read under one lock: no gap, no duplicate.
         let (task, last) = {
-            let state = handle.lock();
-            (Arc::clone(&state.task), state.log.last())
+            let live = handle.lock();
+            (Arc::clone(&live.task), live.log.last())
         };
         let mut reader = Self::new(handle, until, last + 1);
         reader.buffer.push_back(snapshot(last, &task));
@@ -71,8 +73,8 @@ impl Reader {
     }
 
     /// Takes what is ready out of the log, or says that nothing more comes.
-    fn refill(&mut self, state: &State) -> Result<Refill> {
-        if state.log.read(self.next, BATCH, &mut self.buffer).is_err() {
+    fn refill(&mut self, live: &LiveTask) -> Result<Refill> {
+        if live.log.read(self.next, BATCH, &mut self.buffer).is_err() {
             return Err(Error::unavailable(
                 "the reader fell behind what is kept of the task; subscribe again",
             ));
@@ -80,16 +82,16 @@ impl Reader {
         if !self.buffer.is_empty() {
             return Ok(Refill::Some);
         }
-        if let Some(reply) = &state.reply {
+        if let Some(reply) = &live.reply {
             self.buffer.push_back(reply.clone());
             return Ok(Refill::Some);
         }
-        if state.broken {
-            return Err(state.failure());
+        if live.disk.has_failed() {
+            return Err(live.failure());
         }
         let over = match self.until {
-            Until::Answered => !state.running && state.is_shown(),
-            Until::Terminal => state.task.state().is_terminal(),
+            Until::Answered => !live.run.is_running() && live.is_shown(),
+            Until::Terminal => live.has_ended(),
         };
         if over {
             return Ok(Refill::Over);
@@ -134,16 +136,17 @@ impl Stream for Reader {
                 return Poll::Ready(Some(Ok(event)));
             }
             let entry = this.handle.entry();
-            let mut state = entry.lock();
-            state.cursors.note(&mut this.cursor, this.next);
-            match this.refill(&state) {
+            let mut locked = entry.lock();
+            let (live, watchers) = locked.watched();
+            watchers.cursors.note(&mut this.cursor, this.next);
+            match this.refill(live) {
                 Ok(Refill::Some) => {}
                 Ok(Refill::Over) => {
                     this.done = true;
                     return Poll::Ready(None);
                 }
                 Ok(Refill::Wait) => {
-                    state.waiters.register(&mut this.slot, cx.waker());
+                    watchers.waiters.register(&mut this.slot, cx.waker());
                     return Poll::Pending;
                 }
                 Err(error) => {
@@ -159,14 +162,10 @@ impl Drop for Reader {
     fn drop(&mut self) {
         metrics::reader_closed();
         if self.slot.is_some() || self.cursor.is_some() {
-            let mut state = self.handle.lock();
-            self.slot.into_iter().for_each(|slot| state.waiters.forget(slot));
-            self.cursor.into_iter().for_each(|slot| state.cursors.forget(slot));
+            let mut locked = self.handle.lock();
+            let (_, watchers) = locked.watched();
+            self.slot.into_iter().for_each(|slot| watchers.waiters.forget(slot));
+            self.cursor.into_iter().for_each(|slot| watchers.cursors.forget(slot));
         }
     }
-}
-
-/// An event that is the task as it is after the event at `last`.
-pub(super) fn snapshot(last: u64, task: &Task) -> Event {
-    Event::of_task(EventId::new(last), task.clone())
 }

@@ -4,45 +4,31 @@ use std::{
     cell::Cell,
     panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use a2a_core::{Message, TaskState, fresh_id};
+use a2a_core::fresh_id;
 use futures_util::FutureExt as _;
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
-use super::{batch::Batched, change, handle::Handle, state::State, turn::TurnRequest, work::Left};
+use super::{
+    batch::Batched,
+    handle::Handle,
+    now,
+    task::{Ended, Left, LiveTask, TurnRequest},
+};
 use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {
-    /// Begins the turn of a message: the task works again, and the message enters its history.
-    pub(super) fn begin_turn(&self, state: &mut State, ticket: u64, turn: &TurnRequest) {
-        // The status first: it moves the question that was open into the history, before the
-        // answer.
-        let working = self.status_event(TaskState::Working, None);
-        state.turn = ticket;
-        state.turn_start = state.push(working);
-        for command in &turn.commands {
-            state.commands.begin(Arc::clone(command), state.turn_start);
-        }
-        state.work.begin_turn();
-        state.execution = Some(turn.clone());
-        state.push_message(Message::clone(&turn.message));
-        // Whoever streams the turn begins with the task as it is here, however far the executor
-        // gets before the stream is first read.
-        state.turn_opening =
-            turn.streams.then(|| Arc::new(change::applied(&state.task, state.unseen())));
-    }
-
     /// Runs the executor for a message that was accepted, and for those that queue behind it.
     ///
     /// Where the caller waits for the answer anyway, the executor begins right here: one that
     /// does not wait for anything then needs no task of its own.
     pub(super) fn run(&self, turn: TurnRequest, begins: Begins) {
-        let number = self.lock().run;
+        let generation = self.lock().ownership.generation;
         self.inner.running.fetch_add(1, Ordering::Relaxed);
-        let tracked = self.inner.tasks.track_future(run(self.clone(), number, turn));
+        let tracked = self.inner.tasks.track_future(run(self.clone(), generation, turn));
         // Boxed: what tokio allocates for a task is aligned to cache lines, which is slow for
         // all but small sizes.
         let mut running = Box::pin(tracked);
@@ -60,13 +46,6 @@ impl Handle {
             tokio::spawn(running);
         }
     }
-
-    /// Ends a task that was cut off and is not run again: FAILED.
-    pub(super) fn fail_interrupted(&self, state: &mut State) {
-        let text = "the agent was interrupted while it worked on this task";
-        let failed = status(self, TaskState::Failed, Message::agent(text));
-        state.push(failed);
-    }
 }
 
 /// Where an executor begins.
@@ -83,21 +62,23 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-async fn run(handle: Handle, number: u64, first: TurnRequest) {
+async fn run(handle: Handle, generation: u64, first: TurnRequest) {
     let mut turn = Some(first);
     while let Some(request) = turn {
         let begun = Instant::now();
         let (task, context) = (&handle.task_id, &handle.context_id);
         let span = trace::execution(task, context, &request.call, request.rerun);
-        let outcome = execute(&handle, number, request).instrument(span.clone()).await;
+        let outcome = execute(&handle, generation, request).instrument(span.clone()).await;
         outcome.count(&span, begun.elapsed());
+        let stops = handle.inner.draining.is_cancelled();
+        let say = |state, text| handle.say(state, text);
         // What the log says of a failure belongs to the execution.
-        turn =
-            span.in_scope(|| {
-                handle.change(|state| {
-                    if state.run == number { finish(&handle, state, outcome) } else { None }
-                })
-            });
+        turn = span.in_scope(|| {
+            handle.change(|live| {
+                let ended = outcome.told(live, generation);
+                live.ended(generation, ended, stops, &say, now())
+            })
+        });
         handle.write();
     }
     handle.inner.running.fetch_sub(1, Ordering::Relaxed);
@@ -131,13 +112,32 @@ impl Outcome {
         }
         metrics::executed(outcome, time);
     }
+
+    /// What callers are told of it; the causes of failures go to the log.
+    fn told(self, live: &LiveTask, generation: u64) -> Ended {
+        let is_heard = live.listens(generation).is_ok() && live.reply.is_none();
+        match self {
+            Self::Dropped => Ended::Dropped,
+            Self::Failed(error) if is_heard && !live.is_over() => {
+                Ended::Failed(failure_text(&error))
+            }
+            Self::Panicked(panic) if is_heard => Ended::Failed(panic_text(&panic)),
+            Self::Expired(text) if is_heard => {
+                tracing::warn!(reason = text, "executor dropped");
+                Ended::Failed(text)
+            }
+            Self::Returned | Self::Failed(_) | Self::Panicked(_) | Self::Expired(_) => {
+                Ended::Returned
+            }
+        }
+    }
 }
 
-async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome {
-    let kill = handle.lock().kill.clone();
+async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outcome {
+    let dropped = handle.drop_signal(generation);
     let extensions = handle.inner.extensions.active(&request.call, &request.message);
     let context = RequestContext::new(handle.clone(), request);
-    let updates = TaskUpdater::new(handle.clone(), number, extensions);
+    let updates = TaskUpdater::new(handle.clone(), generation, extensions);
     let executor = Arc::clone(&handle.inner.executor);
     // The executor may panic already where it makes its future.
     let execution = async move { executor.execute(context, updates).await };
@@ -145,18 +145,14 @@ async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome 
     let execution = Batched::new(handle, execution);
     let silence = async {
         tokio::time::sleep(handle.inner.config.appear_after).await;
-        handle.change(|state| {
-            if !state.is_over() && state.run == number {
-                state.appear();
-            }
-        });
+        handle.change(|live| live.silent(generation));
         handle.write();
-        out_of_time(handle, number).await
+        out_of_time(handle, generation).await
     };
     let result = tokio::select! {
         biased;
         result = execution => result,
-        () = kill.cancelled() => return Outcome::Dropped,
+        () = dropped.cancelled() => return Outcome::Dropped,
         outcome = silence => return outcome,
     };
     match result {
@@ -173,90 +169,22 @@ async fn execute(handle: &Handle, number: u64, request: TurnRequest) -> Outcome 
 }
 
 /// Waits until an executor has no time left.
-async fn out_of_time(handle: &Handle, number: u64) -> Outcome {
+async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
     let config = &handle.inner.config;
     let limits = config.run_limits.and(handle.inner.executor.run_limits());
     loop {
-        let left = {
-            let state = handle.lock();
-            if state.run != number || state.broken {
-                // It is dropped already.
-                Left::Forever
-            } else {
-                state.work.left(limits, config.parked_retention)
-            }
-        };
+        let left = handle.quietly(|live| match live.listens(generation) {
+            Ok(()) => live.run.left(limits, config.parked_retention, now()),
+            // It is dropped already.
+            Err(_) => Left::Forever,
+        });
         match left {
-            Left::Until(deadline) => tokio::time::sleep_until(deadline).await,
+            Left::Until(deadline) => tokio::time::sleep_until(deadline.into()).await,
             Left::Forever => std::future::pending().await,
             Left::Expired(text) => return Outcome::Expired(text),
             Left::Parked => return Outcome::Dropped,
         }
     }
-}
-
-/// Settles what an executor left behind, and returns the next message, if one waits.
-fn finish(handle: &Handle, state: &mut State, outcome: Outcome) -> Option<TurnRequest> {
-    state.asking = false;
-    state.handed = None;
-    let dropped = matches!(outcome, Outcome::Dropped);
-    if state.reply.is_none() && !state.broken {
-        let failure = match outcome {
-            Outcome::Returned | Outcome::Dropped => None,
-            Outcome::Failed(error) if !state.head.is_terminal() => Some(failure_text(&error)),
-            Outcome::Panicked(panic) => Some(panic_text(&panic)),
-            Outcome::Expired(text) => {
-                tracing::warn!(reason = text, "executor dropped");
-                Some(text)
-            }
-            Outcome::Failed(_) => None,
-        };
-        if !state.head.is_terminal() {
-            state.appear();
-            if state.canceling {
-                let text = Message::agent("canceled at the client's request");
-                let canceled = status(handle, TaskState::Canceled, text);
-                state.push(canceled);
-            } else if let Some(text) = failure {
-                let failed = status(handle, TaskState::Failed, Message::agent(text));
-                state.push(failed);
-            }
-        }
-    }
-    let stops = handle.inner.draining.is_cancelled();
-    // The work is to go on elsewhere, or here after a restart.
-    let works = !matches!(state.head, TaskState::InputRequired) && !state.is_over();
-    state.cut_off = dropped && stops && works;
-    let next = if state.is_over() || stops { None } else { state.queue.pop_front() };
-    match next {
-        Some(queued) => {
-            state.kill = CancellationToken::new();
-            handle.begin_turn(state, queued.ticket, &queued.turn);
-            Some(queued.turn)
-        }
-        None => {
-            state.running = false;
-            state.work.end();
-            if state.reply.is_some() {
-                state.birth.draft = None;
-            }
-            // What other nodes have sent stays in the store, for whoever looks at it next: when the
-            // end of the task is stored, or when another node has taken the task.
-            let left: Vec<_> =
-                state.queue.drain(..).flat_map(|queued| queued.turn.commands).collect();
-            state.commands.leave(&left);
-            state.taken.retain(|(_, ticket)| *ticket <= state.turn);
-            None
-        }
-    }
-}
-
-pub(super) fn status(
-    handle: &Handle,
-    state: TaskState,
-    message: Message,
-) -> a2a_core::v1::stream_response::Payload {
-    handle.status_event(state, Some(message))
 }
 
 /// The public text of a failure; the cause goes to the log, under an id that the text names.

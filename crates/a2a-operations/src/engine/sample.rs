@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use a2a_core::{Error, Result, TaskState};
 
-use super::{Engine, Inner, handle::Handle, state::Holder};
+use super::{Engine, Inner, handle::Handle};
 use crate::metrics::{self, Sample};
 
 impl Inner {
@@ -16,14 +16,14 @@ impl Inner {
             ..Sample::default()
         };
         for entry in self.entries.all() {
-            let state = entry.lock();
-            if state.appeared {
-                sample.count(state.task.state());
+            let live = entry.lock();
+            if live.is_stored() {
+                sample.count(live.task.state());
             }
-            sample.held += usize::from(state.holder == Holder::Here);
-            sample.queued += state.queue.len();
-            let next = state.cursors.slowest().unwrap_or(u64::MAX);
-            sample.lag = sample.lag.max((state.log.last() + 1).saturating_sub(next));
+            sample.held += usize::from(live.is_here());
+            sample.queued += live.turns.queue_len();
+            let next = live.watchers().cursors.slowest().unwrap_or(u64::MAX);
+            sample.lag = sample.lag.max((live.log.last() + 1).saturating_sub(next));
         }
         sample.show();
     }

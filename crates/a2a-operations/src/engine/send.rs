@@ -23,11 +23,10 @@ use super::{
     entry::Entry,
     handle::Handle,
     limits::CallerLimits,
+    now,
     run::Begins,
-    size::Size,
     slots::Draft,
-    state::{Holder, State},
-    turn::{Queued, TurnRequest},
+    task::{Birth, Holder, Refusal, Room, Size, TurnRequest},
 };
 use crate::{
     CallContext, Scope, Webhook, metrics,
@@ -193,22 +192,20 @@ impl Inner {
         };
         let entry = self.entries.insert(Entry::draft(self, scope, task));
         let handle = Handle::new(Arc::clone(self), entry);
-        {
-            let mut state = handle.lock();
-            state.running = true;
-            state.work.begin(slot);
-            state.birth.draft = draft;
-            state.birth.is_streamed = turn.streams;
-            state.last_ticket = 1;
-            state.turn = 1;
-            state.execution = Some(turn.clone());
-            state.birth.webhooks.extend(webhook);
-            state.birth.key = key;
-            if configuration.return_immediately {
-                state.appear();
+        let birth = Birth {
+            draft,
+            webhooks: webhook.into_iter().collect(),
+            key,
+            is_streamed: turn.streams,
+        };
+        let appears = configuration.return_immediately;
+        handle.quietly(|live| {
+            live.begin(turn.clone(), birth, slot, now());
+            if appears {
+                live.appear();
             }
-        }
-        if configuration.return_immediately {
+        });
+        if appears {
             handle.write();
         }
         // Who reads a stream sees the task before the executor does anything.
@@ -256,12 +253,15 @@ impl Inner {
         return_immediately: bool,
     ) -> Result<Accepted> {
         loop {
-            let ticket_of = || handle.lock().ticket_of(&turn.message.message_id);
+            let ticket_of = || {
+                let live = handle.lock();
+                live.turns.ticket_of(&live.task, &turn.message.message_id)
+            };
             if let Some(ticket) = turn.joins.then(ticket_of).flatten() {
                 return Ok(Accepted { handle, ticket, elsewhere: None });
             }
-            handle.wait(|state| (!state.is_ending()).then_some(())).await;
-            if handle.lock().task.state().is_terminal() {
+            handle.wait(|live| (!live.is_ending()).then_some(())).await;
+            if handle.lock().has_ended() {
                 return Err(ended(&handle.task_id));
             }
             match handle.reach().await? {
@@ -308,8 +308,7 @@ impl Inner {
         turn: TurnRequest,
         return_immediately: bool,
     ) -> Result<u64> {
-        let taken = handle.change(|state| self.take(handle, state, turn, return_immediately));
-        let (ticket, run) = match taken {
+        let (ticket, run) = match self.take(handle, turn, return_immediately) {
             Ok(taken) => taken,
             Err(error) => {
                 handle.let_go_if_idle();
@@ -323,78 +322,39 @@ impl Inner {
         Ok(ticket)
     }
 
-    /// Takes a message for a task: hands it to an executor that asks, queues it behind one that
-    /// works, or returns it for a new executor.
     fn take(
         &self,
         handle: &Handle,
-        state: &mut State,
         turn: TurnRequest,
         return_immediately: bool,
     ) -> Result<(u64, Option<TurnRequest>)> {
-        if state.broken {
-            return Err(state.failure());
-        }
-        if turn.joins
-            && let Some(ticket) = state.ticket_of(&turn.message.message_id)
-        {
-            match state.queue.iter_mut().find(|queued| queued.ticket == ticket) {
-                Some(queued) => queued.turn.commands.extend(turn.commands),
-                None if ticket > 0 => {
-                    let begin = state.turn_start;
-                    turn.commands.into_iter().for_each(|id| state.commands.begin(id, begin));
-                }
-                None => {}
-            }
-            return Ok((ticket, None));
-        }
-        if state.is_over() || state.canceling {
-            return Err(ended(&handle.task_id));
-        }
-        if state.holder != Holder::Here {
-            return Err(Error::unavailable("another node took the task over; send again"));
-        }
-        if state.is_at_work() {
-            if return_immediately && !state.queue.is_empty() {
-                return Err(Error::new(
+        let owner = &handle.scope.owner;
+        let limits = self.config.caller_limits.of(owner);
+        let say = |state, text| handle.say(state, text);
+        handle.change(|live| {
+            let room = Room {
+                task: &self.config.task_limits,
+                max_queued: self.config.max_queued_messages,
+                max_running: limits.running_tasks,
+                slot: &mut || self.slots.take(owner, limits.running_tasks),
+            };
+            let taken = live.take(turn, return_immediately, room, &say, now());
+            taken.map_err(|refusal| match refusal {
+                Refusal::Failed => live.failure(),
+                Refusal::Ended => ended(&handle.task_id),
+                Refusal::Away => Error::unavailable("another node took the task over; send again"),
+                Refusal::OneWaits => Error::new(
                     ErrorKind::ResourceExhausted,
                     "another message waits already; send again without returnImmediately",
-                ));
-            }
-            if state.queue.len() >= self.config.max_queued_messages {
-                return Err(Error::new(
+                ),
+                Refusal::QueueIsFull(queued) => Error::new(
                     ErrorKind::ResourceExhausted,
-                    format!("{} messages wait already for this task", state.queue.len()),
-                ));
-            }
-        }
-        let limits = &self.config.task_limits;
-        if let Some(limit) = state.refuses(&turn.message, limits) {
-            return Err(limit.refusal(limits));
-        }
-        let limits = self.config.caller_limits.of(&handle.scope.owner);
-        let slot = if state.running {
-            state.work.try_resume(limits.running_tasks).then_some(None)
-        } else {
-            self.slots.take(&handle.scope.owner, limits.running_tasks).map(Some)
-        };
-        let slot = slot.ok_or_else(|| too_many_running(limits))?;
-        let ticket = state.take_ticket(&turn.message.message_id);
-        if state.running && !state.is_at_work() {
-            handle.begin_turn(state, ticket, &turn);
-            state.asking = false;
-            state.handed = Some(Message::clone(&turn.message));
-            return Ok((ticket, None));
-        }
-        if state.running {
-            state.queue.push_back(Queued { ticket, turn });
-            return Ok((ticket, None));
-        }
-        if let Some(slot) = slot {
-            state.begin_run(slot);
-        }
-        handle.begin_turn(state, ticket, &turn);
-        Ok((ticket, Some(turn)))
+                    format!("{queued} messages wait already for this task"),
+                ),
+                Refusal::Limit(limit) => limit.refusal(&self.config.task_limits),
+                Refusal::TooManyRunning => too_many_running(limits),
+            })
+        })
     }
 
     fn check_capacity(&self, owner: &str) -> Result<()> {

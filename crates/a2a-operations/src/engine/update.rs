@@ -8,16 +8,19 @@ use std::{
 use a2a_core::{
     Error, Result, Role,
     v1::{
-        Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+        Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
         stream_response::Payload,
     },
     well_known::Timestamp,
 };
 
 use super::{
-    Exchange, batch::Batch, change::Change, handle::Handle, state::State, writer::NotStored,
+    Exchange,
+    handle::Handle,
+    now,
+    task::{Batch, Change},
 };
-use crate::{Event, UpdateError, store::TaskQuery};
+use crate::{UpdateError, store::TaskQuery};
 
 /// Changes that may wait for the store before an executor has to wait for it too.
 const MAX_PENDING: usize = 256;
@@ -50,12 +53,11 @@ impl Handle {
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.lock().cancel.is_cancelled()
+        self.lock().run.is_canceling
     }
 
     pub(crate) async fn cancelled(&self) {
-        let cancel = self.lock().cancel.clone();
-        cancel.cancelled().await;
+        self.cancel_signal().cancelled().await;
     }
 
     /// Reads tasks of the same scope.
@@ -85,25 +87,25 @@ impl Handle {
 
     /// Lets a future end while the clocks of the executor stand.
     pub(crate) async fn off_the_clock<T>(&self, future: impl Future<Output = T>) -> T {
-        self.lock().work.stop_clocks();
+        self.quietly(|live| live.run.stop_clocks(now()));
         let _started_again = StartClocks(self);
         future.await
     }
 
     pub(crate) async fn set_status(
         &self,
-        run: u64,
+        generation: u64,
         state: TaskState,
         message: Option<Message>,
     ) -> Result<(), UpdateError> {
         let event = self.status_event(state, message);
-        let position = self.accept(run, event)?;
-        self.stored(run, position).await.map_err(UpdateError::from)
+        let position = self.accept(generation, event)?;
+        self.stored(generation, position).await
     }
 
     pub(crate) async fn push_status(
         &self,
-        run: u64,
+        generation: u64,
         mut update: TaskStatusUpdateEvent,
     ) -> Result<(), UpdateError> {
         let status = update.status.get_or_insert_default();
@@ -112,141 +114,96 @@ impl Handle {
         }
         status.timestamp.get_or_insert_with(Timestamp::now);
         self.own_status(&mut update);
-        let position = self.accept(run, Payload::StatusUpdate(update))?;
-        self.stored(run, position).await.map_err(UpdateError::from)
+        let position = self.accept(generation, Payload::StatusUpdate(update))?;
+        self.stored(generation, position).await
     }
 
     pub(crate) async fn push_artifact(
         &self,
-        run: u64,
+        generation: u64,
         mut update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
         self.own_artifact(&mut update);
-        self.accept(run, Payload::ArtifactUpdate(update))?;
+        self.accept(generation, Payload::ArtifactUpdate(update))?;
         // Chunks are stored in groups; only a store that falls behind holds the executor up.
-        self.wait(|state| {
-            if let Err(error) = listens(state, run) {
-                return Some(Err(error));
+        self.wait(|live| match live.listens(generation) {
+            Ok(()) if live.changes.pending.len() >= MAX_PENDING => {
+                live.await_batch();
+                None
             }
-            if state.pending.len() < MAX_PENDING {
-                return Some(Ok(()));
-            }
-            state.await_batch();
-            None
+            heard => Some(heard),
         })
         .await
     }
 
-    fn accept(&self, run: u64, payload: Payload) -> Result<u64, UpdateError> {
-        let accept = |state: &mut State| {
-            check(state, run)?;
-            self.check_size(state, &payload)?;
-            state.appear();
-            Ok(state.push(payload))
-        };
-        let (accepted, batch) = {
-            let mut state = self.lock();
-            (accept(&mut state), state.batch)
-        };
+    fn accept(&self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
+        let limits = &self.inner.config.task_limits;
+        let say = |state, text| self.say(state, text);
+        let (accepted, batch) = self.quietly(|live| {
+            let accepted = live.update(generation, payload, limits, &say, now());
+            (accepted, live.changes.batch)
+        });
         if batch == Batch::Closed {
             self.write();
         }
+        self.log_limit(&accepted);
         accepted
     }
 
-    /// Checks that an update fits into the task, and fails the task otherwise.
-    fn check_size(&self, state: &mut State, payload: &Payload) -> Result<(), UpdateError> {
-        let limits = &self.inner.config.task_limits;
-        let Some(limit) = state.exceeded(payload, limits) else { return Ok(()) };
-        let reason = limit.reason(limits);
-        tracing::warn!(task.id = %self.task_id, limit = limit.name(), "task failed at a limit");
-        state.appear();
-        let failed = self.status_event(TaskState::Failed, Some(Message::agent(reason)));
-        state.push(failed);
-        Err(UpdateError::Limit(limit))
+    fn log_limit<T>(&self, accepted: &Result<T, UpdateError>) {
+        if let Err(UpdateError::Limit(limit)) = accepted {
+            tracing::warn!(task.id = %self.task_id, limit = limit.name(), "task failed at a limit");
+        }
     }
 
-    pub(crate) async fn reply(&self, run: u64, mut message: Message) -> Result<(), UpdateError> {
-        let replied = self.change(|state| {
-            check(state, run)?;
-            if state.last_assigned > 0 {
-                return Ok::<_, UpdateError>(Err(message));
-            }
-            message.role = Role::Agent.into();
-            message.context_id = (*self.context_id).to_owned();
-            if message.message_id.is_empty() {
-                message.message_id = a2a_core::fresh_id();
-            }
-            if let Some(asked) = state.task.history.last() {
+    pub(crate) async fn reply(
+        &self,
+        generation: u64,
+        mut message: Message,
+    ) -> Result<(), UpdateError> {
+        message.role = Role::Agent.into();
+        message.context_id = (*self.context_id).to_owned();
+        if message.message_id.is_empty() {
+            message.message_id = a2a_core::fresh_id();
+        }
+        let is_reply = self.change(|live| {
+            let is_reply = live.reply(generation, &message)?;
+            if let Some(asked) = live.task.history.last().filter(|_| is_reply) {
                 self.inner.replies.add(&self.scope, asked, &message);
             }
-            let payload = Some(Payload::Message(message));
-            state.reply = Some(Event::new(None, StreamResponse { payload }));
-            Ok(Ok(()))
+            Ok::<_, UpdateError>(is_reply)
         })?;
-        match replied {
-            Ok(()) => Ok(()),
-            Err(message) => self.set_status(run, TaskState::Completed, Some(message)).await,
+        if is_reply {
+            return Ok(());
         }
+        self.set_status(generation, TaskState::Completed, Some(message)).await
     }
 
     pub(crate) async fn ask(
         &self,
-        run: u64,
+        generation: u64,
         mut question: TaskStatusUpdateEvent,
     ) -> Result<Message, UpdateError> {
         self.own_status(&mut question);
         let question = Payload::StatusUpdate(question);
-        let position = self.change(|state| {
-            check(state, run)?;
-            if state.canceling {
-                return Err(UpdateError::Canceled);
-            }
-            self.check_size(state, &question)?;
-            state.appear();
-            let position = state.push(question);
-            match state.queue.pop_front() {
-                Some(queued) => {
-                    self.begin_turn(state, queued.ticket, &queued.turn);
-                    state.handed = Some(Message::clone(&queued.turn.message));
-                }
-                None => state.asking = true,
-            }
-            Ok(position)
-        });
+        let limits = &self.inner.config.task_limits;
+        let say = |state, text| self.say(state, text);
+        let position = self.change(|live| live.ask(generation, question, limits, &say, now()));
         self.write();
-        self.stored(run, position?).await?;
+        self.log_limit(&position);
+        self.stored(generation, position?).await?;
 
-        let answer = self.wait(|state| {
-            if let Err(error) = listens(state, run) {
-                return Some(Err(error));
-            }
-            if let Some(message) = state.handed.take() {
-                return Some(Ok(message));
-            }
-            if state.canceling {
-                return Some(Err(UpdateError::Canceled));
-            }
-            check(state, run).err().map(Err)
-        });
+        let answer = self.wait(|live| live.asked(generation));
         // While it waits, an executor holds no place among the running ones.
         let _parked = Parked::new(self);
         match tokio::time::timeout(self.inner.config.ask_timeout, answer).await {
             Ok(answer) => answer,
             Err(_elapsed) => {
-                self.drop_executor();
+                // It leaves the task as it is, unless a message came just now.
+                self.change(|live| live.drop_asking());
                 std::future::pending().await
             }
         }
-    }
-
-    /// Drops the executor and leaves the task as it is, unless a message came just now.
-    fn drop_executor(&self) {
-        self.change(|state| {
-            if state.asking {
-                state.kill.cancel();
-            }
-        });
     }
 }
 
@@ -255,7 +212,7 @@ struct StartClocks<'a>(&'a Handle);
 
 impl Drop for StartClocks<'_> {
     fn drop(&mut self) {
-        self.0.lock().work.start_clocks();
+        self.0.quietly(|live| live.run.start_clocks(now()));
     }
 }
 
@@ -268,7 +225,7 @@ impl<'a> Parked<'a> {
         let parked = Self(handle);
         inner.running.fetch_sub(1, Ordering::Relaxed);
         if inner.asking.fetch_add(1, Ordering::Relaxed) >= inner.config.max_asking {
-            handle.drop_executor();
+            handle.change(|live| live.drop_asking());
         }
         parked
     }
@@ -276,34 +233,8 @@ impl<'a> Parked<'a> {
 
 impl Drop for Parked<'_> {
     fn drop(&mut self) {
-        // A message that comes from now on queues; one that was handed stays for the next `ask`.
-        self.0.lock().asking = false;
+        self.0.quietly(|live| live.stop_asking());
         self.0.inner.asking.fetch_sub(1, Ordering::Relaxed);
         self.0.inner.running.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Returns whether the task listens to a run of its executor.
-fn listens(state: &State, run: u64) -> Result<(), UpdateError> {
-    if state.run != run {
-        Err(UpdateError::Moved)
-    } else if state.broken {
-        Err(UpdateError::Store)
-    } else {
-        Ok(())
-    }
-}
-
-fn check(state: &State, run: u64) -> Result<(), UpdateError> {
-    listens(state, run)?;
-    if state.is_over() { Err(UpdateError::Ended) } else { Ok(()) }
-}
-
-impl From<NotStored> for UpdateError {
-    fn from(not_stored: NotStored) -> Self {
-        match not_stored {
-            NotStored::Failed => Self::Store,
-            NotStored::Moved => Self::Moved,
-        }
     }
 }

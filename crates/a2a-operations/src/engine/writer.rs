@@ -2,23 +2,18 @@
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_core::{
-    TaskState,
-    v1::{Task, stream_response::Payload},
-};
+use a2a_core::v1::stream_response::Payload;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{
-    change::{self, Change},
     command::answer_late,
     handle::Handle,
-    record::Record,
-    state::{Birth, Holder, State},
+    task::{Failure, Group, Holder},
 };
 use crate::{
-    Event, EventId, Webhook,
+    Event, EventId, UpdateError,
     store::{Committed, Hold, NewTask, StoreError, Transition},
 };
 
@@ -34,12 +29,10 @@ impl Handle {
     /// There is one writer per task at most; changes that come meanwhile go in its next group.
     /// Returns whether nothing is left to be written.
     pub(super) fn write(&self) -> bool {
-        {
-            let mut state = self.lock();
-            if state.writing || state.pending.is_empty() || state.broken {
-                return !state.writing;
-            }
-            state.writing = true;
+        let (begins, is_writing) =
+            self.quietly(|live| (live.begin_writing(), live.disk.is_writing()));
+        if !begins {
+            return !is_writing;
         }
         let mut writer = Box::pin(write(self.clone()));
         // A store in memory is done at the first look. Any other goes on in a task of its own,
@@ -56,41 +49,33 @@ impl Handle {
     /// # Errors
     ///
     /// The store has failed, or another node works on the task.
-    pub(super) async fn stored(&self, run: u64, position: u64) -> Result<(), NotStored> {
-        self.wait(|state| {
-            if state.run != run {
-                Some(Err(NotStored::Moved))
-            } else if state.log.last() >= position.min(state.last_assigned) {
-                Some(Ok(()))
-            } else if state.broken {
-                Some(Err(NotStored::Failed))
-            } else {
-                state.await_batch();
-                None
+    pub(super) async fn stored(&self, generation: u64, position: u64) -> Result<(), UpdateError> {
+        self.wait(|live| {
+            let is_stored = live.log.last() >= position.min(live.changes.last);
+            match live.listens(generation) {
+                Err(UpdateError::Store) | Ok(()) if is_stored => Some(Ok(())),
+                Ok(()) => {
+                    live.await_batch();
+                    None
+                }
+                Err(error) => Some(Err(error)),
             }
         })
         .await
     }
 }
 
-/// Why an event was not stored.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum NotStored {
-    Failed,
-    Moved,
-}
-
 async fn write(handle: Handle) {
-    while let Some(group) = next_group(&handle) {
+    while let Some(group) = handle.quietly(|live| live.next_group()) {
         let result = store_patiently(&handle, &group).await;
-        if handle.lock().run != group.run {
+        if handle.lock().ownership.generation != group.generation {
             // The task was lost meanwhile, and perhaps taken up again: this is of the past.
             return;
         }
         match result {
             Ok(committed) => {
                 let lets_go = group.hold == Hold::Release;
-                let states = handle.change(|state| show(state, group));
+                let states = handle.change(|live| live.stored(group));
                 states.into_iter().for_each(|state| handle.tell_of(state));
                 answer_late(&handle);
                 if committed.has_pushes {
@@ -103,24 +88,20 @@ async fn write(handle: Handle) {
             Err(StoreError::Conflict { .. }) => {
                 tracing::warn!(task.id = %handle.task_id, "another node has taken the task over");
                 crate::metrics::lost_lease();
-                handle.change(|state| state.lose(Holder::Elsewhere));
+                handle.change(|live| live.lose(Holder::Elsewhere));
                 handle.refresh();
                 return;
             }
             Err(StoreError::Claimed { task_id }) => {
                 tracing::warn!(task.id = %handle.task_id, by = %task_id, "another node took the message over before its task was stored");
-                handle.change(|state| {
-                    state.superseded = Some(task_id.into());
-                    state.give_up();
-                });
+                handle.change(|live| live.not_stored(Failure::Superseded(task_id.into())));
                 return;
             }
             Err(error) => {
                 tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "a task could not be stored");
-                handle.change(|state| {
-                    state.full = matches!(error, StoreError::Full);
-                    state.give_up();
-                });
+                let is_full = matches!(error, StoreError::Full);
+                let failure = if is_full { Failure::Full } else { Failure::Unavailable };
+                handle.change(|live| live.not_stored(failure));
                 handle.let_go_if_idle();
                 return;
             }
@@ -128,113 +109,6 @@ async fn write(handle: Handle) {
     }
     // Whoever waited for the writer to be done may let the task go now.
     handle.let_go_if_idle();
-}
-
-/// Shows readers a group that is stored, and returns the states that the task goes through.
-fn show(state: &mut State, group: Group) -> Vec<TaskState> {
-    match &group.snapshot {
-        Some(task) => state.task = Arc::clone(task),
-        None => {
-            let task = Arc::make_mut(&mut state.task);
-            group.changes.iter().for_each(|change| change.apply(task));
-        }
-    }
-    state.storing = Arc::default();
-    group.answers.iter().for_each(|(command, _)| state.commands.finish(command));
-    state.version = group.version + 1;
-    state.epoch = group.epoch;
-    state.known_hold = group.epoch;
-    state.appeared = true;
-    state.birth = Birth::default();
-    if group.hold == Hold::Release {
-        state.holder = Holder::Nobody;
-    }
-    if group.is_whole {
-        state.log.skip_to(EventId::FIRST.get());
-    }
-    group.events().for_each(|event| state.log.push(event.clone()));
-    group.states
-}
-
-/// Changes that are stored together.
-struct Group {
-    changes: Arc<Vec<Change>>,
-    /// The states that the task goes through.
-    states: Vec<TaskState>,
-    version: u64,
-    epoch: u64,
-    run: u64,
-    is_new: bool,
-    /// Whether the task is stored when it has ended, without the events that led there.
-    is_whole: bool,
-    snapshot: Option<Arc<Task>>,
-    webhooks: Vec<Webhook>,
-    key: Option<String>,
-    hold: Hold,
-    answers: Vec<(Arc<str>, Bytes)>,
-}
-
-impl Group {
-    /// The events that are stored.
-    fn events(&self) -> impl Iterator<Item = &Event> {
-        let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
-        changes.iter().filter_map(|change| match change {
-            Change::Event(event) => Some(event),
-            Change::Appeared | Change::History(_) => None,
-        })
-    }
-}
-
-fn next_group(handle: &Handle) -> Option<Group> {
-    let mut state = handle.lock();
-    if state.pending.is_empty() || state.broken {
-        state.writing = false;
-        return None;
-    }
-    let pending = std::mem::take(&mut state.pending);
-    let is_new = !state.appeared;
-    let ends = state.head.is_terminal();
-    let states = pending.iter().filter_map(Change::state).collect();
-    let snapshot = (is_new || pending.iter().any(Change::needs_snapshot))
-        .then(|| Arc::new(change::applied(&state.task, pending.iter())));
-    // Nobody has seen what happened on the way, or can ask for it.
-    let is_whole = is_new && ends && state.birth.is_private();
-    let changes = if is_whole {
-        state.last_assigned = EventId::FIRST.get();
-        Arc::new(pending)
-    } else {
-        let task = &state.task;
-        Arc::new(pending.into_iter().map(|change| change.into_event(task)).collect())
-    };
-    state.storing = Arc::clone(&changes);
-    let execution = state.execution.take();
-    // What has ended, or was never worked on by an executor, is nobody's.
-    let hold = match execution {
-        _ if ends || is_new && !state.running && !state.cut_off => Hold::Release,
-        Some(turn) => Hold::Record(Record::execution(&turn)),
-        None => Hold::Keep,
-    };
-    let last = state.last_assigned;
-    let answers = state.commands.answers(ends.then_some(last));
-    // A task that is new is stored under the first epoch.
-    let epoch = if is_new { 1 } else { state.epoch };
-    let webhooks = std::mem::take(&mut state.birth.webhooks);
-    let key = state.birth.key.clone().filter(|_| is_new);
-    let (version, run) = (state.version, state.run);
-    Some(Group {
-        changes,
-        states,
-        version,
-        epoch,
-        run,
-        is_new,
-        is_whole,
-        snapshot,
-        webhooks,
-        key,
-        hold,
-        answers,
-    })
 }
 
 /// Stores a group, and tries again for a while where the store fails.
@@ -281,7 +155,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
     };
     let pushes: Vec<EventId> = events.iter().filter(is_pushed).filter_map(Event::id).collect();
     let store = &handle.inner.store;
-    match (&group.snapshot, group.is_new) {
+    match (&group.snapshot, group.is_new()) {
         (Some(task), true) => {
             let new = NewTask {
                 task: Arc::clone(task),

@@ -1,8 +1,6 @@
-//! The events of one task, and those who wait for the next.
+//! The events of one task.
 
-use std::{collections::VecDeque, task::Waker};
-
-use slab::Slab;
+use std::collections::VecDeque;
 
 use crate::{Event, EventId};
 
@@ -11,7 +9,7 @@ use crate::{Event, EventId};
 /// Readers keep a cursor and are woken; none has a queue of its own, so a slow reader costs the
 /// others nothing.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(in crate::engine) struct Log {
     events: VecDeque<(Event, usize)>,
     /// The position of the newest event, be it kept or not.
     last: u64,
@@ -22,33 +20,38 @@ pub(super) struct Log {
 
 /// The reader's next event is no longer kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Trimmed;
+pub(in crate::engine) struct Trimmed;
 
 impl Log {
     /// Creates a log that goes on behind `last`.
-    pub(super) fn new(last: u64, max_events: usize, max_bytes: usize) -> Self {
+    pub(in crate::engine) fn new(last: u64, max_events: usize, max_bytes: usize) -> Self {
         Self { events: VecDeque::new(), last, bytes: 0, max_events, max_bytes }
     }
 
     /// The position of the newest event.
-    pub(super) fn last(&self) -> u64 {
+    pub(in crate::engine) fn last(&self) -> u64 {
         self.last
     }
 
     /// The position of the oldest event that is kept, or would be next.
-    pub(super) fn first(&self) -> u64 {
+    pub(in crate::engine) fn first(&self) -> u64 {
         self.last + 1 - self.events.len() as u64
     }
 
+    /// A log with the same bounds that goes on behind `last`.
+    pub(in crate::engine) fn emptied(&self, last: u64) -> Self {
+        Self::new(last, self.max_events, self.max_bytes)
+    }
+
     /// Goes on behind `last`, without the events up to there.
-    pub(super) fn skip_to(&mut self, last: u64) {
+    pub(in crate::engine) fn skip_to(&mut self, last: u64) {
         self.events.clear();
         self.bytes = 0;
         self.last = last;
     }
 
     /// Adds an event, and forgets the oldest ones beyond the bounds.
-    pub(super) fn push(&mut self, event: Event) {
+    pub(in crate::engine) fn push(&mut self, event: Event) {
         debug_assert_eq!(event.id().map(EventId::get), Some(self.last + 1), "no gaps");
         let bytes = event.encoded_len();
         self.last += 1;
@@ -65,7 +68,7 @@ impl Log {
     }
 
     /// Copies up to `limit` events from position `from` on into `buffer`.
-    pub(super) fn read(
+    pub(in crate::engine) fn read(
         &self,
         from: u64,
         limit: usize,
@@ -78,57 +81,6 @@ impl Log {
         let skip = usize::try_from(from - first).unwrap_or(usize::MAX);
         buffer.extend(self.events.iter().skip(skip).take(limit).map(|(event, _)| event.clone()));
         Ok(())
-    }
-}
-
-/// Those who wait for a task to change.
-#[derive(Debug, Default)]
-pub(super) struct Waiters(Slab<Option<Waker>>);
-
-impl Waiters {
-    /// Keeps a waker under a slot, which the waiter gives back when it goes.
-    pub(super) fn register(&mut self, slot: &mut Option<usize>, waker: &Waker) {
-        match slot {
-            Some(slot) => match &mut self.0[*slot] {
-                Some(known) if known.will_wake(waker) => {}
-                known => *known = Some(waker.clone()),
-            },
-            None => *slot = Some(self.0.insert(Some(waker.clone()))),
-        }
-    }
-
-    /// Gives a slot back.
-    pub(super) fn forget(&mut self, slot: usize) {
-        self.0.try_remove(slot);
-    }
-
-    /// Takes every waker out, to be called when the lock is gone.
-    pub(super) fn take(&mut self) -> Vec<Waker> {
-        self.0.iter_mut().filter_map(|(_, waker)| waker.take()).collect()
-    }
-}
-
-/// How far readers have come, for those who watch how far they are behind.
-#[derive(Debug, Default)]
-pub(super) struct Cursors(Slab<u64>);
-
-impl Cursors {
-    /// Notes the next position of a reader, under a slot that it gives back when it goes.
-    pub(super) fn note(&mut self, slot: &mut Option<usize>, next: u64) {
-        match slot.and_then(|slot| self.0.get_mut(slot)) {
-            Some(known) => *known = next,
-            None => *slot = Some(self.0.insert(next)),
-        }
-    }
-
-    /// Gives a slot back.
-    pub(super) fn forget(&mut self, slot: usize) {
-        self.0.try_remove(slot);
-    }
-
-    /// The next position of the slowest reader.
-    pub(super) fn slowest(&self) -> Option<u64> {
-        self.0.iter().map(|(_, next)| *next).min()
     }
 }
 

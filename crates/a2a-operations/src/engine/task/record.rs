@@ -11,10 +11,10 @@ use crate::{CallContext, Caller};
 
 /// A turn as it is recorded, and as it travels to the node that holds the task.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(in crate::engine) struct Record {
     /// The message, unless it is in the history of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<Message>,
+    pub(in crate::engine) message: Option<Message>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata: Option<Struct>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,7 +27,7 @@ pub(super) struct Record {
 
 /// What is recorded of the context of a call: all but what authenticates.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Context {
+pub(in crate::engine) struct Context {
     version: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     extensions: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn of(context: &CallContext) -> Self {
+    pub(in crate::engine) fn of(context: &CallContext) -> Self {
         Self {
             version: context.version.to_string(),
             extensions: context.extensions.iter().map(str::to_owned).collect(),
@@ -47,7 +47,7 @@ impl Context {
         }
     }
 
-    pub(super) fn read(self) -> CallContext {
+    pub(in crate::engine) fn read(self) -> CallContext {
         CallContext {
             version: self.version.parse().unwrap_or(ProtocolVersion::LATEST),
             extensions: self.extensions.into_iter().collect::<ExtensionSet>(),
@@ -60,11 +60,11 @@ impl Context {
 
 impl Record {
     /// Records a turn whose message is in the history of its task.
-    pub(super) fn execution(turn: &TurnRequest) -> Bytes {
+    pub(in crate::engine) fn execution(turn: &TurnRequest) -> Bytes {
         encode(&Self::of(turn, None))
     }
 
-    pub(super) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
+    pub(in crate::engine) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
         Self {
             message,
             metadata: turn.metadata.as_deref().cloned(),
@@ -75,12 +75,12 @@ impl Record {
     }
 
     /// Reads what [`execution`](Self::execution) has recorded; `None` if it is no such thing.
-    pub(super) fn read(execution: &[u8]) -> Option<Self> {
+    pub(in crate::engine) fn read(execution: &[u8]) -> Option<Self> {
         serde_json::from_slice(execution).ok()
     }
 
     /// Makes the turn again.
-    pub(super) fn into_turn(self, message: Message) -> TurnRequest {
+    pub(in crate::engine) fn into_turn(self, message: Message) -> TurnRequest {
         TurnRequest {
             message: Arc::new(message),
             call: Arc::new(self.context.read()),
@@ -94,7 +94,7 @@ impl Record {
     }
 }
 
-pub(super) fn encode(value: &impl Serialize) -> Bytes {
+pub(in crate::engine) fn encode(value: &impl Serialize) -> Bytes {
     // Maps have text for keys, and nothing else here can fail.
     serde_json::to_vec(value).unwrap_or_default().into()
 }

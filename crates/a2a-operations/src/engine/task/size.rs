@@ -8,11 +8,12 @@ use a2a_core::{
 };
 use prost::Message as _;
 
-use super::{change::Change, limits::TaskLimits};
+use super::change::Change;
+use crate::TaskLimits;
 
 /// The size of a task, kept up to date with its changes.
 #[derive(Debug, Default)]
-pub(super) struct Size {
+pub(in crate::engine) struct Size {
     messages: usize,
     turns: usize,
     /// Of the history and the metadata, not of the status.
@@ -58,12 +59,12 @@ impl TaskLimit {
     }
 
     /// What callers read of a task beyond the limit.
-    pub(super) fn reason(self, limits: &TaskLimits) -> String {
+    pub(in crate::engine) fn reason(self, limits: &TaskLimits) -> String {
         format!("the task is at its limit {} ({})", self.name(), self.of(limits))
     }
 
     /// The refusal of a message.
-    pub(super) fn refusal(self, limits: &TaskLimits) -> Error {
+    pub(in crate::engine) fn refusal(self, limits: &TaskLimits) -> Error {
         Error::new(ErrorKind::ResourceExhausted, self.reason(limits))
             .with_metadata("limit", self.name())
             .with_metadata("max", self.of(limits).to_string())
@@ -77,7 +78,7 @@ impl fmt::Display for TaskLimit {
 }
 
 impl Size {
-    pub(super) fn of(task: &Task) -> Self {
+    pub(in crate::engine) fn of(task: &Task) -> Self {
         let mut size = Self::default();
         task.history.iter().for_each(|message| size.add(message));
         size.history_bytes += task.metadata.as_ref().map_or(0, prost::Message::encoded_len);
@@ -96,7 +97,7 @@ impl Size {
         self.history_bytes += message.encoded_len();
     }
 
-    pub(super) fn apply(&mut self, change: &Change) {
+    pub(in crate::engine) fn apply(&mut self, change: &Change) {
         match change {
             Change::Appeared => {}
             Change::History(message) => self.add(message),
@@ -132,7 +133,11 @@ impl Size {
     }
 
     /// The limit that an update of an executor goes beyond.
-    pub(super) fn exceeded(&self, payload: &Payload, limits: &TaskLimits) -> Option<TaskLimit> {
+    pub(in crate::engine) fn exceeded(
+        &self,
+        payload: &Payload,
+        limits: &TaskLimits,
+    ) -> Option<TaskLimit> {
         match payload {
             Payload::StatusUpdate(update) => {
                 let status = update.status.as_ref();
@@ -153,7 +158,7 @@ impl Size {
     }
 
     /// The limit that messages of the client go beyond, or an answer to them.
-    pub(super) fn refuses<'a>(
+    pub(in crate::engine) fn refuses<'a>(
         &self,
         messages: impl Iterator<Item = &'a Message>,
         limits: &TaskLimits,

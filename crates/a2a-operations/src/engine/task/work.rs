@@ -1,17 +1,18 @@
 //! How long an executor works, and when it was last heard of.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{
+    num::NonZeroUsize,
+    time::{Duration, Instant},
+};
 
 use a2a_core::TaskState;
-use tokio::time::Instant;
 
-use super::slots::Slot;
-use crate::RunLimits;
+use crate::{RunLimits, engine::slots::Slot};
 
 /// The work on a task: the slot it takes, and its clocks. While the task waits for its user or
 /// for an authorization it takes no slot, and its clocks stand.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(in crate::engine) struct Work {
     slot: Option<Slot>,
     clocks: Option<Clocks>,
 }
@@ -32,7 +33,7 @@ struct Clocks {
 
 /// What is left of an executor's time.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(in crate::engine) enum Left {
     /// Nothing runs out before this.
     Until(Instant),
     /// There is no bound.
@@ -45,14 +46,13 @@ pub(super) enum Left {
 
 impl Work {
     /// Begins a run in a slot.
-    pub(super) fn begin(&mut self, slot: Slot) {
+    pub(in crate::engine) fn begin(&mut self, slot: Slot, now: Instant) {
         self.slot = Some(slot);
-        self.begin_turn();
+        self.begin_turn(now);
     }
 
     /// Starts the clocks for another message.
-    pub(super) fn begin_turn(&mut self) {
-        let now = Instant::now();
+    pub(in crate::engine) fn begin_turn(&mut self, now: Instant) {
         self.clocks = Some(Clocks {
             worked: Duration::ZERO,
             since: Some(now),
@@ -62,21 +62,20 @@ impl Work {
         });
     }
 
-    /// Ends the run.
-    pub(super) fn end(&mut self) {
-        *self = Self::default();
-    }
-
     /// Takes the slot for a message to a task that waits; `false` where the caller has `limit`.
-    pub(super) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
+    pub(in crate::engine) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
         self.slot.as_mut().is_none_or(|slot| slot.try_resume(limit))
     }
 
     /// Notes that the executor was heard of, and the state of the task where it set one. The slot
     /// stays taken where a message is queued that was accepted for it.
-    pub(super) fn note(&mut self, state: Option<TaskState>, has_queued: bool) {
+    pub(in crate::engine) fn note(
+        &mut self,
+        state: Option<TaskState>,
+        has_queued: bool,
+        now: Instant,
+    ) {
         let Some(clocks) = &mut self.clocks else { return };
-        let now = Instant::now();
         clocks.heard = now;
         let Some(state) = state else { return };
         if state.is_terminal() {
@@ -106,19 +105,18 @@ impl Work {
     }
 
     /// Stops the clocks while the executor waits for others before it can work.
-    pub(super) fn stop_clocks(&mut self) {
+    pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = true;
         if let Some(since) = clocks.since.take() {
-            clocks.worked += since.elapsed();
+            clocks.worked += now - since;
         }
     }
 
     /// Starts them again.
-    pub(super) fn start_clocks(&mut self) {
+    pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = false;
-        let now = Instant::now();
         clocks.heard = now;
         if clocks.parked.is_none() {
             clocks.since.get_or_insert(now);
@@ -126,9 +124,13 @@ impl Work {
     }
 
     /// What is left of the executor's time.
-    pub(super) fn left(&self, limits: RunLimits, max_parked: Option<Duration>) -> Left {
+    pub(in crate::engine) fn left(
+        &self,
+        limits: RunLimits,
+        max_parked: Option<Duration>,
+        now: Instant,
+    ) -> Left {
         let Some(clocks) = &self.clocks else { return Left::Forever };
-        let now = Instant::now();
         if let Some(parked) = clocks.parked {
             return match max_parked {
                 Some(max) if now - parked >= max => Left::Parked,
@@ -165,7 +167,8 @@ impl Work {
 mod tests {
     use std::sync::Arc;
 
-    use super::{super::slots::Slots, *};
+    use super::*;
+    use crate::engine::slots::Slots;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -175,26 +178,24 @@ mod tests {
             .with_max_silence(Some(SECOND * silence))
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn clocks_stand_while_the_task_waits() {
+    #[test]
+    fn clocks_stand_while_the_task_waits() {
         let slots = Arc::new(Slots::default());
         let mut work = Work::default();
-        work.begin(slots.take(&"ann".into(), None).unwrap());
-        tokio::time::advance(SECOND * 4).await;
-        work.note(Some(TaskState::InputRequired), false);
+        let begun = Instant::now();
+        let at = |seconds: u32| begun + SECOND * seconds;
+        work.begin(slots.take(&"ann".into(), None).unwrap(), begun);
+        work.note(Some(TaskState::InputRequired), false, at(4));
         assert_eq!(slots.running("ann"), 0);
-        tokio::time::advance(SECOND * 100).await;
-        assert!(matches!(work.left(limits(10, 5), None), Left::Until(_)));
-        assert_eq!(work.left(limits(10, 5), Some(SECOND * 100)), Left::Parked);
-        work.note(Some(TaskState::Working), false);
+        assert!(matches!(work.left(limits(10, 5), None, at(104)), Left::Until(_)));
+        assert_eq!(work.left(limits(10, 5), Some(SECOND * 100), at(104)), Left::Parked);
+        work.note(Some(TaskState::Working), false, at(104));
         assert_eq!(slots.running("ann"), 1);
-        tokio::time::advance(SECOND * 4).await;
-        assert_eq!(work.left(limits(10, 5), None), Left::Until(Instant::now() + SECOND));
-        work.note(None, false);
-        tokio::time::advance(SECOND * 2).await;
+        assert_eq!(work.left(limits(10, 5), None, at(108)), Left::Until(at(109)));
+        work.note(None, false, at(108));
         let expired = "the agent worked on this message for longer than 10s";
-        assert_eq!(work.left(limits(10, 5), None), Left::Expired(expired.to_owned()));
+        assert_eq!(work.left(limits(10, 5), None, at(110)), Left::Expired(expired.to_owned()));
         let expired = "the agent reported no progress for 2s";
-        assert_eq!(work.left(limits(100, 2), None), Left::Expired(expired.to_owned()));
+        assert_eq!(work.left(limits(100, 2), None, at(110)), Left::Expired(expired.to_owned()));
     }
 }

@@ -2,10 +2,24 @@
 
 use std::sync::Arc;
 
+use a2a_core::Detail;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
-use super::Answer;
-use crate::engine::record::encode;
+use super::{LiveTask, record::encode};
+
+/// What the node that holds a task says to a command.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::engine) enum Answer {
+    /// It was done, or begun, with the event at this position.
+    At(u64),
+    Refused {
+        status: u16,
+        message: String,
+        details: Vec<Detail>,
+    },
+}
 
 /// The commands of a task that this node has taken and not answered.
 #[derive(Debug, Default)]
@@ -39,30 +53,30 @@ impl Commands {
 
     /// Notes that somebody is to read the commands. Returns whether that is the caller: who reads
     /// them already does it once more.
-    pub(super) fn begin_serving(&mut self) -> bool {
+    pub(in crate::engine) fn begin_serving(&mut self) -> bool {
         self.again = self.serving;
         !std::mem::replace(&mut self.serving, true)
     }
 
     /// Notes that they are read from here on.
-    pub(super) fn read(&mut self) {
+    pub(in crate::engine) fn read(&mut self) {
         self.done.clear();
     }
 
     /// Has whoever reads them do it once more.
-    pub(super) fn read_again(&mut self) {
+    pub(in crate::engine) fn read_again(&mut self) {
         self.again = true;
     }
 
     /// Ends the reading, unless more have come; returns whether it ends.
-    pub(super) fn end_serving(&mut self) -> bool {
+    pub(in crate::engine) fn end_serving(&mut self) -> bool {
         self.serving = std::mem::take(&mut self.again);
         !self.serving
     }
 
     /// Notes that one was left where it is, as this node does not hold the task as far as it
     /// knows.
-    pub(super) fn pass_over(&mut self) {
+    pub(in crate::engine) fn pass_over(&mut self) {
         self.passed_over = true;
     }
 
@@ -112,11 +126,34 @@ impl Commands {
     }
 
     /// Takes a command that is in the store, unless it was taken before.
-    pub(super) fn take(&mut self, command: &Arc<str>) -> bool {
+    pub(in crate::engine) fn take(&mut self, command: &Arc<str>) -> bool {
         let is_new = !self.taken.contains(command) && !self.done.contains(command);
         if is_new {
             self.taken.push(Arc::clone(command));
         }
         is_new
+    }
+}
+
+impl LiveTask {
+    /// Takes a command, unless it was taken before or is not for this node to do.
+    pub(in crate::engine) fn take_command(
+        &mut self,
+        generation: u64,
+        id: &Arc<str>,
+        cancels: bool,
+    ) -> bool {
+        if self.ownership.generation != generation {
+            return false;
+        }
+        // Another node does it where this one does not hold the task. One that has ended has no
+        // holder: whoever let it go last refuses what came too late.
+        if !self.is_here() && !self.has_ended() {
+            self.commands.pass_over();
+            return false;
+        }
+        // What comes while the task is about to end is looked at again when that is stored.
+        let ends = self.is_ending() && (!cancels || self.changes.head.is_terminal());
+        !ends && self.commands.take(id)
     }
 }

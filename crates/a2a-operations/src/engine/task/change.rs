@@ -9,7 +9,7 @@ use crate::{Event, EventId};
 
 /// Something that changes a task.
 #[derive(Clone, Debug)]
-pub(super) enum Change {
+pub(in crate::engine) enum Change {
     /// The task appears as it was made: its first event.
     Appeared,
     /// An event that readers see.
@@ -20,7 +20,7 @@ pub(super) enum Change {
 
 impl Change {
     /// Returns whether the stored snapshot has to be written again.
-    pub(super) fn needs_snapshot(&self) -> bool {
+    pub(in crate::engine) fn needs_snapshot(&self) -> bool {
         match self {
             Self::Event(event) => !matches!(event.payload(), Some(Payload::ArtifactUpdate(_))),
             Self::Appeared | Self::History(_) => true,
@@ -28,7 +28,7 @@ impl Change {
     }
 
     /// The state that the task takes, if it takes one.
-    pub(super) fn state(&self) -> Option<TaskState> {
+    pub(in crate::engine) fn state(&self) -> Option<TaskState> {
         match self {
             Self::Appeared => Some(TaskState::Submitted),
             Self::Event(event) => event.state(),
@@ -37,7 +37,7 @@ impl Change {
     }
 
     /// The change as it is stored, where `task` is the task before it.
-    pub(super) fn into_event(self, task: &Task) -> Self {
+    pub(in crate::engine) fn into_event(self, task: &Task) -> Self {
         match self {
             Self::Appeared => Self::Event(Event::of_task(Some(EventId::FIRST), task.clone())),
             other => other,
@@ -45,7 +45,7 @@ impl Change {
     }
 
     /// Applies the change to the task.
-    pub(super) fn apply(&self, task: &mut Task) {
+    pub(in crate::engine) fn apply(&self, task: &mut Task) {
         match self {
             Self::Appeared => {}
             Self::History(message) => task.history.push(message.clone()),
@@ -60,7 +60,10 @@ impl Change {
 }
 
 /// A copy of a task with changes in it.
-pub(super) fn applied<'a>(task: &Task, changes: impl Iterator<Item = &'a Change>) -> Task {
+pub(in crate::engine) fn applied<'a>(
+    task: &Task,
+    changes: impl Iterator<Item = &'a Change>,
+) -> Task {
     let mut task = Task::clone(task);
     changes.for_each(|change| change.apply(&mut task));
     task

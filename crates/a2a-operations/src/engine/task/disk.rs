@@ -1,0 +1,225 @@
+//! How changes get into the store.
+
+use std::sync::Arc;
+
+use a2a_core::{TaskState, v1::Task};
+use bytes::Bytes;
+
+use super::{Birth, Change, LiveTask, Record, applied};
+use crate::{Event, EventId, Webhook, store::Hold};
+
+/// What the store has of a task, and whether it is being written.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Disk {
+    /// How often the task was stored.
+    version: u64,
+    phase: Phase,
+}
+
+#[derive(Debug, Default)]
+enum Phase {
+    /// Nobody writes.
+    #[default]
+    Idle,
+    /// One writer is at work on these changes: they are pending no more, and not seen yet.
+    Writing(Arc<Vec<Change>>),
+    /// Nothing more can be told about the task from here.
+    Failed(Failure),
+}
+
+/// Why nothing more can be told about a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Failure {
+    /// The store failed, or has the task no more.
+    Unavailable,
+    /// The store is full.
+    Full,
+    /// The idempotency key names this task now: the other was taken for lost, and will never be
+    /// stored.
+    Superseded(Arc<str>),
+}
+
+impl Disk {
+    /// How often the task was stored.
+    pub(in crate::engine) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(in crate::engine) fn is_writing(&self) -> bool {
+        matches!(self.phase, Phase::Writing(_))
+    }
+
+    pub(in crate::engine) fn failure(&self) -> Option<&Failure> {
+        match &self.phase {
+            Phase::Failed(failure) => Some(failure),
+            Phase::Idle | Phase::Writing(_) => None,
+        }
+    }
+
+    pub(in crate::engine) fn has_failed(&self) -> bool {
+        self.failure().is_some()
+    }
+
+    /// The task that took the place of this one.
+    pub(in crate::engine) fn superseded(&self) -> Option<&Arc<str>> {
+        match self.failure() {
+            Some(Failure::Superseded(by)) => Some(by),
+            _ => None,
+        }
+    }
+
+    pub(super) fn being_written(&self) -> &[Change] {
+        match &self.phase {
+            Phase::Writing(changes) => changes,
+            Phase::Idle | Phase::Failed(_) => &[],
+        }
+    }
+
+    /// Notes what the store has.
+    pub(super) fn read(&mut self, version: u64) {
+        self.version = version;
+    }
+
+    /// Takes back that nothing more can be told.
+    pub(super) fn recover(&mut self) {
+        if self.has_failed() {
+            self.phase = Phase::Idle;
+        }
+    }
+
+    /// Notes that what is being written is somebody else's to write.
+    pub(super) fn abandon(&mut self) {
+        if self.is_writing() {
+            self.phase = Phase::Idle;
+        }
+    }
+
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.phase = Phase::Failed(failure);
+    }
+}
+
+/// Changes that are stored together.
+#[derive(Debug)]
+pub(in crate::engine) struct Group {
+    changes: Arc<Vec<Change>>,
+    /// The states that the task goes through.
+    states: Vec<TaskState>,
+    pub(in crate::engine) version: u64,
+    pub(in crate::engine) epoch: u64,
+    /// The generation of the task that the group belongs to.
+    pub(in crate::engine) generation: u64,
+    /// Whether the task is stored when it has ended, without the events that led there.
+    is_whole: bool,
+    pub(in crate::engine) snapshot: Option<Arc<Task>>,
+    pub(in crate::engine) webhooks: Vec<Webhook>,
+    pub(in crate::engine) key: Option<String>,
+    pub(in crate::engine) hold: Hold,
+    pub(in crate::engine) answers: Vec<(Arc<str>, Bytes)>,
+}
+
+impl Group {
+    /// Whether the task is stored for the first time.
+    pub(in crate::engine) fn is_new(&self) -> bool {
+        self.version == 0
+    }
+
+    /// The events that are stored.
+    pub(in crate::engine) fn events(&self) -> impl Iterator<Item = &Event> {
+        let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
+        changes.iter().filter_map(|change| match change {
+            Change::Event(event) => Some(event),
+            Change::Appeared | Change::History(_) => None,
+        })
+    }
+}
+
+impl LiveTask {
+    /// Begins to write, and returns whether the caller is to do it: there is something to be
+    /// written, and nobody at it.
+    pub(in crate::engine) fn begin_writing(&mut self) -> bool {
+        let begins = matches!(self.disk.phase, Phase::Idle) && !self.changes.pending.is_empty();
+        if begins {
+            self.disk.phase = Phase::Writing(Arc::default());
+        }
+        begins
+    }
+
+    /// What the writer stores next; `None` where it has nothing more to do.
+    pub(in crate::engine) fn next_group(&mut self) -> Option<Group> {
+        if self.changes.pending.is_empty() || self.disk.has_failed() {
+            self.disk.abandon();
+            return None;
+        }
+        let pending = std::mem::take(&mut self.changes.pending);
+        let is_new = !self.is_stored();
+        let ends = self.changes.head.is_terminal();
+        let states = pending.iter().filter_map(Change::state).collect();
+        let snapshot = (is_new || pending.iter().any(Change::needs_snapshot))
+            .then(|| Arc::new(applied(&self.task, pending.iter())));
+        // Nobody has seen what happened on the way, or can ask for it.
+        let is_whole = is_new && ends && self.birth.is_private();
+        let changes = if is_whole {
+            self.changes.last = EventId::FIRST.get();
+            Arc::new(pending)
+        } else {
+            let task = &self.task;
+            Arc::new(pending.into_iter().map(|change| change.into_event(task)).collect())
+        };
+        self.disk.phase = Phase::Writing(Arc::clone(&changes));
+        let execution = self.run.execution.take();
+        // What has ended, or was never worked on by an executor, is nobody's.
+        let hold = match execution {
+            _ if ends || is_new && !self.run.is_running() && !self.run.was_cut_off => Hold::Release,
+            Some(turn) => Hold::Record(Record::execution(&turn)),
+            None => Hold::Keep,
+        };
+        Some(Group {
+            changes,
+            states,
+            version: self.disk.version,
+            // A task that is new is stored under the first epoch.
+            epoch: if is_new { 1 } else { self.ownership.epoch },
+            generation: self.ownership.generation,
+            is_whole,
+            snapshot,
+            webhooks: std::mem::take(&mut self.birth.webhooks),
+            key: self.birth.key.clone().filter(|_| is_new),
+            hold,
+            answers: self.commands.answers(ends.then_some(self.changes.last)),
+        })
+    }
+
+    /// Shows a group that is stored, and returns the states that the task goes through.
+    pub(in crate::engine) fn stored(&mut self, group: Group) -> Vec<TaskState> {
+        match &group.snapshot {
+            Some(task) => self.task = Arc::clone(task),
+            None => {
+                let task = Arc::make_mut(&mut self.task);
+                group.changes.iter().for_each(|change| change.apply(task));
+            }
+        }
+        if let Phase::Writing(changes) = &mut self.disk.phase {
+            *changes = Arc::default();
+        }
+        group.answers.iter().for_each(|(command, _)| self.commands.finish(command));
+        self.disk.version = group.version + 1;
+        self.ownership.keep(group.epoch, group.hold == Hold::Release);
+        self.birth = Birth::default();
+        if group.is_whole {
+            self.log.skip_to(EventId::FIRST.get());
+        }
+        group.events().for_each(|event| self.log.push(event.clone()));
+        group.states
+    }
+
+    /// Gives up what could not be stored, and whoever works on it.
+    pub(in crate::engine) fn not_stored(&mut self, failure: Failure) {
+        self.disk.fail(failure);
+        self.birth.draft = None;
+        self.changes.pending.clear();
+        self.commands.give_up();
+        self.run.drop_executor();
+        self.effects.drop = true;
+    }
+}
