@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     CallContext, Event, EventId, TaskLimits, UpdateError,
-    engine::slots::Slots,
+    engine::slots::{Slot, Slots},
     store::{Replay, StoredTask},
 };
 
@@ -75,8 +75,8 @@ const INPUTS: &[Input] = &[
         Some(Err(error)) => error_name(&error),
         None => "wait".to_owned(),
     }),
-    ("the question is given up", |b| unit(b.live.stop_asking())),
-    ("silence", |b| unit(b.live.silent(b.live.ownership.generation))),
+    ("the question is given up", |b| b.tell(|live, _| live.stop_asking())),
+    ("silence", |b| b.tell(|live, _| live.silent(live.ownership.generation))),
     ("executor returns", |b| b.end(Ended::Returned, false)),
     ("executor fails", |b| b.end(Ended::Failed("why".to_owned()), false)),
     ("executor dropped", |b| b.end(Ended::Dropped, false)),
@@ -85,21 +85,23 @@ const INPUTS: &[Input] = &[
         CancelStep::Tell(_) => "tell".to_owned(),
         step => format!("{step:?}").to_lowercase(),
     }),
-    ("cancel by force", |b| unit(b.live.force_cancel(&say, b.now))),
-    ("drop the executor", |b| unit(b.live.drop_executor())),
-    ("drop the executor if it asks", |b| unit(b.live.drop_asking())),
+    ("cancel by force", |b| b.tell(|live, now| live.force_cancel(&say, now))),
+    ("drop the executor", |b| b.tell(|live, _| live.drop_executor())),
+    ("drop the executor if it asks", |b| b.tell(|live, _| live.drop_asking())),
     ("begin to write", |b| b.live.begin_writing().to_string()),
     ("the writer goes on", Bench::go_on),
     ("stored", Bench::store),
-    ("the store fails", |b| unit(b.live.not_stored(Failure::Unavailable))),
-    ("the store is full", |b| unit(b.live.not_stored(Failure::Full))),
-    ("another task has the key", |b| unit(b.live.not_stored(Failure::Superseded("other".into())))),
-    ("another node has it", |b| unit(b.live.lose(Holder::Elsewhere))),
+    ("the store fails", |b| b.tell(|live, _| live.not_stored(Failure::Unavailable))),
+    ("the store is full", |b| b.tell(|live, _| live.not_stored(Failure::Full))),
+    ("another task has the key", |b| {
+        b.tell(|live, _| live.not_stored(Failure::Superseded("other".into())))
+    }),
+    ("another node has it", |b| b.tell(|live, _| live.lose(Holder::Elsewhere))),
     ("the lease is lost", |b| b.live.lose_lease(Some(b.live.ownership.epoch)).to_string()),
     ("begin to reach", |b| format!("{:?}", b.live.begin_reaching()).to_lowercase()),
     ("acquired", Bench::acquire),
     ("taken over", |b| b.live.give_up_before(b.live.ownership.epoch + 1).to_string()),
-    ("run again", |b| unit(b.live.rerun(b.slot(), b.now))),
+    ("run again", |b| b.tell(|live, now| live.rerun(slot(), now))),
     ("let go", |b| match b.live.let_go() {
         Some((epoch, unfinished)) => format!("epoch {epoch}, unfinished {unfinished}"),
         None => "kept".to_owned(),
@@ -109,7 +111,7 @@ const INPUTS: &[Input] = &[
     ("heard a status", |b| b.hear(status(TaskState::Completed))),
     ("read the same", |b| b.read(0)),
     ("read a newer one", |b| b.read(1)),
-    ("the store has it no more", |b| unit(b.live.forgotten())),
+    ("the store has it no more", |b| b.tell(|live, _| live.forgotten())),
     ("a command", |b| {
         b.live.take_command(b.live.ownership.generation, &"command".into(), false).to_string()
     }),
@@ -215,10 +217,6 @@ fn describe(live: &LiveTask) -> Vec<String> {
     all
 }
 
-fn unit((): ()) -> String {
-    String::new()
-}
-
 fn result<T: std::fmt::Debug>(result: Result<T, UpdateError>) -> String {
     match result {
         Ok(value) => format!("{value:?}"),
@@ -272,10 +270,13 @@ fn draft() -> Bench {
     let task = Task { id: "t".to_owned(), status, history, ..Task::default() };
     let live = LiveTask::draft(task, Log::new(0, 100, usize::MAX));
     let mut bench = Bench { live, group: None, now: Instant::now() };
-    let slot = bench.slot();
     let birth = Birth { is_streamed: true, ..Birth::default() };
-    bench.live.begin(turn("first"), birth, slot, bench.now);
+    bench.live.begin(turn("first"), birth, slot(), bench.now);
     bench
+}
+
+fn slot() -> Slot {
+    Arc::new(Slots::default()).take(&"ann".into(), None).unwrap()
 }
 
 fn working() -> Bench {
@@ -283,8 +284,9 @@ fn working() -> Bench {
 }
 
 impl Bench {
-    fn slot(&self) -> crate::engine::slots::Slot {
-        Arc::new(Slots::default()).take(&"ann".into(), None).unwrap()
+    fn tell(&mut self, input: impl FnOnce(&mut LiveTask, Instant)) -> String {
+        input(&mut self.live, self.now);
+        String::new()
     }
 
     fn put_as(&mut self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
@@ -309,11 +311,9 @@ impl Bench {
 
     fn take(&mut self, id: &str, return_immediately: bool) -> String {
         let say: Say<'_> = &say;
-        let slot = self.slot();
-        let mut slot = Some(slot);
         let limits = TaskLimits::default();
         let room =
-            Room { task: &limits, max_queued: 2, max_running: None, slot: &mut || slot.take() };
+            Room { task: &limits, max_queued: 2, max_running: None, slot: &mut || Some(slot()) };
         match self.live.take(turn(id), return_immediately, room, say, self.now) {
             Ok((ticket, None)) => format!("ticket {ticket}"),
             Ok((ticket, Some(_))) => format!("ticket {ticket}, run"),
