@@ -1,6 +1,7 @@
 //! Checks what no compiler checks.
 
 mod arrows;
+mod engine;
 mod text;
 
 use crate::Result;
@@ -8,6 +9,7 @@ use crate::Result;
 pub(crate) fn run() -> Result {
     let mut faults = text::faults()?;
     faults.extend(arrows::faults()?);
+    faults.extend(engine::faults()?);
     for fault in &faults {
         eprintln!("{fault}");
     }

@@ -4,38 +4,20 @@
 //! entry with its log of events; readers keep a cursor into it. A change is stored before anyone
 //! sees it.
 
-mod answer;
-mod batch;
-mod cancel;
-mod check;
-mod command;
+mod cluster;
 mod config;
-mod entry;
-mod follow;
-mod handle;
-mod hold;
-mod keeper;
+mod executor;
 mod limits;
 mod operations;
 mod outbox;
-mod page;
-mod reader;
-mod registry;
-mod replies;
-mod run;
-mod sample;
-mod send;
+mod runtime;
 mod slots;
 mod task;
-mod update;
-mod watchers;
-mod webhook;
-mod writer;
 
 use std::{
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize},
     },
     time::Duration,
@@ -46,13 +28,12 @@ use a2a_core::{
     v1::{AgentCard, Task},
 };
 use async_trait::async_trait;
-use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::EngineConfig;
-pub(crate) use handle::Handle;
 pub use limits::{CallerLimits, RunLimits, TaskLimits};
-pub use replies::Exchange;
+pub use operations::Exchange;
+pub(crate) use runtime::Handle;
 pub use task::TaskLimit;
 pub(crate) use task::TurnRequest;
 
@@ -60,17 +41,13 @@ use crate::{
     AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
     Scope, Store, TaskUpdater,
     extension::{Extension, Registered, idempotency_key},
-    store::Signals,
 };
-use command::Expected;
-use entry::Entry;
-use keeper::Renewed;
+use cluster::Cluster;
+use operations::{Registrations, Replies};
 use outbox::Outbox;
-use registry::Registry;
-use replies::Replies;
+use runtime::{Entry, Registry};
 use slots::Slots;
 use task::{LiveTask, Log};
-use webhook::Registrations;
 
 /// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
 ///
@@ -87,44 +64,49 @@ pub struct Engine {
 }
 
 pub(crate) struct Inner {
+    agent: Served,
+    store: Arc<dyn Store>,
+    config: EngineConfig,
+    push: Push,
+    entries: Registry,
+    cluster: Cluster,
+    load: Load,
+    /// The messages that were answered with a message.
+    replies: Replies,
+    /// Executors, cancels, writers and webhooks at work.
+    tasks: TaskTracker,
+    /// Whether the engine does what it does by itself.
+    started: AtomicBool,
+    /// Cancelled when the engine shuts down.
+    draining: CancellationToken,
+}
+
+/// The agent that an engine serves.
+struct Served {
     card: AgentCard,
     extended_card: Option<AgentCard>,
     executor: Arc<dyn DynExecutor>,
-    store: Arc<dyn Store>,
     extensions: Registered,
-    push: Option<Arc<dyn PushSender>>,
-    /// Who calls the webhooks, where the engine has a sender.
+}
+
+/// How events reach webhooks.
+struct Push {
+    sender: Option<Arc<dyn PushSender>>,
+    /// Who calls the webhooks, where there is a sender.
     outbox: Option<Outbox>,
-    config: EngineConfig,
-    entries: Registry,
-    /// Whether other nodes may work on the same tasks.
-    clustered: bool,
-    /// What the other nodes do, until somebody listens.
-    signals: Mutex<Option<Signals>>,
-    /// Whether the engine does what it does by itself.
-    started: AtomicBool,
-    /// When this node said last what it holds.
-    renewed: Renewed,
-    /// Wakes whoever takes over tasks.
-    look_around: Arc<Notify>,
-    /// Tasks to hand back, which the store did not take back yet.
-    abandoned: Mutex<Vec<(Arc<str>, u64)>>,
     /// Webhooks that are being registered.
     registrations: Registrations,
-    /// Who waits for other nodes.
-    expected: Expected,
-    /// Executors, cancels, writers and webhooks at work.
-    tasks: TaskTracker,
+}
+
+/// How much an engine is at.
+#[derive(Default)]
+struct Load {
     /// How many executors are at work, those in `ask` not counted.
     running: AtomicUsize,
     /// How many executors wait in `ask`.
     asking: AtomicUsize,
     /// The tasks of each caller that are worked on.
     slots: Arc<Slots>,
-    /// The messages that were answered with a message.
-    replies: Replies,
-    /// Cancelled when the engine shuts down.
-    draining: CancellationToken,
 }
 
 /// Makes an [`Engine`].
@@ -171,7 +153,7 @@ impl Engine {
 
     /// The card, as it was given. Servers fill in the interfaces.
     pub fn card(&self) -> &AgentCard {
-        &self.inner.card
+        &self.inner.agent.card
     }
 
     /// Takes over what an earlier process left behind, renews leases, follows other nodes and
@@ -263,7 +245,6 @@ impl EngineBuilder {
         let card = declare(self.card);
         let extended_card = self.extended_card.map(declare);
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-        let signals = store.signals();
         let draining = CancellationToken::new();
         let outbox = self
             .push
@@ -271,28 +252,21 @@ impl EngineBuilder {
             .map(|push| Outbox::new(store.clone(), Arc::clone(push), &self.config, &draining));
         let engine = Engine {
             inner: Arc::new(Inner {
-                card,
-                extended_card,
-                extensions: self.extensions,
-                executor: self.executor.0,
+                agent: Served {
+                    card,
+                    extended_card,
+                    executor: self.executor.0,
+                    extensions: self.extensions,
+                },
+                cluster: Cluster::new(store.signals()),
                 store,
-                push: self.push,
-                outbox,
+                push: Push { sender: self.push, outbox, registrations: Registrations::default() },
                 config: self.config,
                 entries: Registry::new(),
-                clustered: signals.is_some(),
-                signals: Mutex::new(signals),
-                started: AtomicBool::new(false),
-                renewed: Renewed::now(),
-                look_around: Arc::new(Notify::new()),
-                abandoned: Mutex::default(),
-                registrations: Registrations::default(),
-                expected: Expected::default(),
-                tasks: TaskTracker::new(),
-                running: AtomicUsize::new(0),
-                asking: AtomicUsize::new(0),
-                slots: Arc::default(),
+                load: Load::default(),
                 replies: Replies::default(),
+                tasks: TaskTracker::new(),
+                started: AtomicBool::new(false),
                 draining,
             }),
         };
@@ -310,7 +284,7 @@ impl Inner {
     ) -> Result<Option<Handle>> {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
-            if self.clustered {
+            if self.cluster.is_shared {
                 handle.wait(|live| (!live.is_appearing()).then_some(())).await;
             }
             return Ok(Some(handle));
@@ -319,7 +293,7 @@ impl Inner {
         let Some(stored) = stored else { return Ok(None) };
         let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
         let handle = Handle::new(Arc::clone(self), entry);
-        if self.clustered {
+        if self.cluster.is_shared {
             // What other nodes wrote between the look into the store and now was not noted.
             handle.catch_up().await?;
         }
@@ -338,9 +312,9 @@ impl Inner {
             let live = handle.lock();
             // A task that another node works on may have moved on in the store. So may one that
             // this node holds, if it was paused for so long that another has taken it.
-            let is_fresh = self.renewed.elapsed() < self.config.lease_renewal * 2;
+            let is_fresh = self.cluster.renewed.elapsed() < self.config.lease_renewal * 2;
             let is_sure = live.is_stored() && live.is_here() && is_fresh;
-            if !self.clustered || is_sure {
+            if !self.cluster.is_shared || is_sure {
                 return Ok(live.is_stored().then(|| Arc::clone(&live.task)));
             }
         }
@@ -352,19 +326,6 @@ impl Inner {
 /// The time, which a paused clock of a test stops too.
 fn now() -> std::time::Instant {
     tokio::time::Instant::now().into_std()
-}
-
-/// Returns a copy of the task with the newest `limit` messages of its history.
-fn reply_limited(task: &Task, limit: Option<usize>) -> Task {
-    let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
-    Task {
-        id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        artifacts: task.artifacts.clone(),
-        history: task.history[skip..].to_vec(),
-        metadata: task.metadata.clone(),
-    }
 }
 
 /// An executor behind a pointer: the engine erases its type once, so that it is compiled once.
@@ -408,13 +369,13 @@ impl<E: AgentExecutor> DynExecutor for E {
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("agent", &self.inner.card.name).finish_non_exhaustive()
+        f.debug_struct("Engine").field("agent", &self.inner.agent.card.name).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("agent", &self.card.name).finish_non_exhaustive()
+        f.debug_struct("Inner").field("agent", &self.agent.card.name).finish_non_exhaustive()
     }
 }
 
@@ -450,7 +411,7 @@ mod tests {
         engine.inner.tasks.close();
         engine.inner.tasks.wait().await;
         assert_eq!(engine.inner.entries.len(), 0);
-        assert_eq!(engine.inner.running.load(std::sync::atomic::Ordering::Relaxed), 0);
-        assert_eq!(engine.inner.slots.callers(), 0);
+        assert_eq!(engine.inner.load.running.load(std::sync::atomic::Ordering::Relaxed), 0);
+        assert_eq!(engine.inner.load.slots.callers(), 0);
     }
 }

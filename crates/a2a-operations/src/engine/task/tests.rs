@@ -121,6 +121,7 @@ const INPUTS: &[Input] = &[
 ];
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is to be read")]
 fn every_input_does_what_the_table_says_in_every_state() {
     let mut table = String::new();
     for (state, make) in STATES {

@@ -9,9 +9,9 @@ use a2a_core::{Error, Result};
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
-use super::{Inner, handle::Handle, task::LiveTask};
 use crate::{
     Event, EventId,
+    engine::{Inner, runtime::Handle, task::LiveTask},
     store::{Signal, Signals},
 };
 
@@ -19,7 +19,7 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Follows what other nodes do, until the engine is gone or the store ends.
-pub(super) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
+pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
     while let Some(signal) = signals.next().await {
         let Some(inner) = engine.upgrade() else { return };
         match signal {
@@ -34,10 +34,10 @@ pub(super) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
                     inner.serve_commands(&handle);
                 }
             }
-            Signal::Answered { command_id } => inner.expected.wake(&command_id),
-            Signal::Abandoned => inner.look_around.notify_one(),
+            Signal::Answered { command_id } => inner.cluster.expected.wake(&command_id),
+            Signal::Abandoned => inner.cluster.look_around.notify_one(),
             Signal::Missed => {
-                inner.expected.wake_all();
+                inner.cluster.expected.wake_all();
                 for entry in inner.entries.all() {
                     let Some(entry) = inner.entries.find_any(&entry.task_id) else { continue };
                     let handle = Handle::new(Arc::clone(&inner), entry);
@@ -48,7 +48,7 @@ pub(super) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
                         handle.refresh();
                     }
                 }
-                inner.look_around.notify_one();
+                inner.cluster.look_around.notify_one();
             }
         }
     }
@@ -64,7 +64,7 @@ impl Handle {
     }
 
     /// Reads what another node has written to the task, soon.
-    pub(super) fn refresh(&self) {
+    pub(in crate::engine) fn refresh(&self) {
         if !self.change(LiveTask::begin_refresh) {
             return;
         }
@@ -92,7 +92,7 @@ impl Handle {
     }
 
     /// Reads what another node has written to the task.
-    pub(super) async fn catch_up(&self) -> Result<()> {
+    pub(in crate::engine) async fn catch_up(&self) -> Result<()> {
         let mark = self.quietly(LiveTask::begin_read);
         let store = &self.inner.store;
         let Some(after) = mark.after else {

@@ -5,8 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use a2a_core::{Error, ErrorKind, Result, v1::TaskPushNotificationConfig};
 use tokio::sync::Semaphore;
 
-use super::Inner;
-use crate::{Scope, Webhook};
+use crate::{Scope, Webhook, engine::Inner};
 
 /// Tasks share so many turns.
 const TURNS: usize = 64;
@@ -14,7 +13,7 @@ const TURNS: usize = 64;
 /// Has the webhooks of a task registered one after the other, so that requests at the same time
 /// can't exceed a limit together.
 #[derive(Debug)]
-pub(super) struct Registrations {
+pub(in crate::engine) struct Registrations {
     hasher: RandomState,
     turns: Box<[Semaphore]>,
 }
@@ -40,8 +39,12 @@ impl Inner {
     /// # Errors
     ///
     /// [`ResourceExhausted`](ErrorKind::ResourceExhausted) beyond a limit.
-    pub(super) async fn put_webhook(&self, scope: &Scope, webhook: Webhook) -> Result<()> {
-        let _turn = match self.registrations.turn(&webhook.config.task_id) {
+    pub(in crate::engine) async fn put_webhook(
+        &self,
+        scope: &Scope,
+        webhook: Webhook,
+    ) -> Result<()> {
+        let _turn = match self.push.registrations.turn(&webhook.config.task_id) {
             Some(turn) => turn.acquire().await.ok(),
             None => None,
         };
@@ -62,7 +65,7 @@ impl Inner {
         if others.len() == before && before >= max {
             return exhausted(format!("the task has {max} webhooks already (max_push_configs)"));
         }
-        let Some(push) = &self.push else { return Ok(()) };
+        let Some(push) = &self.push.sender else { return Ok(()) };
         let host = push.destination(config);
         let same = others.iter().filter(|other| push.destination(&other.config) == host).count();
         let max = self.config.max_push_configs_per_host;

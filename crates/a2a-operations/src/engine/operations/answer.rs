@@ -7,32 +7,32 @@ use a2a_core::{
     v1::{SendMessageResponse, Task, send_message_response, stream_response::Payload},
 };
 
-use super::{
-    handle::Handle,
-    reader::{Reader, Until},
-    reply_limited,
-    send::ended,
-    task::{Change, LiveTask, snapshot},
+use crate::{
+    Event, EventStream,
+    engine::{
+        operations::{limit_history, send::ended},
+        runtime::{Handle, Reader, Until},
+        task::{Change, LiveTask, snapshot},
+    },
 };
-use crate::{Event, EventStream};
 
 /// A message that was accepted, and the task it works on.
-pub(super) struct Accepted {
-    pub(super) handle: Handle,
+pub(in crate::engine) struct Accepted {
+    pub(in crate::engine) handle: Handle,
     /// The number of the message within its task; 0 joins whatever goes on.
-    pub(super) ticket: u64,
+    pub(in crate::engine) ticket: u64,
     /// Where the turn of the message began, if another node has taken it.
-    pub(super) elsewhere: Option<Elsewhere>,
+    pub(in crate::engine) elsewhere: Option<Elsewhere>,
 }
 
 /// A turn that another node works on.
-pub(super) struct Elsewhere {
+pub(in crate::engine) struct Elsewhere {
     /// The position of the event that began it.
-    pub(super) begun: u64,
+    pub(in crate::engine) begun: u64,
     /// The task before it, the position of that, and the message.
-    pub(super) before: Arc<Task>,
-    pub(super) last: u64,
-    pub(super) message: Arc<Message>,
+    pub(in crate::engine) before: Arc<Task>,
+    pub(in crate::engine) last: u64,
+    pub(in crate::engine) message: Arc<Message>,
 }
 
 impl Elsewhere {
@@ -73,7 +73,7 @@ impl Elsewhere {
 impl Accepted {
     /// Waits for the answer: a message, or the task when it settles, or at once where the caller
     /// wants that.
-    pub(super) async fn answer(
+    pub(in crate::engine) async fn answer(
         self,
         return_immediately: bool,
         history_length: Option<usize>,
@@ -119,7 +119,7 @@ impl Accepted {
                 _ => return Err(Error::internal("a reply that is not a message")),
             },
             Outcome::Task(task) => {
-                send_message_response::Payload::Task(reply_limited(&task, history_length))
+                send_message_response::Payload::Task(limit_history(&task, history_length))
             }
             Outcome::Superseded(task_id) => {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
@@ -130,7 +130,7 @@ impl Accepted {
     }
 
     /// Waits for the turn of the message and streams what comes of it.
-    pub(super) async fn stream(self) -> Result<EventStream> {
+    pub(in crate::engine) async fn stream(self) -> Result<EventStream> {
         let ticket = self.ticket;
         if let Some(elsewhere) = self.elsewhere {
             return elsewhere.stream(self.handle).await;
@@ -180,7 +180,7 @@ impl Accepted {
 
     /// Waits until it is known whether a new task is the one that its idempotency key names.
     async fn superseded(&self) -> Option<Arc<str>> {
-        let may_be = self.handle.inner.clustered && self.handle.lock().birth.key.is_some();
+        let may_be = self.handle.inner.cluster.is_shared && self.handle.lock().birth.key.is_some();
         if !may_be {
             return None;
         }

@@ -14,13 +14,16 @@ use a2a_core::{
     well_known::Timestamp,
 };
 
-use super::{
-    Exchange,
-    handle::Handle,
-    now,
-    task::{Batch, Change},
+use crate::{
+    UpdateError,
+    engine::{
+        now,
+        operations::Exchange,
+        runtime::Handle,
+        task::{Batch, Change},
+    },
+    store::TaskQuery,
 };
-use crate::{UpdateError, store::TaskQuery};
 
 /// Changes that may wait for the store before an executor has to wait for it too.
 const MAX_PENDING: usize = 256;
@@ -223,8 +226,8 @@ impl<'a> Parked<'a> {
     fn new(handle: &'a Handle) -> Self {
         let inner = &handle.inner;
         let parked = Self(handle);
-        inner.running.fetch_sub(1, Ordering::Relaxed);
-        if inner.asking.fetch_add(1, Ordering::Relaxed) >= inner.config.max_asking {
+        inner.load.running.fetch_sub(1, Ordering::Relaxed);
+        if inner.load.asking.fetch_add(1, Ordering::Relaxed) >= inner.config.max_asking {
             handle.change(|live| live.drop_asking());
         }
         parked
@@ -234,7 +237,7 @@ impl<'a> Parked<'a> {
 impl Drop for Parked<'_> {
     fn drop(&mut self) {
         self.0.quietly(|live| live.stop_asking());
-        self.0.inner.asking.fetch_sub(1, Ordering::Relaxed);
-        self.0.inner.running.fetch_add(1, Ordering::Relaxed);
+        self.0.inner.load.asking.fetch_sub(1, Ordering::Relaxed);
+        self.0.inner.load.running.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -11,16 +11,16 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::{
-    Inner,
-    entry::Entry,
-    handle::Handle,
-    now,
-    run::Begins,
-    task::{Holder, LiveTask, Reach, TurnRequest},
-};
 use crate::{
-    Recovery, metrics,
+    Recovery,
+    engine::{
+        Inner,
+        executor::Begins,
+        now,
+        runtime::{Entry, Handle},
+        task::{Holder, LiveTask, Reach, TurnRequest},
+    },
+    metrics,
     store::{Acquired, Orphan, StoredTask},
 };
 
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 impl Inner {
     /// Runs `work` to its end, even if the caller stops waiting for it.
-    pub(super) async fn detached<T: Send + 'static>(
+    pub(in crate::engine) async fn detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
@@ -44,11 +44,11 @@ impl Inner {
     /// The tasks that are still to be handed back: no more than were at work when the store
     /// failed.
     fn lock_abandoned(&self) -> MutexGuard<'_, Vec<(Arc<str>, u64)>> {
-        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cluster.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands back what could not be handed back before.
-    pub(super) async fn abandon_the_rest(&self) {
+    pub(in crate::engine) async fn abandon_the_rest(&self) {
         let abandoned = std::mem::take(&mut *self.lock_abandoned());
         for (index, (task_id, epoch)) in abandoned.iter().enumerate() {
             if self.store.abandon(task_id, *epoch).await.is_err() {
@@ -59,7 +59,7 @@ impl Inner {
     }
 
     /// Goes on with a task whose node is gone.
-    pub(super) async fn adopt(self: &Arc<Self>, orphan: Orphan) {
+    pub(in crate::engine) async fn adopt(self: &Arc<Self>, orphan: Orphan) {
         tracing::info!(
             task.id = %orphan.stored.task.id, epoch = orphan.stored.epoch, "took over a task"
         );
@@ -75,7 +75,7 @@ impl Handle {
     /// # Errors
     ///
     /// The store fails, or the task is gone.
-    pub(super) async fn reach(&self) -> Result<Holder> {
+    pub(in crate::engine) async fn reach(&self) -> Result<Holder> {
         loop {
             match self.change(LiveTask::begin_reaching) {
                 Reach::Held => return Ok(Holder::Here),
@@ -134,7 +134,7 @@ impl Handle {
         }
         let inner = &self.inner;
         let rerun =
-            inner.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
+            inner.agent.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
         // Decided under one lock with the hold, so that no message or cancel comes in between.
         let next = |live: &mut LiveTask| {
             if execution.is_empty() || live.changes.head.is_terminal() {
@@ -145,7 +145,7 @@ impl Handle {
                 _ if live.changes.head == TaskState::InputRequired => Next::Leave,
                 Some(turn) if rerun => {
                     // The work was accepted when it came, whatever its caller has running now.
-                    if let Some(slot) = inner.slots.take(&self.scope.owner, None) {
+                    if let Some(slot) = inner.load.slots.take(&self.scope.owner, None) {
                         live.rerun(slot, now());
                     }
                     Next::Run(turn)
@@ -193,7 +193,7 @@ impl Handle {
 
     /// Lets the task go, if this node holds it and has nothing more to do with it. Work that was
     /// cut off is left to whoever takes the task over.
-    pub(super) fn let_go_if_idle(&self) {
+    pub(in crate::engine) fn let_go_if_idle(&self) {
         let Some((epoch, unfinished)) = self.change(LiveTask::let_go) else { return };
         let handle = self.clone();
         let mut work = Box::pin(async move {

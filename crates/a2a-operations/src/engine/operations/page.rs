@@ -10,7 +10,7 @@ const DEFAULT_SIZE: usize = 50;
 const MAX_SIZE: usize = 100;
 
 /// Reads a `pageSize`.
-pub(super) fn size(asked: Option<i32>) -> Result<usize> {
+pub(in crate::engine) fn size(asked: Option<i32>) -> Result<usize> {
     match asked {
         None => Ok(DEFAULT_SIZE),
         Some(asked) => usize::try_from(asked)
@@ -21,12 +21,12 @@ pub(super) fn size(asked: Option<i32>) -> Result<usize> {
 }
 
 /// Reads the `pageSize` of a list of webhooks; 0 leaves it to the agent.
-pub(super) fn config_size(asked: i32) -> Result<usize> {
+pub(in crate::engine) fn config_size(asked: i32) -> Result<usize> {
     if asked == 0 { Ok(MAX_SIZE) } else { size(Some(asked)) }
 }
 
 /// Writes the token for what comes behind a task.
-pub(super) fn token(key: &PageKey) -> String {
+pub(in crate::engine) fn token(key: &PageKey) -> String {
     let mut bytes = Vec::with_capacity(12 + key.task_id.len());
     bytes.extend(key.millis.to_be_bytes());
     bytes.extend(key.task_id.as_bytes());
@@ -35,7 +35,7 @@ pub(super) fn token(key: &PageKey) -> String {
 }
 
 /// Reads a token; an empty one is the first page.
-pub(super) fn key(token: &str) -> Result<Option<PageKey>> {
+pub(in crate::engine) fn key(token: &str) -> Result<Option<PageKey>> {
     if token.is_empty() {
         return Ok(None);
     }

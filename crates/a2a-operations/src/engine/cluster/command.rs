@@ -1,7 +1,5 @@
 //! What one node asks of the node that holds a task: to handle a message, or to cancel.
 
-mod expected;
-
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
@@ -10,14 +8,16 @@ use a2a_core::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::expected::Expected;
-use self::expected::Expecting;
-use super::{
-    Inner,
-    handle::Handle,
-    task::{Answer, Context, LiveTask, Record, TurnRequest, encode},
+use super::expected::Expecting;
+use crate::{
+    CallContext,
+    engine::{
+        Inner,
+        runtime::Handle,
+        task::{Answer, Context, LiveTask, Record, TurnRequest, encode},
+    },
+    store::Command,
 };
-use crate::{CallContext, store::Command};
 
 /// How long a message that wants no answer waits to hear that it was taken.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ fn refused(error: &Error) -> Bytes {
 impl Inner {
     /// Hands a message to the node that holds the task, and returns the position of the event
     /// that began its turn; `None` if no node holds the task any more.
-    pub(super) async fn hand_over(
+    pub(in crate::engine) async fn hand_over(
         &self,
         handle: &Handle,
         turn: &TurnRequest,
@@ -60,7 +60,7 @@ impl Inner {
 
     /// Has the node that holds the task cancel it, and waits until it has ended; `None` if no
     /// node holds the task any more.
-    pub(super) async fn hand_over_cancel(
+    pub(in crate::engine) async fn hand_over_cancel(
         &self,
         handle: &Handle,
         context: &CallContext,
@@ -74,7 +74,7 @@ impl Inner {
     /// Takes a message that queues on this node, which holds the task, as if another node had
     /// sent it: it is stored first, so that it outlives this node. `None` where the task was let
     /// go in between.
-    pub(super) async fn queue_stored(
+    pub(in crate::engine) async fn queue_stored(
         self: &Arc<Self>,
         handle: &Handle,
         turn: &TurnRequest,
@@ -133,14 +133,14 @@ impl Inner {
         body: &Body,
         patience: Option<Duration>,
     ) -> Result<Option<u64>> {
-        let expecting = Expecting::new(&self.expected);
+        let expecting = Expecting::new(&self.cluster.expected);
         let command = Command { id: Arc::clone(&expecting.id), body: encode(body) };
         let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
         if !posted.map_err(Error::from)? {
             return Ok(None);
         }
         // The task may be one that nobody has taken over yet.
-        self.look_around.notify_one();
+        self.cluster.look_around.notify_one();
         let answer = self.answer_to(handle, &expecting);
         let answer = match patience {
             None => answer.await?,
@@ -194,7 +194,7 @@ impl Inner {
     }
 
     /// Does what other nodes have asked of the one that holds this task, without waiting for it.
-    pub(super) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
+    pub(in crate::engine) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
         if handle.change(|live| live.commands.begin_serving()) {
             self.tasks.spawn(serve(Arc::clone(self), handle.clone()));
         }
@@ -290,12 +290,12 @@ async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
         tokio::time::sleep(ANSWER_PAUSE).await;
     }
     handle.change(|live| live.commands.finish(id));
-    inner.expected.wake(id);
+    inner.cluster.expected.wake(id);
 }
 
 /// Answers commands for whose messages no further write comes: they were sent again while the
 /// first try was written.
-pub(super) fn answer_late(handle: &Handle) {
+pub(in crate::engine) fn answer_late(handle: &Handle) {
     let late = handle.change(|live| match live.changes.pending.is_empty() {
         true => live.commands.answers(None),
         false => Vec::new(),

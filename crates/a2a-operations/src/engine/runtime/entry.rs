@@ -11,21 +11,24 @@ use a2a_core::v1::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Inner,
-    task::{Effects, LiveTask},
-    watchers::{Cursors, Waiters},
+use crate::{
+    Scope,
+    engine::{
+        Inner,
+        runtime::watchers::{Cursors, Waiters},
+        task::{Effects, LiveTask},
+    },
+    store::StoredTask,
 };
-use crate::{Scope, store::StoredTask};
 
-/// A task that is worked on or watched. Reached through a [`Handle`](super::Handle).
+/// A task that is worked on or watched. Reached through a [`Handle`](Handle).
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(super) scope: Scope,
-    pub(super) task_id: Arc<str>,
-    pub(super) context_id: Arc<str>,
+    pub(in crate::engine) scope: Scope,
+    pub(in crate::engine) task_id: Arc<str>,
+    pub(in crate::engine) context_id: Arc<str>,
     /// How many handles there are; the registry counts.
-    pub(super) handles: AtomicUsize,
+    pub(in crate::engine) handles: AtomicUsize,
     shared: Mutex<Shared>,
 }
 
@@ -38,9 +41,9 @@ struct Shared {
 
 /// Those who wait for the task to change, and how far its readers are.
 #[derive(Debug, Default)]
-pub(super) struct Watchers {
-    pub(super) waiters: Waiters,
-    pub(super) cursors: Cursors,
+pub(in crate::engine) struct Watchers {
+    pub(in crate::engine) waiters: Waiters,
+    pub(in crate::engine) cursors: Cursors,
 }
 
 /// What an executor listens to; made when somebody does.
@@ -81,7 +84,7 @@ fn listen(token: &mut Option<CancellationToken>, has_happened: bool) -> Cancella
 }
 
 /// A task under its lock.
-pub(super) struct Locked<'a>(MutexGuard<'a, Shared>);
+pub(in crate::engine) struct Locked<'a>(MutexGuard<'a, Shared>);
 
 impl Deref for Locked<'_> {
     type Target = LiveTask;
@@ -93,12 +96,12 @@ impl Deref for Locked<'_> {
 
 impl Locked<'_> {
     /// Those who watch the task, and the task itself, for transitions without effects.
-    pub(super) fn watched(&mut self) -> (&mut LiveTask, &mut Watchers) {
+    pub(in crate::engine) fn watched(&mut self) -> (&mut LiveTask, &mut Watchers) {
         let shared = &mut *self.0;
         (&mut shared.live, &mut shared.watchers)
     }
 
-    pub(super) fn watchers(&self) -> &Watchers {
+    pub(in crate::engine) fn watchers(&self) -> &Watchers {
         &self.0.watchers
     }
 
@@ -112,13 +115,13 @@ impl Locked<'_> {
 
 impl Entry {
     /// Creates the entry of a task that has not appeared yet.
-    pub(super) fn draft(inner: &Inner, scope: Scope, task: Task) -> Self {
+    pub(in crate::engine) fn draft(inner: &Inner, scope: Scope, task: Task) -> Self {
         let ids = (task.id.as_str().into(), task.context_id.as_str().into());
         Self::new(scope, ids, LiveTask::draft(task, inner.empty_log(0)))
     }
 
     /// Creates the entry of a task from the store.
-    pub(super) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
+    pub(in crate::engine) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
         let ids = (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
         let log = inner.empty_log(stored.last_event.get());
         Self::new(scope, ids, LiveTask::stored_before(stored, log))
@@ -130,19 +133,19 @@ impl Entry {
         Self { scope, task_id, context_id, handles: AtomicUsize::new(0), shared }
     }
 
-    pub(super) fn lock(&self) -> Locked<'_> {
+    pub(in crate::engine) fn lock(&self) -> Locked<'_> {
         // Every change under the lock is complete before anything in it can panic.
         Locked(self.shared.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Makes a transition and carries out its effects, without a word to those who wait.
-    pub(super) fn quietly<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
+    pub(in crate::engine) fn quietly<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
         let mut locked = self.lock();
         locked.make(transition)
     }
 
     /// Makes a transition, carries out its effects, and wakes everybody who waits for the task.
-    pub(super) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
+    pub(in crate::engine) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
         let (value, wakers) = {
             let mut locked = self.lock();
             let value = locked.make(transition);
@@ -155,14 +158,14 @@ impl Entry {
     }
 
     /// Signals that the client cancels.
-    pub(super) fn cancel_signal(&self) -> CancellationToken {
+    pub(in crate::engine) fn cancel_signal(&self) -> CancellationToken {
         let mut locked = self.lock();
         let shared = &mut *locked.0;
         listen(&mut shared.signals.cancel, shared.live.run.is_canceling)
     }
 
     /// Signals that the executor of a generation is dropped.
-    pub(super) fn drop_signal(&self, generation: u64) -> CancellationToken {
+    pub(in crate::engine) fn drop_signal(&self, generation: u64) -> CancellationToken {
         let mut locked = self.lock();
         let shared = &mut *locked.0;
         let is_of_the_past = shared.live.ownership.generation != generation;
@@ -173,12 +176,16 @@ impl Entry {
     }
 
     /// A status update of this task with a text of the engine.
-    pub(super) fn say(&self, state: TaskState, text: Option<String>) -> Payload {
+    pub(in crate::engine) fn say(&self, state: TaskState, text: Option<String>) -> Payload {
         self.status_event(state, text.map(Message::agent))
     }
 
     /// A status update of this task, as an event.
-    pub(super) fn status_event(&self, state: TaskState, message: Option<Message>) -> Payload {
+    pub(in crate::engine) fn status_event(
+        &self,
+        state: TaskState,
+        message: Option<Message>,
+    ) -> Payload {
         let mut update = TaskStatusUpdateEvent {
             status: Some(TaskStatus::now(state, message)),
             ..TaskStatusUpdateEvent::default()
@@ -188,7 +195,7 @@ impl Entry {
     }
 
     /// Puts the ids of this task into an update.
-    pub(super) fn own_status(&self, update: &mut TaskStatusUpdateEvent) {
+    pub(in crate::engine) fn own_status(&self, update: &mut TaskStatusUpdateEvent) {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
         if let Some(message) = update.status.as_mut().and_then(|status| status.message.as_mut()) {
@@ -197,7 +204,7 @@ impl Entry {
     }
 
     /// Puts the ids of this task into an update.
-    pub(super) fn own_artifact(&self, update: &mut TaskArtifactUpdateEvent) {
+    pub(in crate::engine) fn own_artifact(&self, update: &mut TaskArtifactUpdateEvent) {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
         if let Some(artifact) = &mut update.artifact
@@ -208,7 +215,7 @@ impl Entry {
     }
 
     /// Makes a message one of the agent's about this task.
-    pub(super) fn own_message(&self, message: &mut Message) {
+    pub(in crate::engine) fn own_message(&self, message: &mut Message) {
         message.role = a2a_core::Role::Agent.into();
         message.task_id = (*self.task_id).to_owned();
         message.context_id = (*self.context_id).to_owned();

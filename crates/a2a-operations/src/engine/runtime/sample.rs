@@ -4,15 +4,17 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use a2a_core::{Error, Result, TaskState};
 
-use super::{Engine, Inner, handle::Handle};
-use crate::metrics::{self, Sample};
+use crate::{
+    engine::{Engine, Inner, runtime::Handle},
+    metrics::{self, Sample},
+};
 
 impl Inner {
     /// Shows what this node works on and watches. No more work than renewing leases is.
-    pub(super) fn sample(&self) {
+    pub(in crate::engine) fn sample(&self) {
         let mut sample = Sample {
-            running: self.running.load(Ordering::Relaxed),
-            asking: self.asking.load(Ordering::Relaxed),
+            running: self.load.running.load(Ordering::Relaxed),
+            asking: self.load.asking.load(Ordering::Relaxed),
             ..Sample::default()
         };
         for entry in self.entries.all() {
@@ -31,7 +33,7 @@ impl Inner {
 
 impl Handle {
     /// Counts a state that the task is in from now on, and has the audit log know.
-    pub(super) fn tell_of(&self, state: TaskState) {
+    pub(in crate::engine) fn tell_of(&self, state: TaskState) {
         metrics::changed_state(state);
         tracing::debug!(
             target: "a2a::audit",

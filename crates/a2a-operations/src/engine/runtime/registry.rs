@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use super::entry::Entry;
 use crate::{
     Scope,
+    engine::runtime::Entry,
     table::{Named, OwnNames, Slot},
 };
 
 /// Entries by task id.
 #[derive(Debug)]
-pub(super) struct Registry(OwnNames<Arc<Entry>>);
+pub(in crate::engine) struct Registry(OwnNames<Arc<Entry>>);
 
 impl Named for Arc<Entry> {
     type Name<'a> = &'a str;
@@ -21,24 +21,24 @@ impl Named for Arc<Entry> {
 }
 
 impl Registry {
-    pub(super) fn new() -> Self {
+    pub(in crate::engine) fn new() -> Self {
         Self(OwnNames::new())
     }
 
     /// Finds the entry of a task, if it is of this scope, and counts one more handle on it.
-    pub(super) fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
+    pub(in crate::engine) fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
         let place = self.0.at(task_id);
         place.get().filter(|entry| entry.scope == *scope).map(counted)
     }
 
     /// Finds the entry of a task of any scope, and counts one more handle on it: for what comes
     /// from other nodes, never for callers.
-    pub(super) fn find_any(&self, task_id: &str) -> Option<Arc<Entry>> {
+    pub(in crate::engine) fn find_any(&self, task_id: &str) -> Option<Arc<Entry>> {
         self.0.at(task_id).get().map(counted)
     }
 
     /// Adds an entry, or returns the one that is there already, and counts one more handle on it.
-    pub(super) fn insert(&self, entry: Entry) -> Arc<Entry> {
+    pub(in crate::engine) fn insert(&self, entry: Entry) -> Arc<Entry> {
         let task_id = Arc::clone(&entry.task_id);
         let mut place = self.0.at(&task_id);
         let entry = place.slot().or_insert_with(|| Arc::new(entry));
@@ -46,7 +46,7 @@ impl Registry {
     }
 
     /// Counts one handle less, and removes the entry with its last one.
-    pub(super) fn release(&self, entry: &Entry) {
+    pub(in crate::engine) fn release(&self, entry: &Entry) {
         let less = |count: usize| (count > 1).then(|| count - 1);
         if entry.handles.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return;
@@ -61,7 +61,7 @@ impl Registry {
     }
 
     /// Every entry there is.
-    pub(super) fn all(&self) -> Vec<Arc<Entry>> {
+    pub(in crate::engine) fn all(&self) -> Vec<Arc<Entry>> {
         let mut all = Vec::new();
         self.0.for_each(|entry| all.push(Arc::clone(entry)));
         all
@@ -69,7 +69,7 @@ impl Registry {
 
     /// How many entries there are.
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::engine) fn len(&self) -> usize {
         self.all().len()
     }
 }

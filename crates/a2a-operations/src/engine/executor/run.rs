@@ -12,22 +12,25 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
-use super::{
-    batch::Batched,
-    handle::Handle,
-    now,
-    task::{Ended, Left, LiveTask, TurnRequest},
+use super::batch::Batched;
+use crate::{
+    AgentError, RequestContext, TaskUpdater,
+    engine::{
+        now,
+        runtime::Handle,
+        task::{Ended, Left, LiveTask, TurnRequest},
+    },
+    metrics, trace,
 };
-use crate::{AgentError, RequestContext, TaskUpdater, metrics, trace};
 
 impl Handle {
     /// Runs the executor for a message that was accepted, and for those that queue behind it.
     ///
     /// Where the caller waits for the answer anyway, the executor begins right here: one that
     /// does not wait for anything then needs no task of its own.
-    pub(super) fn run(&self, turn: TurnRequest, begins: Begins) {
+    pub(in crate::engine) fn run(&self, turn: TurnRequest, begins: Begins) {
         let generation = self.lock().ownership.generation;
-        self.inner.running.fetch_add(1, Ordering::Relaxed);
+        self.inner.load.running.fetch_add(1, Ordering::Relaxed);
         let tracked = self.inner.tasks.track_future(run(self.clone(), generation, turn));
         // Boxed: what tokio allocates for a task is aligned to cache lines, which is slow for
         // all but small sizes.
@@ -50,7 +53,7 @@ impl Handle {
 
 /// Where an executor begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(in crate::engine) enum Begins {
     /// Within the call that asked for it.
     Here,
     /// In a task of its own.
@@ -81,7 +84,7 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         });
         handle.write();
     }
-    handle.inner.running.fetch_sub(1, Ordering::Relaxed);
+    handle.inner.load.running.fetch_sub(1, Ordering::Relaxed);
     // Whoever still waits gets what there is, or learns that nothing more comes.
     handle.change(|_| ());
     handle.let_go_if_idle();
@@ -135,10 +138,10 @@ impl Outcome {
 
 async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outcome {
     let dropped = handle.drop_signal(generation);
-    let extensions = handle.inner.extensions.active(&request.call, &request.message);
+    let extensions = handle.inner.agent.extensions.active(&request.call, &request.message);
     let context = RequestContext::new(handle.clone(), request);
     let updates = TaskUpdater::new(handle.clone(), generation, extensions);
-    let executor = Arc::clone(&handle.inner.executor);
+    let executor = Arc::clone(&handle.inner.agent.executor);
     // The executor may panic already where it makes its future.
     let execution = async move { executor.execute(context, updates).await };
     let execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
@@ -171,7 +174,7 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
 /// Waits until an executor has no time left.
 async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
     let config = &handle.inner.config;
-    let limits = config.run_limits.and(handle.inner.executor.run_limits());
+    let limits = config.run_limits.and(handle.inner.agent.executor.run_limits());
     loop {
         let left = handle.quietly(|live| match live.listens(generation) {
             Ok(()) => live.run.left(limits, config.parked_retention, now()),

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
-use super::{
-    command::answer_late,
-    handle::Handle,
-    task::{Failure, Group, Holder},
-};
 use crate::{
     Event, EventId, UpdateError,
+    engine::{
+        cluster::answer_late,
+        runtime::Handle,
+        task::{Failure, Group, Holder},
+    },
     store::{Committed, Hold, NewTask, StoreError, Transition},
 };
 
@@ -28,7 +28,7 @@ impl Handle {
     ///
     /// There is one writer per task at most; changes that come meanwhile go in its next group.
     /// Returns whether nothing is left to be written.
-    pub(super) fn write(&self) -> bool {
+    pub(in crate::engine) fn write(&self) -> bool {
         let (begins, is_writing) =
             self.quietly(|live| (live.begin_writing(), live.disk.is_writing()));
         if !begins {
@@ -49,7 +49,11 @@ impl Handle {
     /// # Errors
     ///
     /// The store has failed, or another node works on the task.
-    pub(super) async fn stored(&self, generation: u64, position: u64) -> Result<(), UpdateError> {
+    pub(in crate::engine) async fn stored(
+        &self,
+        generation: u64,
+        position: u64,
+    ) -> Result<(), UpdateError> {
         self.wait(|live| {
             let is_stored = live.log.last() >= position.min(live.changes.last);
             match live.listens(generation) {
@@ -81,7 +85,7 @@ async fn write(handle: Handle) {
                 if committed.has_pushes {
                     handle.inner.wake_outbox();
                 }
-                if lets_go && handle.inner.clustered {
+                if lets_go && handle.inner.cluster.is_shared {
                     handle.inner.serve_commands(&handle);
                 }
             }

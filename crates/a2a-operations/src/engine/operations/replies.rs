@@ -32,7 +32,7 @@ pub struct Exchange {
 /// The newest exchanges of all conversations. Each caller has its own bound, and where all
 /// together are too many, the caller with the most loses its oldest.
 #[derive(Debug, Default)]
-pub(super) struct Replies(Mutex<Kept>);
+pub(in crate::engine) struct Replies(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -50,7 +50,7 @@ struct OfScope {
 }
 
 impl Replies {
-    pub(super) fn add(&self, scope: &Scope, message: &Message, reply: &Message) {
+    pub(in crate::engine) fn add(&self, scope: &Scope, message: &Message, reply: &Message) {
         let bytes = message.encoded_len() + reply.encoded_len() + EXCHANGE_BYTES;
         if bytes > MAX_SCOPE_BYTES {
             return;
@@ -79,7 +79,7 @@ impl Replies {
     }
 
     /// The exchanges of a conversation, oldest first.
-    pub(super) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
+    pub(in crate::engine) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let exchanges = kept.scopes.get(scope).into_iter().flat_map(|of| &of.exchanges);
         let in_context = exchanges.filter(|(known, _)| known.message.context_id == context_id);

@@ -10,17 +10,18 @@ use a2a_core::{
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
-use super::{
-    Inner,
-    handle::Handle,
-    now,
-    task::{CancelStep, Holder},
+use crate::{
+    CallContext, CancelContext, Scope,
+    engine::{
+        Inner, now,
+        runtime::Handle,
+        task::{CancelStep, Holder},
+    },
 };
-use crate::{CallContext, CancelContext, Scope};
 
 /// What became of a cancel that was not refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cancel {
+pub(in crate::engine) enum Cancel {
     /// The task is being canceled, by this call or by one before it.
     Begun,
     /// The task has an end already, which is on its way to the store. Whoever asked on another
@@ -30,7 +31,7 @@ pub(super) enum Cancel {
 
 impl Inner {
     /// Cancels a task and waits for its end.
-    pub(super) async fn cancel(
+    pub(in crate::engine) async fn cancel(
         self: &Arc<Self>,
         context: CallContext,
         request: CancelTaskRequest,
@@ -115,7 +116,7 @@ impl Inner {
     }
 
     /// Cancels a task that this node holds, without waiting for its end.
-    pub(super) fn cancel_here(
+    pub(in crate::engine) fn cancel_here(
         &self,
         handle: &Handle,
         context: Arc<CallContext>,
@@ -144,13 +145,13 @@ impl Inner {
 impl Handle {
     /// Gives an executor that was signalled its grace, then drops it. Goes on when the caller
     /// goes.
-    pub(super) fn spawn_cancel(&self, context: CancelContext) {
+    pub(in crate::engine) fn spawn_cancel(&self, context: CancelContext) {
         let handle = self.clone();
         let generation = self.lock().ownership.generation;
         let span = tracing::info_span!("cancel", task.id = %self.task_id);
         self.inner.tasks.spawn(
             async move {
-                let executor = Arc::clone(&handle.inner.executor);
+                let executor = Arc::clone(&handle.inner.agent.executor);
                 let told = async move {
                     let told = AssertUnwindSafe(async { executor.cancel(context).await });
                     if told.catch_unwind().await.is_err() {
@@ -178,7 +179,7 @@ impl Handle {
     }
 
     /// Sets CANCELED, whatever the executor does.
-    pub(super) fn force_canceled(&self) {
+    pub(in crate::engine) fn force_canceled(&self) {
         self.change(|live| live.force_cancel(&|state, text| self.say(state, text), now()));
         self.write();
     }

@@ -10,18 +10,21 @@ use std::{
 use a2a_core::{Error, Result, TaskState};
 use futures_core::Stream;
 
-use super::{
-    handle::Handle,
-    task::{LiveTask, snapshot},
+use crate::{
+    Event, EventStream, Settled,
+    engine::{
+        runtime::Handle,
+        task::{LiveTask, snapshot},
+    },
+    metrics,
 };
-use crate::{Event, EventStream, Settled, metrics};
 
 /// How many events a reader takes out of the log at a time.
 const BATCH: usize = 64;
 
 /// Where a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
+pub(in crate::engine) enum Until {
     /// Where the answer to a message is: a terminal state, INPUT_REQUIRED, or the end of the
     /// executor.
     Answered,
@@ -31,7 +34,7 @@ pub(super) enum Until {
 
 /// Reads the events of a task from a position on.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(in crate::engine) struct Reader {
     handle: Handle,
     until: Until,
     /// The position of the next event.
@@ -44,14 +47,14 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads from position `next` on.
-    pub(super) fn new(handle: Handle, until: Until, next: u64) -> Self {
+    pub(in crate::engine) fn new(handle: Handle, until: Until, next: u64) -> Self {
         metrics::reader_opened();
         let buffer = VecDeque::new();
         Self { handle, until, next, buffer, slot: None, cursor: None, done: false }
     }
 
     /// Reads the task as it is now, and then what follows.
-    pub(super) fn from_now(handle: Handle, until: Until) -> Self {
+    pub(in crate::engine) fn from_now(handle: Handle, until: Until) -> Self {
         // Task and position are read under one lock: no gap, no duplicate.
         let (task, last) = {
             let live = handle.lock();
@@ -63,12 +66,12 @@ impl Reader {
     }
 
     /// Gives these events first.
-    pub(super) fn after(mut self, events: Vec<Event>) -> Self {
+    pub(in crate::engine) fn after(mut self, events: Vec<Event>) -> Self {
         self.buffer.extend(events);
         self
     }
 
-    pub(super) fn into_stream(self) -> EventStream {
+    pub(in crate::engine) fn into_stream(self) -> EventStream {
         EventStream::new(self)
     }
 

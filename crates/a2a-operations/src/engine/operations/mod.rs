@@ -1,5 +1,13 @@
 //! The eleven operations of an engine.
 
+mod answer;
+mod cancel;
+mod check;
+mod page;
+mod replies;
+mod send;
+mod webhook;
+
 use std::sync::Arc;
 
 use a2a_core::{
@@ -15,19 +23,20 @@ use a2a_core::{
 use async_trait::async_trait;
 use futures_util::stream;
 
-use super::{
-    Engine, Inner,
-    check::history_length,
-    page,
-    reader::{Reader, Until},
-    reply_limited,
-    task::{LiveTask, snapshot},
-};
 use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
+    engine::{
+        Engine, Inner,
+        runtime::{Reader, Until},
+        task::{LiveTask, snapshot},
+    },
     store::{PageKey, Replay, Shown, TaskQuery},
     trace::TraceContext,
 };
+
+use self::check::history_length;
+pub use self::replies::Exchange;
+pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]
 impl Agent for Engine {
@@ -66,7 +75,7 @@ impl Agent for Engine {
         let task = self.inner.visible(&scope, &request.id).await?;
         let response = match limit {
             Some(limit) if task.history.len() > limit => {
-                Arc::new(reply_limited(&task, Some(limit)))
+                Arc::new(limit_history(&task, Some(limit)))
             }
             _ => task,
         };
@@ -216,10 +225,10 @@ impl Agent for Engine {
         call: Call<GetExtendedAgentCardRequest>,
     ) -> Result<Reply<AgentCard>> {
         let activated = self.inner.check(&call.context, &call.request)?;
-        if !self.inner.card.has_extended_card() {
+        if !self.inner.agent.card.has_extended_card() {
             return Err(Error::unsupported("this agent has no extended card"));
         }
-        let response = self.inner.extended_card.clone().ok_or_else(|| {
+        let response = self.inner.agent.extended_card.clone().ok_or_else(|| {
             Error::new(
                 ErrorKind::ExtendedAgentCardNotConfigured,
                 "the extended card of this agent is not configured",
@@ -235,7 +244,11 @@ impl Inner {
         self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))
     }
 
-    pub(super) async fn webhooks(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
+    pub(in crate::engine) async fn webhooks(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Vec<Webhook>> {
         self.store.configs(scope, task_id).await.map_err(Error::from)
     }
 
@@ -248,7 +261,7 @@ impl Inner {
         let handle =
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
         let is_ahead = |live: &LiveTask| after.is_some_and(|after| after.get() > live.log.last());
-        if self.clustered && is_ahead(&handle.lock()) {
+        if self.cluster.is_shared && is_ahead(&handle.lock()) {
             // The caller has seen more at another node than was noted here yet.
             handle.catch_up().await?;
             // It may even be a write of this node, of which the store has told others first.
@@ -319,4 +332,17 @@ fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificati
         authentication.credentials.clear();
     }
     config
+}
+
+/// Returns a copy of the task with the newest `limit` messages of its history.
+fn limit_history(task: &Task, limit: Option<usize>) -> Task {
+    let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: task.status.clone(),
+        artifacts: task.artifacts.clone(),
+        history: task.history[skip..].to_vec(),
+        metadata: task.metadata.clone(),
+    }
 }

@@ -17,19 +17,18 @@ use a2a_core::{
 use prost::Message as _;
 use siphasher::sip::SipHasher13;
 
-use super::{
-    Inner,
-    answer::{Accepted, Elsewhere},
-    entry::Entry,
-    handle::Handle,
-    limits::CallerLimits,
-    now,
-    run::Begins,
-    slots::Draft,
-    task::{Birth, Holder, Refusal, Room, Size, TurnRequest},
-};
 use crate::{
-    CallContext, Scope, Webhook, metrics,
+    CallContext, Scope, Webhook,
+    engine::{
+        CallerLimits, Inner,
+        executor::Begins,
+        now,
+        operations::answer::{Accepted, Elsewhere},
+        runtime::{Entry, Handle},
+        slots::Draft,
+        task::{Birth, Holder, Refusal, Room, Size, TurnRequest},
+    },
+    metrics,
     store::{Claim, StoreError},
     trace::TraceContext,
 };
@@ -46,7 +45,7 @@ const MAX_TIES: usize = 8;
 
 impl Inner {
     /// Accepts a message: makes a task, continues one, or joins the one that an earlier try made.
-    pub(super) async fn accept(
+    pub(in crate::engine) async fn accept(
         self: &Arc<Self>,
         mut context: CallContext,
         mut request: SendMessageRequest,
@@ -57,7 +56,7 @@ impl Inner {
         // Of what was sent: what extensions make of it may be another each time.
         let may_join = context.idempotency_key.is_some() || self.config.join_by_message_id;
         let fingerprint = may_join.then(|| fingerprint(&request));
-        self.extensions.receive(&mut context, &mut request).await?;
+        self.agent.extensions.receive(&mut context, &mut request).await?;
         let SendMessageRequest { message, configuration, metadata, .. } = request;
         let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
         let configuration = configuration.unwrap_or_default();
@@ -138,7 +137,7 @@ impl Inner {
     /// Finds a task that may be at work on another node, which has nothing to show yet.
     async fn find_in_time(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Option<Handle>> {
         let found = self.find_or_load(scope, id).await?;
-        if found.is_some() || !self.clustered {
+        if found.is_some() || !self.cluster.is_shared {
             return Ok(found);
         }
         tokio::time::sleep(self.config.appear_after + APPEARS).await;
@@ -146,7 +145,7 @@ impl Inner {
     }
 
     /// Joins the task that another node made of a message, which this one took first.
-    pub(super) async fn follow_key(
+    pub(in crate::engine) async fn follow_key(
         self: &Arc<Self>,
         scope: &Scope,
         task_id: &str,
@@ -168,7 +167,7 @@ impl Inner {
         self.check_capacity(&scope.owner)?;
         let limits = self.config.caller_limits.of(&scope.owner);
         let draft = self.check_usage(&scope.owner, limits, true).await?;
-        let slot = self.slots.take(&scope.owner, limits.running_tasks);
+        let slot = self.load.slots.take(&scope.owner, limits.running_tasks);
         let slot = slot.ok_or_else(|| too_many_running(limits))?;
         let message = Arc::make_mut(&mut turn.message);
         let context_id =
@@ -302,7 +301,7 @@ impl Inner {
     }
 
     /// Takes a message for a task that this node holds, and runs the executor if it has to.
-    pub(super) fn take_here(
+    pub(in crate::engine) fn take_here(
         &self,
         handle: &Handle,
         turn: TurnRequest,
@@ -336,7 +335,7 @@ impl Inner {
                 task: &self.config.task_limits,
                 max_queued: self.config.max_queued_messages,
                 max_running: limits.running_tasks,
-                slot: &mut || self.slots.take(owner, limits.running_tasks),
+                slot: &mut || self.load.slots.take(owner, limits.running_tasks),
             };
             let taken = live.take(turn, return_immediately, room, &say, now());
             taken.map_err(|refusal| match refusal {
@@ -362,10 +361,10 @@ impl Inner {
             return Err(Error::unavailable("the server is shutting down"));
         }
         let max = self.config.max_running;
-        let running = self.running.load(Ordering::Relaxed);
+        let running = self.load.running.load(Ordering::Relaxed);
         // The last places are for the first task of a caller, so that no other can take them all.
         let is_for_others =
-            || running >= max - max / SHARE_OF_FIRST && self.slots.running(owner) > 0;
+            || running >= max - max / SHARE_OF_FIRST && self.load.slots.running(owner) > 0;
         if running >= max || is_for_others() {
             return Err(Error::new(
                 ErrorKind::ResourceExhausted,
@@ -386,7 +385,7 @@ impl Inner {
         if open.is_none() && limits.stored_bytes.is_none() {
             return Ok(None);
         }
-        let draft = open.map(|_| self.slots.draft(owner));
+        let draft = open.map(|_| self.load.slots.draft(owner));
         let usage = self.store.usage(owner).await.map_err(Error::from)?;
         if let (Some(max), Some((_, drafts))) = (open, &draft)
             && usage.open_tasks.saturating_add(*drafts) > max.get()
@@ -425,7 +424,7 @@ fn webhook(task_id: &str, mut config: TaskPushNotificationConfig, call: &CallCon
     Webhook { config, revision: call.version, trace }
 }
 
-pub(super) fn ended(task_id: &str) -> Error {
+pub(in crate::engine) fn ended(task_id: &str) -> Error {
     Error::unsupported(format!("task {task_id} has ended; send a message without its id"))
         .with_metadata("taskId", task_id)
 }

@@ -7,12 +7,11 @@ use a2a_core::{
     v1::{AgentCard, Part, SendMessageRequest, TaskPushNotificationConfig, part::Content},
 };
 
-use super::Inner;
-use crate::CallContext;
+use crate::{CallContext, engine::Inner};
 
 impl Inner {
     /// Checks what every operation has in common, and returns the extensions it activates.
-    pub(super) fn check(
+    pub(in crate::engine) fn check(
         self: &Arc<Self>,
         context: &CallContext,
         request: &impl Validate,
@@ -20,6 +19,7 @@ impl Inner {
         self.start();
         request.validate()?;
         let missing: Vec<_> = self
+            .agent
             .card
             .extensions()
             .iter()
@@ -42,20 +42,20 @@ impl Inner {
         if context.extensions.is_empty() {
             return ExtensionSet::new();
         }
-        let offered = self.card.extensions().iter().map(|extension| extension.uri.as_str());
+        let offered = self.agent.card.extensions().iter().map(|extension| extension.uri.as_str());
         offered.filter(|uri| context.extensions.contains(uri)).collect()
     }
 
-    pub(super) fn check_streaming(&self) -> Result<()> {
-        if self.card.can_stream() {
+    pub(in crate::engine) fn check_streaming(&self) -> Result<()> {
+        if self.agent.card.can_stream() {
             Ok(())
         } else {
             Err(Error::unsupported("this agent does not stream"))
         }
     }
 
-    pub(super) fn check_push(&self) -> Result<()> {
-        if self.card.can_push() && self.push.is_some() {
+    pub(in crate::engine) fn check_push(&self) -> Result<()> {
+        if self.agent.card.can_push() && self.push.sender.is_some() {
             Ok(())
         } else {
             Err(Error::new(
@@ -66,7 +66,7 @@ impl Inner {
     }
 
     /// Checks a message beyond the rules of the proto, before a task exists.
-    pub(super) fn check_send(
+    pub(in crate::engine) fn check_send(
         &self,
         _context: &CallContext,
         request: &SendMessageRequest,
@@ -92,27 +92,30 @@ impl Inner {
         }
         for (index, part) in message.parts.iter().enumerate() {
             if let Some(media_type) = media_type(part)
-                && !takes(&self.card, media_type)
+                && !takes(&self.agent.card, media_type)
             {
                 return Err(Error::new(
                     ErrorKind::ContentTypeNotSupported,
                     format!("this agent does not take {media_type} (message.parts[{index}])"),
                 )
                 .with_metadata("mediaType", media_type)
-                .with_metadata("supportedMediaTypes", self.card.default_input_modes.join(",")));
+                .with_metadata(
+                    "supportedMediaTypes",
+                    self.agent.card.default_input_modes.join(","),
+                ));
             }
         }
         Ok(())
     }
 
     /// Checks a webhook; `prefix` is the path of the config in its request.
-    pub(super) async fn check_webhook(
+    pub(in crate::engine) async fn check_webhook(
         &self,
         config: &TaskPushNotificationConfig,
         prefix: &str,
     ) -> Result<()> {
         self.check_push()?;
-        let Some(push) = &self.push else { return Ok(()) };
+        let Some(push) = &self.push.sender else { return Ok(()) };
         push.check(config).await.map_err(|error| {
             if prefix.is_empty() || error.violations().is_empty() {
                 return error;
@@ -127,7 +130,7 @@ impl Inner {
 }
 
 /// Reads a `historyLength`: no limit, or how many messages.
-pub(super) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
+pub(in crate::engine) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
     // No source: there is nothing to log, and no id for the peer to quote.
     let negative = || Error::invalid_params(field, "must not be negative");
     length.map(|length| usize::try_from(length).ok().ok_or_else(negative)).transpose()

@@ -6,19 +6,19 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{handle::Handle, task::Batch};
+use crate::engine::{runtime::Handle, task::Batch};
 
 /// How often an executor goes on at once behind a write before others get the thread.
 const MAX_ROUNDS: usize = 16;
 
 /// Polls an executor, and writes what it changed when it yields.
-pub(super) struct Batched<'a, F> {
+pub(in crate::engine) struct Batched<'a, F> {
     handle: &'a Handle,
     execution: Pin<&'a mut F>,
 }
 
 impl<'a, F: Future> Batched<'a, F> {
-    pub(super) fn new(handle: &'a Handle, execution: Pin<&'a mut F>) -> Self {
+    pub(in crate::engine) fn new(handle: &'a Handle, execution: Pin<&'a mut F>) -> Self {
         Self { handle, execution }
     }
 }

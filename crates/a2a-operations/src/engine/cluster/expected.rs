@@ -31,14 +31,14 @@ impl Expected {
 }
 
 /// Waits for the answer to one command.
-pub(super) struct Expecting<'a> {
+pub(in crate::engine) struct Expecting<'a> {
     expected: &'a Expected,
-    pub(super) id: Arc<str>,
-    pub(super) answered: Arc<Notify>,
+    pub(in crate::engine) id: Arc<str>,
+    pub(in crate::engine) answered: Arc<Notify>,
 }
 
 impl<'a> Expecting<'a> {
-    pub(super) fn new(expected: &'a Expected) -> Self {
+    pub(in crate::engine) fn new(expected: &'a Expected) -> Self {
         let id: Arc<str> = fresh_id().into();
         let answered = Arc::new(Notify::new());
         expected.lock().insert(Arc::clone(&id), Arc::clone(&answered));

@@ -8,27 +8,27 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{Inner, entry::Entry, task::LiveTask};
+use crate::engine::{Inner, runtime::Entry, task::LiveTask};
 
 /// Keeps an entry in the engine for as long as somebody works on it or watches it.
 pub(crate) struct Handle {
-    pub(super) inner: Arc<Inner>,
+    pub(in crate::engine) inner: Arc<Inner>,
     entry: Arc<Entry>,
 }
 
 impl Handle {
     /// Takes over an entry that the registry has counted one more handle on.
-    pub(super) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
+    pub(in crate::engine) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
         Self { inner, entry }
     }
 
     /// The entry itself, which keeps nothing in the engine.
-    pub(super) fn entry(&self) -> Arc<Entry> {
+    pub(in crate::engine) fn entry(&self) -> Arc<Entry> {
         Arc::clone(&self.entry)
     }
 
     /// Waits until `ready` finds what it looks for in the task.
-    pub(super) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
+    pub(in crate::engine) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
     where
         F: FnMut(&mut LiveTask) -> Option<T> + Unpin,
     {
@@ -65,7 +65,7 @@ impl fmt::Debug for Handle {
 
 /// See [`Handle::wait`].
 #[derive(Debug)]
-pub(super) struct Wait<'a, F> {
+pub(in crate::engine) struct Wait<'a, F> {
     entry: &'a Entry,
     ready: F,
     slot: Option<usize>,

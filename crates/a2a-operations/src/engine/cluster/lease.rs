@@ -1,0 +1,95 @@
+//! The leases of this node, and the tasks whose node is gone.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{
+    engine::{Inner, runtime::Handle},
+    metrics,
+};
+
+/// How many tasks are taken over at once; the rest follows at once, here or on another node.
+const TAKE_OVER: usize = 64;
+
+impl Inner {
+    pub(in crate::engine) async fn renew(self: &Arc<Self>) {
+        let held: Vec<_> = self
+            .entries
+            .all()
+            .into_iter()
+            .filter_map(|entry| {
+                let epoch = entry.lock().leased()?;
+                Some((Arc::clone(&entry.task_id), epoch))
+            })
+            .collect();
+        let begun = Instant::now();
+        let lost = match self.store.renew(&held).await {
+            Ok(lost) => lost,
+            Err(error) => {
+                tracing::warn!(error = ?error, "the leases of this node could not be renewed");
+                return;
+            }
+        };
+        self.cluster.renewed.set(begun);
+        for task_id in lost {
+            let Some(entry) = self.entries.find_any(&task_id) else { continue };
+            let handle = Handle::new(Arc::clone(self), entry);
+            let epoch = held.iter().find(|(held, _)| *held == task_id).map(|(_, epoch)| *epoch);
+            let is_lost = handle.change(|live| live.lose_lease(epoch));
+            if is_lost {
+                tracing::warn!(task.id = %task_id, "another node has taken the task over");
+                metrics::lost_lease();
+                handle.refresh();
+            }
+        }
+    }
+
+    pub(in crate::engine) async fn take_over(self: &Arc<Self>) {
+        loop {
+            // What there is no room for here is for another node, or for later.
+            let running = self.load.running.load(Ordering::Relaxed);
+            let limit = self.config.max_running.saturating_sub(running).min(TAKE_OVER);
+            if limit == 0 {
+                return;
+            }
+            match self.store.take_over(limit).await {
+                Ok(orphans) => {
+                    let more = orphans.len() == limit;
+                    for orphan in orphans {
+                        self.adopt(orphan).await;
+                    }
+                    if !more {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(error = ?error, "it is not known which tasks lost their node");
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// When the leases of this node were renewed last.
+#[derive(Debug)]
+pub(in crate::engine) struct Renewed(Mutex<Instant>);
+
+impl Renewed {
+    pub(in crate::engine) fn now() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+
+    fn set(&self, time: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = time;
+    }
+
+    /// How long ago that was.
+    pub(in crate::engine) fn elapsed(&self) -> Duration {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+}
