@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use a2a_core::{Operation, ROUTES};
+use a2a_core::{Operation, Part, ROUTES};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -290,5 +290,21 @@ fn the_schemas_refuse_what_breaks_the_rules() {
         ("TaskStatus", json!({"state": "TASK_STATE_WORKING", "timestamp": 7}), false),
     ] {
         assert_eq!(schemas.validators[name].is_valid(&value), is_valid, "{name}: {value}");
+    }
+}
+
+#[test]
+fn the_schema_of_bytes_lets_through_what_is_read() {
+    let schemas = Schemas::new(&serde_json::from_str(BUNDLE).unwrap(), "/$defs");
+    let read = |part: &Value| serde_json::from_value::<Part>(part.clone());
+    for text in ["", "aGVsbG8=", "aGVsbG8", "aGVsbA==", "aGVsbA", "_-8=", "_-8", "/+8=", "aGVs"] {
+        let part = json!({ "raw": text });
+        assert!(schemas.validators["Part"].is_valid(&part), "{text}");
+        assert!(read(&part).is_ok(), "{text}");
+    }
+    for text in ["a", "a b=", "_/8=", "aGVsbG8==", "😀"] {
+        let part = json!({ "raw": text });
+        assert!(!schemas.validators["Part"].is_valid(&part), "{text}");
+        assert!(read(&part).is_err(), "{text}");
     }
 }

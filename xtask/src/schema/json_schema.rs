@@ -9,6 +9,12 @@ use super::{
 };
 use crate::Result;
 
+/// Base64 of either alphabet, with or without padding: `contentEncoding` itself binds nobody.
+const BASE64: &str = concat!(
+    "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw](==)?|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=?)?$",
+    "|^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-][AQgw](==)?|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048]=?)?$",
+);
+
 /// Numbers that have bounds, and the highest where there is one (spec §3.1.4, §3.2.4).
 const BOUNDS: [(&str, i32, Option<i32>); 5] = [
     ("lf.a2a.v1.SendMessageConfiguration.history_length", 0, None),
@@ -158,7 +164,9 @@ impl Definitions<'_> {
     fn kind(&self, field: &FieldDescriptor) -> Result<Value> {
         Ok(match field.kind() {
             Kind::String => json!({ "type": "string" }),
-            Kind::Bytes => json!({ "type": "string", "contentEncoding": "base64" }),
+            Kind::Bytes => {
+                json!({ "type": "string", "contentEncoding": "base64", "pattern": BASE64 })
+            }
             Kind::Bool => json!({ "type": "boolean" }),
             Kind::Int32 => json!({ "type": "integer", "format": "int32" }),
             Kind::Enum(item) => self.reference(item.name()),
