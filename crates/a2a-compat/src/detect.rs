@@ -60,20 +60,22 @@ impl<'a> Params<'a> {
     /// Returns whether the text has a member or a value that the draft has and 1.0 has not.
     /// Nearly every request of 1.0 has none of them, and is not read twice.
     fn may_be_draft(&self) -> bool {
-        const TELLTALES: [&str; 9] = [
-            "\"user\"",
-            "\"agent\"",
-            "\"file\"",
-            "\"data\"",
-            "\"blocking\"",
-            "\"name\"",
-            "\"parent\"",
-            "\"pushNotificationConfig\"",
-            "\"lastUpdatedAfter\"",
-        ];
         // States in kebab case stand under `status`, in a list request alone.
-        TELLTALES.iter().any(|telltale| self.text.contains(telltale))
-            || self.text.contains("\"status\"")
+        const TELLTALES: [&[u8]; 10] = [
+            b"user\"",
+            b"agent\"",
+            b"file\"",
+            b"data\"",
+            b"blocking\"",
+            b"name\"",
+            b"parent\"",
+            b"pushNotificationConfig\"",
+            b"lastUpdatedAfter\"",
+            b"status\"",
+        ];
+        let text = self.text.as_bytes();
+        memchr::memchr_iter(b'"', text)
+            .any(|quote| TELLTALES.iter().any(|telltale| text[quote + 1..].starts_with(telltale)))
     }
 
     fn has_draft_marker(&self) -> bool {

@@ -3,13 +3,80 @@
 //! Labels have few values each, all of them known when this is compiled: never ids, tenants or
 //! subjects. `docs/observability.md` has them all.
 
-use std::time::{Duration, Instant};
+use std::{
+    cell::RefCell,
+    ptr,
+    time::{Duration, Instant},
+};
 
 use crate::store::Backlog;
 use a2a_core::{Operation, TaskState};
 use metrics::{
-    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+    Counter, Histogram, Key, Label, Level, Metadata, Unit, counter, describe_counter,
+    describe_gauge, describe_histogram, gauge, histogram, with_recorder,
 };
+
+static METADATA: Metadata<'static> =
+    Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
+
+/// The keys of a metric by the values of its labels. A key that is made for each count has its
+/// labels copied and hashed each time; the handle behind it is another recorder's tomorrow.
+struct Keys<const N: usize> {
+    name: &'static str,
+    labels: [&'static str; N],
+    known: RefCell<Vec<([&'static str; N], Key)>>,
+}
+
+impl<const N: usize> Keys<N> {
+    const fn new(name: &'static str, labels: [&'static str; N]) -> Self {
+        Self { name, labels, known: RefCell::new(Vec::new()) }
+    }
+
+    /// Lets somebody use the key with these values.
+    fn with<T>(&self, values: [&'static str; N], use_key: impl FnOnce(&Key) -> T) -> T {
+        // Few texts, all of them compiled in: their places tell them apart.
+        let is_asked = |known: &[&'static str; N]| {
+            known.iter().zip(&values).all(|(known, asked)| ptr::eq(*known, *asked))
+        };
+        let known = self.known.borrow();
+        if let Some((_, key)) = known.iter().find(|(values, _)| is_asked(values)) {
+            return use_key(key);
+        }
+        drop(known);
+        let labels = self.labels.into_iter().zip(values);
+        let labels = labels.map(|(label, value)| Label::from_static_parts(label, value));
+        let key = Key::from_parts(self.name, labels.collect::<Vec<_>>()).to_retained();
+        let used = use_key(&key);
+        self.known.borrow_mut().push((values, key));
+        used
+    }
+}
+
+macro_rules! counter_of {
+    ($($series:tt)+) => { series!(registered_counter, $($series)+) };
+}
+
+macro_rules! histogram_of {
+    ($($series:tt)+) => { series!(registered_histogram, $($series)+) };
+}
+
+/// The counter or the histogram of some values of labels.
+macro_rules! series {
+    ($handle:ident, $name:literal, $($label:literal => $value:expr),+ $(,)?) => {{
+        thread_local! {
+            static KEYS: Keys<{ [$($label),+].len() }> = const { Keys::new($name, [$($label),+]) };
+        }
+        KEYS.with(|keys| keys.with([$($value),+], $handle))
+    }};
+}
+
+fn registered_counter(key: &Key) -> Counter {
+    with_recorder(|recorder| recorder.register_counter(key, &METADATA))
+}
+
+fn registered_histogram(key: &Key) -> Histogram {
+    with_recorder(|recorder| recorder.register_histogram(key, &METADATA))
+}
 
 /// The outcome of what succeeded.
 pub(crate) const OK: &str = "ok";
@@ -24,7 +91,7 @@ pub(crate) fn served(
     time: Duration,
 ) {
     let operation = operation.name();
-    counter!(
+    counter_of!(
         "a2a_operations_total",
         "operation" => operation,
         "binding" => binding,
@@ -32,7 +99,7 @@ pub(crate) fn served(
         "outcome" => outcome,
     )
     .increment(1);
-    histogram!(
+    histogram_of!(
         "a2a_operation_duration_seconds",
         "operation" => operation,
         "binding" => binding,
@@ -48,14 +115,14 @@ pub(crate) fn called(
     time: Duration,
 ) {
     let operation = operation.name();
-    counter!(
+    counter_of!(
         "a2a_client_calls_total",
         "operation" => operation,
         "binding" => binding,
         "outcome" => outcome,
     )
     .increment(1);
-    histogram!(
+    histogram_of!(
         "a2a_client_call_duration_seconds",
         "operation" => operation,
         "binding" => binding,
@@ -197,11 +264,11 @@ impl Sample {
 }
 
 pub(crate) fn changed_state(state: TaskState) {
-    counter!("a2a_task_transitions_total", "state" => STATES[place(state)].1).increment(1);
+    counter_of!("a2a_task_transitions_total", "state" => STATES[place(state)].1).increment(1);
 }
 
 pub(crate) fn executed(outcome: &'static str, time: Duration) {
-    counter!("a2a_executions_total", "outcome" => outcome).increment(1);
+    counter_of!("a2a_executions_total", "outcome" => outcome).increment(1);
     histogram!("a2a_execution_duration_seconds").record(time);
 }
 
@@ -215,7 +282,7 @@ pub(crate) fn lost_lease() {
 }
 
 pub(crate) fn delivered(outcome: &'static str, time: Duration) {
-    counter!("a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
+    counter_of!("a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
     histogram!("a2a_webhook_delivery_duration_seconds").record(time);
 }
 
@@ -232,9 +299,9 @@ pub(crate) fn outbox(backlog: Backlog) {
 
 pub(crate) fn stored(call: &'static str, outcome: &'static str, time: Duration) {
     if outcome != OK {
-        counter!("a2a_store_errors_total", "call" => call, "kind" => outcome).increment(1);
+        counter_of!("a2a_store_errors_total", "call" => call, "kind" => outcome).increment(1);
     }
-    histogram!("a2a_store_call_duration_seconds", "call" => call).record(time);
+    histogram_of!("a2a_store_call_duration_seconds", "call" => call).record(time);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]

@@ -21,7 +21,6 @@ mod schedule;
 mod scope;
 #[cfg(test)]
 mod tests;
-mod warm;
 
 use std::{
     fmt,

@@ -119,7 +119,9 @@ impl Accepted {
                 _ => return Err(Error::internal("a reply that is not a message")),
             },
             Outcome::Task(task) => {
-                send_message_response::Payload::Task(limit_history(&task, history_length))
+                // Of a task that has ended nobody else may have a copy: this one is the caller's.
+                drop(self.handle);
+                send_message_response::Payload::Task(limit_history(task, history_length))
             }
             Outcome::Superseded(task_id) => {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;

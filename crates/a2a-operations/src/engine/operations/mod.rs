@@ -74,9 +74,7 @@ impl Agent for Engine {
         let scope = Scope::new(&request.tenant, &call.context.caller);
         let task = self.inner.visible(&scope, &request.id).await?;
         let response = match limit {
-            Some(limit) if task.history.len() > limit => {
-                Arc::new(limit_history(&task, Some(limit)))
-            }
+            Some(limit) if task.history.len() > limit => Arc::new(limit_history(task, Some(limit))),
             _ => task,
         };
         Ok(Reply { response, activated })
@@ -334,15 +332,22 @@ fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificati
     config
 }
 
-/// Returns a copy of the task with the newest `limit` messages of its history.
-fn limit_history(task: &Task, limit: Option<usize>) -> Task {
+/// Returns the task with the newest `limit` messages of its history; a copy where it has other
+/// readers.
+fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
     let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
-    Task {
-        id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        artifacts: task.artifacts.clone(),
-        history: task.history[skip..].to_vec(),
-        metadata: task.metadata.clone(),
+    match Arc::try_unwrap(task) {
+        Ok(mut task) => {
+            task.history.drain(..skip);
+            task
+        }
+        Err(task) => Task {
+            id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            artifacts: task.artifacts.clone(),
+            history: task.history[skip..].to_vec(),
+            metadata: task.metadata.clone(),
+        },
     }
 }

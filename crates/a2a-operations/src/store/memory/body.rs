@@ -6,6 +6,7 @@ use a2a_core::{
     Artifact, Message, Part,
     v1::{Task, part::Content},
 };
+use memchr::memmem;
 use prost::{DecodeError, Message as _};
 
 /// The longest encoding that a task is packed to. The longer a task, the less of its memory
@@ -17,45 +18,36 @@ const MAX_PACKED_BYTES: usize = 16 * 1024;
 pub(super) enum Body {
     /// The task itself.
     Loose(Arc<Task>),
-    /// Its protobuf encoding, and while it is read often the task beside it.
-    Packed { bytes: Box<[u8]>, warm: Option<Arc<Task>> },
+    /// Its protobuf encoding without its ids.
+    Packed(Box<[u8]>),
 }
+
+/// The ids of a task and of its context: half of what a small task says, as each message says
+/// them too.
+pub(super) type Ids<'a> = [&'a str; 2];
 
 impl Body {
     /// Returns the task.
-    pub(super) fn read(&self) -> Result<Arc<Task>, DecodeError> {
+    pub(super) fn read(&self, ids: Ids<'_>) -> Result<Arc<Task>, DecodeError> {
         match self {
-            Self::Loose(task) | Self::Packed { warm: Some(task), .. } => Ok(Arc::clone(task)),
-            Self::Packed { bytes, warm: None } => Task::decode(&**bytes).map(Arc::new),
+            Self::Loose(task) => Ok(Arc::clone(task)),
+            Self::Packed(bytes) => Task::decode(&*with_ids(bytes, ids)).map(Arc::new),
         }
-    }
-
-    /// Returns the task and keeps it at hand, and whether it was not at hand before.
-    pub(super) fn warm(&mut self) -> Result<(Arc<Task>, bool), DecodeError> {
-        let task = self.read()?;
-        let was_cold = matches!(self, Self::Packed { warm: None, .. });
-        if let Self::Packed { warm, .. } = self {
-            *warm = Some(Arc::clone(&task));
-        }
-        Ok((task, was_cold))
     }
 
     /// Keeps only the encoding, where that is short and says everything.
-    pub(super) fn cool(&mut self) {
-        match self {
-            Self::Packed { warm, .. } => *warm = None,
-            Self::Loose(task) => {
-                if let Some(bytes) = pack(task) {
-                    *self = Self::Packed { bytes, warm: None };
-                }
-            }
+    pub(super) fn pack(&mut self, ids: Ids<'_>) {
+        if let Self::Loose(task) = self
+            && let Some(bytes) = pack(task, ids)
+        {
+            *self = Self::Packed(bytes);
         }
     }
 
     /// Changes the task, which is not packed afterwards.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut Task)) {
-        if let Self::Packed { .. } = self
-            && let Ok(task) = self.read()
+    pub(super) fn change(&mut self, ids: Ids<'_>, change: impl FnOnce(&mut Task)) {
+        if let Self::Packed(_) = self
+            && let Ok(task) = self.read(ids)
         {
             *self = Self::Loose(task);
         }
@@ -65,15 +57,74 @@ impl Body {
     }
 }
 
-fn pack(task: &Task) -> Option<Box<[u8]>> {
+fn pack(task: &Task, ids: Ids<'_>) -> Option<Box<[u8]>> {
     if task.encoded_len() > MAX_PACKED_BYTES {
         return None;
     }
     let bytes = task.encode_to_vec();
     // Protobuf has doubles for the integers of JSON, and a bound to nesting.
     let exact = is_plain(task) || Task::decode(&*bytes).is_ok_and(|decoded| decoded == *task);
-    exact.then(|| bytes.into_boxed_slice())
+    exact.then(|| without_ids(&bytes, ids))
 }
+
+/// The most ids that are cut out of a packed task.
+const MAX_CUTS: usize = u8::MAX as usize;
+
+/// Cuts ids out of an encoding. In front of what is left are the number of cuts, and for each the
+/// place where it was, in two bytes, of which the first bit says which id it is.
+fn without_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
+    let mut cuts: Vec<(usize, usize)> = Vec::new();
+    for (which, id) in ids.iter().enumerate().filter(|(_, id)| id.len() > CUT_BYTES) {
+        cuts.extend(memmem::find_iter(bytes, id).map(|at| (at, which)));
+    }
+    cuts.sort_unstable();
+    // One id may be a part of the other.
+    let mut end = 0;
+    cuts.retain(|(at, which)| {
+        let is_free = *at >= end;
+        if is_free {
+            end = at + ids[*which].len();
+        }
+        is_free
+    });
+    cuts.truncate(MAX_CUTS);
+    let mut packed = Vec::with_capacity(bytes.len() + 1);
+    packed.push(u8::try_from(cuts.len()).unwrap_or(u8::MAX));
+    for (at, which) in &cuts {
+        let place = u16::try_from(at | which << WHICH).unwrap_or_default();
+        packed.extend(place.to_le_bytes());
+    }
+    let mut rest = 0;
+    for (at, which) in cuts {
+        packed.extend(&bytes[rest..at]);
+        rest = at + ids[which].len();
+    }
+    packed.extend(&bytes[rest..]);
+    packed.into_boxed_slice()
+}
+
+/// Puts the ids back.
+fn with_ids(packed: &[u8], ids: Ids<'_>) -> Vec<u8> {
+    let Some((count, packed)) = packed.split_first() else { return Vec::new() };
+    let (cuts, mut left) = packed.split_at(packed.len().min(usize::from(*count) * CUT_BYTES));
+    let mut bytes = Vec::with_capacity(left.len() + usize::from(*count) * ids[0].len());
+    for cut in cuts.chunks_exact(CUT_BYTES) {
+        let place = usize::from(u16::from_le_bytes([cut[0], cut[1]]));
+        let (at, which) = (place & !(1 << WHICH), place >> WHICH);
+        let (before, behind) = left.split_at(at.saturating_sub(bytes.len()).min(left.len()));
+        bytes.extend(before);
+        bytes.extend(ids[which].as_bytes());
+        left = behind;
+    }
+    bytes.extend(left);
+    bytes
+}
+
+/// The bit of a cut that says which id was there.
+const WHICH: usize = 15;
+
+/// What a cut takes itself.
+const CUT_BYTES: usize = 2;
 
 /// Whether a task has no free data, which protobuf may not hold exactly.
 fn is_plain(task: &Task) -> bool {
@@ -96,14 +147,15 @@ mod tests {
     use super::*;
     use crate::testing::store::scenery::task;
 
-    fn cooled(task: Task) -> Body {
+    fn packed(task: Task) -> Body {
+        let ids = [task.id.clone(), task.context_id.clone()];
         let mut body = Body::Loose(Arc::new(task));
-        body.cool();
+        body.pack([&ids[0], &ids[1]]);
         body
     }
 
     fn is_packed(body: &Body) -> bool {
-        matches!(body, Body::Packed { .. })
+        matches!(body, Body::Packed(_))
     }
 
     fn with_data(data: serde_json::Value) -> Task {
@@ -113,17 +165,47 @@ mod tests {
 
     #[test]
     fn a_packed_task_reads_as_it_was() {
+        let ids = |id: &str, context_id: &str| Task {
+            id: id.to_owned(),
+            context_id: context_id.to_owned(),
+            history: (0..100)
+                .map(|_| Message {
+                    task_id: id.to_owned(),
+                    context_id: context_id.to_owned(),
+                    ..Message::user(format!("{context_id}{id}{id}"))
+                })
+                .collect(),
+            ..Task::default()
+        };
         for task in [
             Task::default(),
             task("t", "c", TaskState::Completed, -5),
             with_data(json!({ "a": [1, 2.5, null, {}] })),
+            Task { history: ids("0123", "01").history[..20].to_vec(), ..ids("0123", "01") },
+            ids("0123", "0123"),
+            ids("abcabc", "abc"),
+            ids("abc", "bca"),
+            ids("", "abc"),
         ] {
-            let mut body = cooled(task.clone());
-            assert!(is_packed(&body), "{task:?}");
-            assert_eq!(*body.read().unwrap(), task);
-            assert_eq!(body.warm().unwrap(), (Arc::new(task.clone()), true));
-            assert_eq!(body.warm().unwrap(), (Arc::new(task), false));
+            let body = packed(task.clone());
+            assert!(is_packed(&body), "{}", task.id);
+            assert!(*body.read([&task.id, &task.context_id]).unwrap() == task, "{}", task.id);
         }
+    }
+
+    #[test]
+    fn a_packed_task_says_its_ids_nowhere() {
+        let task = Task {
+            id: "01a205e2-128e-75fb-9b2e-2d905879d5f0".to_owned(),
+            history: vec![Message {
+                task_id: "01a205e2-128e-75fb-9b2e-2d905879d5f0".to_owned(),
+                ..Message::user("hi")
+            }],
+            ..Task::default()
+        };
+        let bytes = task.encoded_len();
+        let Body::Packed(packed) = packed(task) else { panic!("it is not packed") };
+        assert_eq!(packed.len(), bytes + 1 + 2 * CUT_BYTES - 2 * 36);
     }
 
     #[test]
@@ -133,22 +215,23 @@ mod tests {
             deep = json!([deep]);
         }
         for data in [json!({ "id": u64::MAX }), json!([i64::MIN + 1]), deep] {
-            let body = cooled(with_data(data));
+            let body = packed(with_data(data));
             assert!(!is_packed(&body), "{body:?}");
         }
     }
 
     #[test]
     fn a_packed_task_can_still_be_changed() {
-        let mut body = cooled(task("t", "c", TaskState::Completed, 5));
-        body.change(|task| task.artifacts.push(Artifact::new("late", Part::text("late"))));
-        assert_eq!(body.read().unwrap().text(), "late");
+        let mut body = packed(task("t", "c", TaskState::Completed, 5));
+        let late = Artifact::new("late", Part::text("late"));
+        body.change(["t", "c"], |task| task.artifacts.push(late));
+        assert_eq!(body.read(["t", "c"]).unwrap().text(), "late");
     }
 
     #[test]
     fn a_long_task_is_not_packed() {
         let mut task = task("t", "c", TaskState::Completed, 5);
         task.artifacts = vec![Artifact::new("long", Part::text("x".repeat(MAX_PACKED_BYTES)))];
-        assert!(!is_packed(&cooled(task)));
+        assert!(!is_packed(&packed(task)));
     }
 }

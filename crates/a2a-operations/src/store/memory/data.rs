@@ -22,7 +22,6 @@ use super::{
     outbox::{Dispatch, Outbox},
     schedule::Schedule,
     scope::Scopes,
-    warm::Warm,
 };
 use crate::{
     Event, EventId, Scope,
@@ -42,7 +41,6 @@ pub(super) struct Data {
     contexts: Contexts,
     pub(super) scopes: Scopes,
     ended: Ended,
-    warm: Warm,
     pub(super) claims: Claims,
     /// The tasks that wait for their user or for an authorization, by when that began.
     parked: Schedule<Arc<Entry>>,
@@ -67,7 +65,6 @@ impl Data {
             contexts: Contexts::new(),
             scopes: Scopes::new(),
             ended: Ended::new(max_ended),
-            warm: Warm::default(),
             claims: Claims::new(limits.max_idempotency_keys, limits.max_idempotency_age),
             parked: Schedule::new(),
             leases: Schedule::new(),
@@ -242,12 +239,10 @@ impl Data {
     /// because this one has ended.
     fn settle(&self, entry: &Arc<Entry>, record: &mut Record) -> Shrunk {
         let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
-        record.trim(Weight { events, bytes });
+        record.trim(entry, Weight { events, bytes });
         record.account(entry);
-        record.end().map_or_else(Shrunk::default, |log| Shrunk {
-            without_log: self.ended.push(entry, log),
-            cooled: self.warm.push(entry),
-        })
+        let ended = record.end(entry);
+        Shrunk(ended.map_or_else(Vec::new, |log| self.ended.push(entry, log)))
     }
 
     /// Makes room for one more task.
@@ -299,12 +294,7 @@ impl Data {
         task_id: &str,
     ) -> Result<Option<StoredTask>, StoreError> {
         let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
-        let stored = entry.lock().stored()?;
-        let Some((stored, was_cold)) = stored else { return Ok(None) };
-        if was_cold && let Some(cooled) = self.warm.push(&entry) {
-            cooled.lock().cool();
-        }
-        Ok(Some(stored))
+        entry.lock().stored(&entry)
     }
 
     /// Returns a task, and its events behind a position.
@@ -316,13 +306,8 @@ impl Data {
     ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
         let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
         let mut record = entry.lock();
-        let Some((stored, was_cold)) = record.stored()? else { return Ok(None) };
-        let replay = record.replay(after);
-        drop(record);
-        if was_cold && let Some(cooled) = self.warm.push(&entry) {
-            cooled.lock().cool();
-        }
-        Ok(replay.map(|replay| (stored, replay)))
+        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
+        Ok(record.replay(after).map(|replay| (stored, replay)))
     }
 
     /// Forgets tasks that ended long ago, and old idempotency keys.
@@ -369,7 +354,7 @@ impl Data {
                 if moved || record.is_gone() {
                     continue;
                 }
-                let task = record.task()?;
+                let task = record.task(&key.entry)?;
                 if let Some(most) = query.max_bytes {
                     bytes = bytes.saturating_add(query.shown.len(&task));
                     if bytes > most && !page.tasks.is_empty() {
@@ -400,22 +385,17 @@ impl Data {
     }
 }
 
-/// Ended tasks of which less is kept from now on.
-#[derive(Default)]
-struct Shrunk {
-    without_log: Vec<Arc<Entry>>,
-    cooled: Option<Arc<Entry>>,
-}
+/// Ended tasks whose log is not kept any more.
+struct Shrunk(Vec<Arc<Entry>>);
 
 impl Shrunk {
     /// Lets go of what is not kept; no lock may be held.
     fn shrink(self) {
-        for entry in &self.without_log {
+        for entry in &self.0 {
             let mut record = entry.lock();
-            record.drop_log();
+            record.drop_log(entry);
             record.account(entry);
         }
-        self.cooled.iter().for_each(|entry| entry.lock().cool());
     }
 }
 

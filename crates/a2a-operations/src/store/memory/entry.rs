@@ -10,7 +10,7 @@ use a2a_core::{
 use prost::Message as _;
 
 use super::{
-    body::Body,
+    body::{Body, Ids},
     lease::Lease,
     lock,
     log::{Log, Weight},
@@ -104,6 +104,10 @@ impl Entry {
         &self.names[self.task_id_len..]
     }
 
+    fn ids(&self) -> Ids<'_> {
+        [self.task_id(), self.context_id()]
+    }
+
     pub(super) fn scoped(&self) -> &Scoped {
         &self.scoped
     }
@@ -137,22 +141,20 @@ impl Record {
     }
 
     /// Returns the task with all chunks that have come.
-    pub(super) fn task(&mut self) -> Result<Arc<Task>, StoreError> {
-        self.fold();
-        self.body.read().map_err(StoreError::failed)
+    pub(super) fn task(&mut self, entry: &Entry) -> Result<Arc<Task>, StoreError> {
+        self.fold(entry);
+        self.body.read(entry.ids()).map_err(StoreError::failed)
     }
 
-    /// Returns the task as it is stored, and whether it is at hand only from now on; `None`
-    /// if it was removed.
-    pub(super) fn stored(&mut self) -> Result<Option<(StoredTask, bool)>, StoreError> {
+    /// Returns the task as it is stored; `None` if it was removed.
+    pub(super) fn stored(&mut self, entry: &Entry) -> Result<Option<StoredTask>, StoreError> {
         if self.gone {
             return Ok(None);
         }
-        self.fold();
-        let (task, was_cold) = self.body.warm().map_err(StoreError::failed)?;
+        let task = self.task(entry)?;
         let Self { version, epoch, last_event, .. } = *self;
         let node = self.lease.as_ref().and_then(|lease| lease.node.clone());
-        Ok(Some((StoredTask { task, version, epoch, node, last_event }, was_cold)))
+        Ok(Some(StoredTask { task, version, epoch, node, last_event }))
     }
 
     pub(super) fn replay(&self, after: EventId) -> Option<Replay> {
@@ -214,10 +216,10 @@ impl Record {
     }
 
     /// Forgets the oldest events beyond a bound.
-    pub(super) fn trim(&mut self, bound: Weight) {
+    pub(super) fn trim(&mut self, entry: &Entry, bound: Weight) {
         while let Some((position, event)) = self.log.trim(bound) {
             if position > self.folded {
-                apply(&mut self.body, &event);
+                apply(&mut self.body, entry.ids(), &event);
                 self.folded = position;
             }
         }
@@ -235,29 +237,23 @@ impl Record {
         self.kept = now;
     }
 
-    /// Notes that the task has ended, and returns what its log weighs; `None` if that is known
+    /// Packs the task if it has ended, and returns what its log weighs; `None` if that is known
     /// already or not so.
-    pub(super) fn end(&mut self) -> Option<Weight> {
+    pub(super) fn end(&mut self, entry: &Entry) -> Option<Weight> {
         if self.ended || !self.standing.state.is_terminal() {
             return None;
         }
         self.ended = true;
         self.log.shrink();
+        self.fold(entry);
+        self.body.pack(entry.ids());
         Some(self.log.weight())
     }
 
     /// Forgets all events.
-    pub(super) fn drop_log(&mut self) {
-        self.fold();
+    pub(super) fn drop_log(&mut self, entry: &Entry) {
+        self.fold(entry);
         self.log.clear();
-    }
-
-    /// Packs the task, if it has ended.
-    pub(super) fn cool(&mut self) {
-        if self.ended && self.standing.state.is_terminal() {
-            self.fold();
-            self.body.cool();
-        }
     }
 
     /// Makes the task unreachable, unless it goes on against all expectation.
@@ -278,10 +274,11 @@ impl Record {
         self.lease.is_none()
     }
 
-    fn fold(&mut self) {
+    fn fold(&mut self, entry: &Entry) {
         let last = self.last_event.get();
         if self.folded < last {
-            self.log.behind(self.folded).for_each(|event| apply(&mut self.body, event));
+            let behind = self.log.behind(self.folded);
+            behind.for_each(|event| apply(&mut self.body, entry.ids(), event));
             self.folded = last;
         }
     }
@@ -291,8 +288,8 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct Refused;
 
-fn apply(body: &mut Body, event: &Event) {
+fn apply(body: &mut Body, ids: Ids<'_>, event: &Event) {
     if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
-        body.change(|task| task.apply_artifact(update));
+        body.change(ids, |task| task.apply_artifact(update));
     }
 }

@@ -44,7 +44,7 @@ impl Data {
             record.begin_epoch();
             self.tell_written(node, &entry, &record, Vec::new());
         }
-        let Some((stored, _)) = record.stored()? else { return Ok(None) };
+        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
         if !is_free {
             return Ok(Some(Acquired::Elsewhere(stored)));
         }
@@ -166,8 +166,8 @@ impl Data {
         record.begin_epoch();
         self.tell_written(node, entry, &record, Vec::new());
         let scope = entry.scoped().scope.clone();
-        let stored = record.stored()?;
-        Ok(stored.map(|(stored, _)| Orphan { scope, stored, execution, recorded }))
+        let stored = record.stored(entry)?;
+        Ok(stored.map(|stored| Orphan { scope, stored, execution, recorded }))
     }
 
     pub(super) fn post(

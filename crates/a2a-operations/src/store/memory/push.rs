@@ -118,7 +118,7 @@ impl Data {
         let Claimed { claim, webhook, events, attempts } = claimed;
         let key = PushKey { task_id: entry.task_id().into(), config_id, claim };
         let scope = entry.scoped().scope.clone();
-        Ok(Some(DuePush { key, scope, webhook, task: record.task()?, events, attempts }))
+        Ok(Some(DuePush { key, scope, webhook, task: record.task(entry)?, events, attempts }))
     }
 
     pub(super) fn redeliver(&self, query: &DeadLetterQuery) -> Redelivery {
