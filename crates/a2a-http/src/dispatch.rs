@@ -199,7 +199,7 @@ where
 }
 
 fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Answer>> {
-    serde_json::to_writer(&mut out, &reply.response).map_err(Error::internal)?;
+    a2a_core::json::write(&mut out, &reply.response).map_err(Error::internal)?;
     Ok(reply.map(|_| Answer::Json(out)))
 }
 

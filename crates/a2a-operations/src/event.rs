@@ -157,7 +157,7 @@ impl Event {
     pub fn json(&self) -> Bytes {
         let encode = |text: &mut Vec<u8>| {
             text.clear();
-            match serde_json::to_writer(&mut *text, &self.0.response) {
+            match a2a_core::json::write(text, &self.0.response) {
                 Ok(()) if text.len() > MAX_SCRATCH => Bytes::from(std::mem::take(text)),
                 Ok(()) => Bytes::copy_from_slice(text),
                 // Maps have string keys and numbers are finite, so nothing can fail; an empty

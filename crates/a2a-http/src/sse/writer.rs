@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     fmt,
-    fmt::Write as _,
     future::Future as _,
     pin::Pin,
     task::{Context, Poll},
@@ -114,8 +113,10 @@ impl EventBody {
         match item {
             Ok(event) => {
                 if let Some(id) = event.id() {
-                    // Writing to a buffer that grows can't fail.
-                    let _ = writeln!(self.buffer.text(), "id: {id}");
+                    let text = self.buffer.text();
+                    text.extend_from_slice(b"id: ");
+                    text.extend_from_slice(itoa::Buffer::new().format(id.get()).as_bytes());
+                    text.extend_from_slice(b"\n");
                 }
             }
             Err(_) => self.buffer.text().extend_from_slice(self.error_type),

@@ -45,7 +45,7 @@ impl Elsewhere {
         }
         let mut task = Task::clone(&self.before);
         Change::Event(events.pop_front()?).apply(&mut task);
-        Change::History(Message::clone(&self.message)).apply(&mut task);
+        Change::History(Arc::clone(&self.message)).apply(&mut task);
         Some(task)
     }
 

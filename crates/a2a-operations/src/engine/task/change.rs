@@ -1,5 +1,7 @@
 //! What changes a task.
 
+use std::sync::Arc;
+
 use a2a_core::{
     TaskState,
     v1::{Message, Task, stream_response::Payload},
@@ -15,7 +17,7 @@ pub(in crate::engine) enum Change {
     /// An event that readers see.
     Event(Event),
     /// A message of the client that enters the history.
-    History(Message),
+    History(Arc<Message>),
 }
 
 impl Change {
@@ -48,7 +50,7 @@ impl Change {
     pub(in crate::engine) fn apply(&self, task: &mut Task) {
         match self {
             Self::Appeared => {}
-            Self::History(message) => task.history.push(message.clone()),
+            Self::History(message) => task.history.push(Message::clone(message)),
             Self::Event(event) => match event.payload() {
                 Some(Payload::Task(new)) => task.clone_from(new),
                 Some(Payload::StatusUpdate(update)) => task.apply_status(update),

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Instant};
 
-use a2a_core::{TaskState, v1::Message};
+use a2a_core::TaskState;
 
 use super::{Birth, Change, LiveTask, Say, TaskLimit, TurnRequest, applied};
 use crate::{TaskLimits, engine::slots::Slot};
@@ -145,7 +145,7 @@ impl LiveTask {
             work.begin_turn(now);
         }
         self.run.execution = Some(turn.clone());
-        self.put(Change::History(Message::clone(&turn.message)));
+        self.put(Change::History(Arc::clone(&turn.message)));
         // Whoever streams the turn begins with the task as it is here, however far the executor
         // gets before the stream is first read.
         self.turns.opening = turn.streams.then(|| Arc::new(applied(&self.task, self.unseen())));

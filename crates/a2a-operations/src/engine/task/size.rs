@@ -1,11 +1,12 @@
 //! How large a task is, against its limits.
 
-use std::{collections::HashMap, fmt};
+use std::fmt;
 
 use a2a_core::{
     Error, ErrorKind, Message, Role,
     v1::{Task, stream_response::Payload},
 };
+use hashbrown::HashMap;
 use prost::Message as _;
 
 use super::change::Change;
@@ -229,7 +230,7 @@ mod tests {
             change.apply(&mut task);
             size.apply(&change);
         }
-        let change = Change::History(Message::user("two"));
+        let change = Change::History(Message::user("two").into());
         change.apply(&mut task);
         size.apply(&change);
         let expected = Size::of(&task);

@@ -6,7 +6,6 @@ use a2a_core::{
     Artifact, Message, Part,
     v1::{Task, part::Content},
 };
-use memchr::memmem;
 use prost::{DecodeError, Message as _};
 
 /// The longest encoding that a task is packed to. The longer a task, the less of its memory
@@ -73,22 +72,29 @@ const MAX_CUTS: usize = u8::MAX as usize;
 /// Cuts ids out of an encoding. In front of what is left are the number of cuts, and for each the
 /// place where it was, in two bytes, of which the first bit says which id it is.
 fn without_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
+    // In front of each text is its length, in one byte if it is short.
+    let len = |id: &str| u8::try_from(id.len()).ok().filter(|len| (3..128).contains(len));
+    let [first, second] = ids.map(len);
+    let (Some(first), Some(second)) = (first.or(second), second.or(first)) else {
+        return uncut(bytes);
+    };
     let mut cuts: Vec<(usize, usize)> = Vec::new();
-    for (which, id) in ids.iter().enumerate().filter(|(_, id)| id.len() > CUT_BYTES) {
-        cuts.extend(memmem::find_iter(bytes, id).map(|at| (at, which)));
-    }
-    cuts.sort_unstable();
-    // One id may be a part of the other.
-    let mut end = 0;
-    cuts.retain(|(at, which)| {
-        let is_free = *at >= end;
-        if is_free {
-            end = at + ids[*which].len();
+    let mut from = 0;
+    while let Some(found) = memchr::memchr2(first, second, &bytes[from..])
+        && cuts.len() < MAX_CUTS
+    {
+        let at = from + found + 1;
+        let is_here = |id: &&str| {
+            usize::from(bytes[at - 1]) == id.len() && bytes[at..].starts_with(id.as_bytes())
+        };
+        from = at;
+        if let Some(which) = ids.iter().position(is_here) {
+            cuts.push((at, which));
+            from += ids[which].len();
         }
-        is_free
-    });
-    cuts.truncate(MAX_CUTS);
-    let mut packed = Vec::with_capacity(bytes.len() + 1);
+    }
+    let cut: usize = cuts.iter().map(|(_, which)| ids[*which].len() - CUT_BYTES).sum();
+    let mut packed = Vec::with_capacity(1 + bytes.len() - cut);
     packed.push(u8::try_from(cuts.len()).unwrap_or(u8::MAX));
     for (at, which) in &cuts {
         let place = u16::try_from(at | which << WHICH).unwrap_or_default();
@@ -101,6 +107,10 @@ fn without_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
     }
     packed.extend(&bytes[rest..]);
     packed.into_boxed_slice()
+}
+
+fn uncut(bytes: &[u8]) -> Box<[u8]> {
+    [&[0], bytes].concat().into_boxed_slice()
 }
 
 /// Puts the ids back.

@@ -1,5 +1,7 @@
 //! Reading and writing ProtoJSON (spec §5.5).
 
+mod writer;
+
 use std::marker::PhantomData;
 
 use serde::{
@@ -8,6 +10,7 @@ use serde::{
 };
 use serde_json::error::Category;
 
+pub use self::writer::write;
 use crate::{Error, ErrorKind, Violation, well_known::Timestamp};
 
 /// Reads a value from JSON.
