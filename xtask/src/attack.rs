@@ -2,8 +2,6 @@
 //!
 //! What is tried is in `tests/src/attack`.
 
-use std::path::PathBuf;
-
 use crate::{Result, workspace};
 
 /// What `cargo xtask attack` takes.
@@ -31,16 +29,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let mut build = workspace::cargo();
-    build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
-    build.args(["--bin", "a2a", "--bin", "attack"]);
-    if args.release {
-        build.arg("--release");
-    }
-    if !build.status()?.success() {
-        return Err("it does not build".into());
-    }
-    let binaries = binaries(args.release)?;
+    let binaries = workspace::build(&["a2a", "attack"], args.release)?;
     let plan = serde_json::json!({
         "binary": binaries.join("a2a"),
         "groups": args.groups,
@@ -51,15 +40,4 @@ pub(crate) fn run(args: &Args) -> Result {
         .current_dir(workspace::root())
         .status()?;
     if status.success() { Ok(()) } else { Err("an attack did harm, see above".into()) }
-}
-
-/// Where the same cargo that built this program puts the others.
-fn binaries(release: bool) -> Result<PathBuf> {
-    let here = std::env::current_exe()?;
-    let folder = here.parent().ok_or("this program is nowhere")?;
-    if !release {
-        return Ok(folder.to_path_buf());
-    }
-    let target = folder.parent().ok_or("this program is nowhere")?;
-    Ok(target.join("release"))
 }

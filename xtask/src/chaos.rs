@@ -2,7 +2,7 @@
 //!
 //! What is done and checked is in `tests/src/chaos` and `tests/src/bin/chaos`.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use clap::ValueEnum;
 
@@ -44,16 +44,7 @@ enum Store {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let mut build = workspace::cargo();
-    build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
-    build.args(["--bin", "a2a", "--bin", "chaos"]);
-    if args.release {
-        build.arg("--release");
-    }
-    if !build.status()?.success() {
-        return Err("it does not build".into());
-    }
-    let binaries = binaries(args.release)?;
+    let binaries = workspace::build(&["a2a", "chaos"], args.release)?;
     let store = args.store.to_possible_value().map(|value| value.get_name().to_owned());
     let folder = workspace::root().join("target/chaos");
     if folder.exists() {
@@ -64,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result {
         "store": store.unwrap_or_default(),
         "nodes": args.nodes,
         "tasks": args.tasks,
-        "seconds": seconds(args.minutes)?,
+        "seconds": workspace::seconds(args.minutes)?,
         "kill_every_seconds": args.kill_every.max(1),
         "binary": binaries.join("a2a"),
         "folder": folder,
@@ -74,20 +65,4 @@ pub(crate) fn run(args: &Args) -> Result {
         .current_dir(workspace::root())
         .status()?;
     if status.success() { Ok(()) } else { Err("something was lost, see above".into()) }
-}
-
-fn seconds(minutes: f64) -> Result<u64> {
-    let time = std::time::Duration::try_from_secs_f64(minutes * 60.0)?;
-    Ok(time.as_secs())
-}
-
-/// Where the same cargo that built this program puts the others.
-fn binaries(release: bool) -> Result<PathBuf> {
-    let here = std::env::current_exe()?;
-    let folder = here.parent().ok_or("this program is nowhere")?;
-    if !release {
-        return Ok(folder.to_path_buf());
-    }
-    let target = folder.parent().ok_or("this program is nowhere")?;
-    Ok(target.join("release"))
 }

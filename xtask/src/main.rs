@@ -10,6 +10,7 @@ mod coverage;
 mod fuzz;
 mod interop;
 mod schema;
+mod soak;
 mod test;
 mod tidy;
 mod workspace;
@@ -43,6 +44,8 @@ enum Verb {
     Tidy,
     /// Keep tasks in flight at an agent of many nodes, kill nodes, and print what was lost
     Chaos(chaos::Args),
+    /// Keep a server busy for a long time, and print whether anything of it grows
+    Soak(soak::Args),
     /// Attack a server, and print what it did
     Attack(attack::Args),
     /// Measure the stores against limits and floors, and print the figures
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Tidy => tidy::run(),
         Verb::Chaos(args) => chaos::run(&args),
+        Verb::Soak(args) => soak::run(&args),
         Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),

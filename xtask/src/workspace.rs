@@ -4,6 +4,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use crate::Result;
@@ -22,6 +23,32 @@ pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
+}
+
+/// Builds programs of `a2a-cli` and `a2a-tests`, and returns the folder that they are in.
+pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
+    let mut build = cargo();
+    build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
+    build.args(programs.iter().flat_map(|program| ["--bin", program]));
+    if release {
+        build.arg("--release");
+    }
+    if !build.status()?.success() {
+        return Err("it does not build".into());
+    }
+    // Where the same cargo that built this program puts the others.
+    let here = env::current_exe()?;
+    let folder = here.parent().ok_or("this program is nowhere")?;
+    if !release {
+        return Ok(folder.to_path_buf());
+    }
+    let target = folder.parent().ok_or("this program is nowhere")?;
+    Ok(target.join("release"))
+}
+
+/// Minutes as whole seconds.
+pub(crate) fn seconds(minutes: f64) -> Result<u64> {
+    Ok(Duration::try_from_secs_f64(minutes * 60.0)?.as_secs())
 }
 
 /// Every file and symbolic link below `folder`, sorted, without what is built or downloaded.
