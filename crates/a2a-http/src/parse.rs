@@ -27,8 +27,8 @@ pub const MAX_INLINE_BYTES: usize = 256 << 10;
 static PARSERS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new((processors() / 2).max(1))));
 
-/// How many large requests are worked on at a time, between two of their waits: as many as there
-/// are processors, so that the threads that serve have their part of them.
+/// Limits concurrent polls of large requests to the number of processors, so that the serving
+/// threads get their share of CPU time.
 static WORKERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(processors())));
 
 fn processors() -> usize {
@@ -62,8 +62,8 @@ pub async fn parse<T: Send + 'static>(
     parsed.await.map_err(Error::internal)?
 }
 
-/// Polls a future on threads that serve nobody, when it is its turn: for what takes long between two
-/// of its waits.
+/// Polls a future on the blocking thread pool, limited to one poll per processor at a time: for
+/// requests whose polls are CPU-bound.
 ///
 /// # Errors
 ///

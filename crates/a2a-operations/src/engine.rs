@@ -170,7 +170,7 @@ impl Engine {
         self.inner.draining.cancel();
         self.inner.tasks.close();
         for entry in self.inner.entries.all() {
-            // Whoever waits for a message needs no grace: the next one runs it again.
+            // An executor that waits for a message needs no grace period: the next message reruns it.
             entry.change(LiveTask::drop_asking);
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {

@@ -19,8 +19,8 @@ use metrics::{
 static METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
 
-/// The keys of a metric by the values of its labels. A key that is made for each count has its
-/// labels copied and hashed each time; the handle behind it is another recorder's tomorrow.
+/// Caches the keys of a metric by label values, because a new key copies and hashes its labels.
+/// Handles are not cached: the recorder may change.
 struct Keys<const N: usize> {
     name: &'static str,
     labels: [&'static str; N],
@@ -32,9 +32,9 @@ impl<const N: usize> Keys<N> {
         Self { name, labels, known: RefCell::new(Vec::new()) }
     }
 
-    /// Lets somebody use the key with these values.
+    /// Calls a function with the key for these values.
     fn with<T>(&self, values: [&'static str; N], use_key: impl FnOnce(&Key) -> T) -> T {
-        // Few texts, all of them compiled in: their places tell them apart.
+        // Label values are few compiled-in strings, so comparing addresses is enough.
         let is_asked = |known: &[&'static str; N]| {
             known.iter().zip(&values).all(|(known, asked)| ptr::eq(*known, *asked))
         };

@@ -9,7 +9,8 @@ use super::{
 };
 use crate::Result;
 
-/// Base64 of either alphabet, with or without padding: `contentEncoding` itself binds nobody.
+/// Base64 of either alphabet, with or without padding. `contentEncoding` alone is an annotation and
+/// validates nothing.
 const BASE64: &str = concat!(
     "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw](==)?|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=?)?$",
     "|^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-][AQgw](==)?|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048]=?)?$",

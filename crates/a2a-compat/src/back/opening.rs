@@ -1,4 +1,4 @@
-//! Where the streams of older revisions begin and end otherwise than those of 1.0.
+//! Differences at the beginning and end of streams between older revisions and 1.0.
 
 use std::future::ready;
 
@@ -9,8 +9,8 @@ use a2a_core::{
 use a2a_operations::{Event, EventStream};
 use futures_util::{StreamExt as _, stream};
 
-/// Leaves out the status update that older revisions have behind a task for the sake of its
-/// `final`: it says what the task said, and has no position.
+/// Drops the `final` status update that older revisions send after a terminal task. It repeats the
+/// status of the task and has no event id, so readers that count ids would see a gap.
 pub(crate) fn without_echo(events: EventStream) -> EventStream {
     let mut said: Option<TaskStatus> = None;
     EventStream::new(events.filter(move |item| {

@@ -1,5 +1,5 @@
-//! JSON as `serde_json` writes it, byte for byte, from a scan of texts sixteen bytes at a time:
-//! `serde_json` looks at each byte of each text by itself, which is half of what it does here.
+//! A JSON serializer with the output of `serde_json`, byte for byte, that scans strings for escapes
+//! 16 bytes at a time. The scan per byte of `serde_json` took a fifth of the time of a stream.
 
 use serde::{
     Serialize, Serializer,
@@ -11,8 +11,8 @@ use serde_json::{Error, Value};
 ///
 /// # Errors
 ///
-/// Those of [`serde_json::to_writer`]: the value refuses to be written, or a key of a map is no
-/// text. What was written until then stays.
+/// Returns an error if the `Serialize` implementation of a value fails, or if a map has a key that
+/// is not a string. `out` then ends with a part of the value.
 pub fn write(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
     value.serialize(Writer(out))
 }
@@ -23,10 +23,10 @@ struct Writer<'a>(&'a mut Vec<u8>);
 /// name, whose one field is the text.
 const RAW: &str = "$serde_json::private::RawValue";
 
-/// Bytes that are looked at together.
+/// Bytes per step of the scan.
 const STRIDE: usize = 16;
 
-/// A list, an object, or what a variant wraps around one.
+/// An open array or object, with the wrapper of an enum variant.
 enum Compound<'a> {
     /// `behind` closes it.
     Members { out: &'a mut Vec<u8>, is_first: bool, behind: &'static [u8] },
@@ -38,14 +38,21 @@ fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// How many bytes at the beginning of a text stand for themselves, or a few less.
+/// The length of a prefix that needs no escapes, in whole steps.
 fn plain(text: &[u8]) -> usize {
     let strides = text.chunks_exact(STRIDE);
     let is_plain = |stride: &&[u8]| !stride.iter().fold(false, |any, b| any | needs_escape(*b));
     strides.take_while(is_plain).count() * STRIDE
 }
 
-/// Writes the key of a map and what follows it: numbers and the like are put between quotes.
+/// Writes a comma before all but the first element.
+fn separate(out: &mut Vec<u8>, is_first: &mut bool) {
+    if !std::mem::take(is_first) {
+        out.push(b',');
+    }
+}
+
+/// Writes a map key and the colon. Numbers and booleans are quoted.
 fn write_key(out: &mut Vec<u8>, key: &(impl Serialize + ?Sized)) -> Result<(), Error> {
     let start = out.len();
     key.serialize(Writer(out))?;
@@ -104,7 +111,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Numbers that are rarely met, as `serde_json` has them.
+    /// Writes a floating-point number with `serde_json`.
     fn number(self, value: &impl Serialize) -> Result<(), Error> {
         serde_json::to_writer(self.0, value)
     }
@@ -272,9 +279,7 @@ impl Compound<'_> {
     fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         match self {
             Self::Members { out, is_first, .. } => {
-                if !std::mem::take(is_first) {
-                    out.push(b',');
-                }
+                separate(out, is_first);
                 value.serialize(Writer(out))
             }
             Self::Raw(_) => Err(Error::custom("a raw value has no elements")),
@@ -284,9 +289,7 @@ impl Compound<'_> {
     fn member(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         match self {
             Self::Members { out, is_first, .. } => {
-                if !std::mem::take(is_first) {
-                    out.push(b',');
-                }
+                separate(out, is_first);
                 write_text(out, name);
                 out.push(b':');
                 value.serialize(Writer(out))
@@ -368,9 +371,7 @@ impl ser::SerializeMap for Compound<'_> {
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         match self {
             Self::Members { out, is_first, .. } => {
-                if !std::mem::take(is_first) {
-                    out.push(b',');
-                }
+                separate(out, is_first);
                 write_key(out, key)
             }
             Self::Raw(_) => Err(Error::custom("a raw value has no keys")),

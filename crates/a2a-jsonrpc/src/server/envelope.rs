@@ -133,7 +133,7 @@ impl<'a> Envelope<'a> {
 /// A request whose envelope has been read.
 #[derive(Debug)]
 pub struct Opened {
-    /// What to answer under, whatever comes of the rest.
+    /// The id of the response, also when `request` is an error.
     pub(super) id: Id,
     pub(super) request: Result<(Operation, Params)>,
 }

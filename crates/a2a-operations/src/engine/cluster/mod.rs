@@ -1,33 +1,33 @@
 //! Several nodes on one store: which of them works on a task, and how the others have a part.
 
-mod command;
-mod expected;
-mod follow;
-mod hold;
+mod acquire;
 mod lease;
+mod pending_calls;
+mod remote_call;
+mod remote_events;
 
-pub(in crate::engine) use self::{command::answer_late, follow::follow};
+pub(in crate::engine) use self::{remote_call::answer_late, remote_events::follow};
 
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
-use self::{expected::Expected, lease::Renewed};
+use self::{lease::Renewed, pending_calls::Expected};
 use crate::store::Signals;
 
 /// What an engine knows of the nodes beside it.
 pub(in crate::engine) struct Cluster {
     /// Whether other nodes may work on the same tasks.
     pub(in crate::engine) is_shared: bool,
-    /// What the other nodes do, until somebody listens.
+    /// Notifications from the store, until the task that follows them takes them.
     pub(in crate::engine) signals: Mutex<Option<Signals>>,
-    /// When this node said last what it holds.
+    /// When the leases of this node were last renewed.
     pub(in crate::engine) renewed: Renewed,
-    /// Wakes whoever takes over tasks.
+    /// Wakes the task that takes over abandoned tasks.
     pub(in crate::engine) look_around: Arc<Notify>,
-    /// Tasks to hand back, which the store did not take back yet.
+    /// Tasks whose hand-over the store has not accepted yet.
     abandoned: Mutex<Vec<(Arc<str>, u64)>>,
-    /// Who waits for other nodes.
+    /// Calls to other nodes that have no answer yet.
     expected: Expected,
 }
 

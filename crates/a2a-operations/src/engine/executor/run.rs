@@ -85,7 +85,7 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         handle.write();
     }
     handle.inner.load.running.fetch_sub(1, Ordering::Relaxed);
-    // Whoever still waits gets what there is, or learns that nothing more comes.
+    // Wakes remaining waiters, which see the final state of the run.
     handle.change(|_| ());
     handle.let_go_if_idle();
 }
@@ -95,7 +95,7 @@ enum Outcome {
     Returned,
     Failed(AgentError),
     Panicked(String),
-    /// It took too long; this is what the caller is told.
+    /// A run limit expired; the public text.
     Expired(String),
     Dropped,
 }

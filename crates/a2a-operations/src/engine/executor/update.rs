@@ -40,7 +40,7 @@ impl Handle {
     pub(crate) fn task(&self) -> Arc<Task> {
         let state = self.lock();
         let mut task = Arc::clone(&state.task);
-        // Whoever works on the task knows what it has become before that is stored.
+        // The executor sees its own changes before they are stored.
         for change in state.unseen() {
             change.apply(Arc::make_mut(&mut task));
         }

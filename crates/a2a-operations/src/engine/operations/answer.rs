@@ -119,7 +119,7 @@ impl Accepted {
                 _ => return Err(Error::internal("a reply that is not a message")),
             },
             Outcome::Task(task) => {
-                // Of a task that has ended nobody else may have a copy: this one is the caller's.
+                // Releases the entry first, so that the task of a finished send is moved, not cloned.
                 drop(self.handle);
                 send_message_response::Payload::Task(limit_history(task, history_length))
             }

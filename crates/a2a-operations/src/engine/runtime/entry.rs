@@ -39,14 +39,14 @@ struct Shared {
     watchers: Watchers,
 }
 
-/// Those who wait for the task to change, and how far its readers are.
+/// Wakers of everything that waits for the task to change, and the positions of its readers.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Watchers {
     pub(in crate::engine) waiters: Waiters,
     pub(in crate::engine) cursors: Cursors,
 }
 
-/// What an executor listens to; made when somebody does.
+/// Cancellation tokens of the executor, created on first use.
 #[derive(Debug, Default)]
 struct Signals {
     /// The client cancels.

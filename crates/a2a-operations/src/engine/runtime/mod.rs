@@ -1,11 +1,11 @@
 //! Live tasks at work: who keeps them, waits for them, reads and writes them.
 
 mod entry;
+mod gauges;
 mod handle;
-mod keeper;
+mod maintenance;
 mod reader;
 mod registry;
-mod sample;
 mod watchers;
 mod writer;
 

@@ -147,7 +147,7 @@ impl LiveTask {
             return false;
         }
         // Another node does it where this one does not hold the task. One that has ended has no
-        // holder: whoever let it go last refuses what came too late.
+        // holder; the node that released it last refuses late commands.
         if !self.is_here() && !self.has_ended() {
             self.commands.pass_over();
             return false;

@@ -146,8 +146,8 @@ impl LiveTask {
         }
         self.run.execution = Some(turn.clone());
         self.put(Change::History(Arc::clone(&turn.message)));
-        // Whoever streams the turn begins with the task as it is here, however far the executor
-        // gets before the stream is first read.
+        // A stream of this turn begins with this snapshot, even if the executor has made progress
+        // before the stream is first polled.
         self.turns.opening = turn.streams.then(|| Arc::new(applied(&self.task, self.unseen())));
     }
 }

@@ -6,10 +6,10 @@
 
 mod change;
 mod commands;
-mod disk;
 mod log;
 mod message;
 mod ownership;
+mod persistence;
 mod record;
 mod run;
 mod size;
@@ -30,10 +30,10 @@ pub(crate) use self::turn::TurnRequest;
 pub(in crate::engine) use self::{
     change::{Change, applied},
     commands::{Answer, Commands},
-    disk::{Disk, Failure, Group},
     log::Log,
     message::{Refusal, Room},
     ownership::{Holder, Ownership, Reach},
+    persistence::{Disk, Failure, Group},
     record::{Context, Record, encode},
     run::{CancelStep, Ended, Run},
     size::Size,
@@ -81,7 +81,7 @@ pub(in crate::engine) struct Changes {
     pub(in crate::engine) head: TaskState,
     /// The position of the newest event, those that are not stored included.
     pub(in crate::engine) last: u64,
-    /// How large the task is with all changes in it, once somebody asked.
+    /// The size of the task with all changes in it; computed on first use.
     size: Option<Size>,
 }
 
@@ -109,7 +109,7 @@ pub(in crate::engine) struct Birth {
 }
 
 impl Birth {
-    /// Whether nobody but the sender, who waits for the end, can know of the task.
+    /// Whether only the sender, which waits for the end, can observe the task.
     fn is_private(&self) -> bool {
         self.webhooks.is_empty() && self.key.is_none() && !self.is_streamed
     }
@@ -130,7 +130,7 @@ pub(in crate::engine) struct Effects {
 pub(in crate::engine) type Say<'a> = &'a dyn Fn(TaskState, Option<String>) -> Payload;
 
 impl LiveTask {
-    /// A task that is not stored yet, and that nobody else knows of.
+    /// A new task that is not stored yet and not visible to other callers.
     pub(in crate::engine) fn draft(task: Task, log: Log) -> Self {
         let mut live = Self::new(Arc::new(task), log);
         live.ownership.holder = Holder::Here;
@@ -198,7 +198,7 @@ impl LiveTask {
         self.run.is_running() && !self.run.is_asking()
     }
 
-    /// Returns whether the task went to another node, or is nobody's, and may go on there.
+    /// Returns whether another node, or none, holds the lease on a task that has not ended.
     pub(in crate::engine) fn is_away(&self) -> bool {
         !self.is_here() && !self.disk.has_failed() && !self.has_ended()
     }

@@ -19,7 +19,7 @@ pub(in crate::engine) struct Ownership {
     pub(in crate::engine) epoch: u64,
     /// The epoch of a hold of which this node knows all that was done under it; 0 without one.
     known: u64,
-    /// Whether somebody asks the store for a hold on the task.
+    /// Whether a request for the lease is in progress.
     is_reaching: bool,
     /// How often this node lost the task or took it over. What belongs to an earlier number is
     /// not listened to.
@@ -31,7 +31,7 @@ pub(in crate::engine) struct Ownership {
 /// Who may write to a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) enum Holder {
-    /// Whoever asks the store first.
+    /// No node; the first to ask the store gets the lease.
     #[default]
     Nobody,
     /// This node.
@@ -69,7 +69,7 @@ pub(in crate::engine) enum Reach {
     Held,
     /// The caller is to ask.
     Ask,
-    /// Somebody asks already.
+    /// A request is in progress already.
     Wait,
 }
 
@@ -164,7 +164,7 @@ impl LiveTask {
         !is_late
     }
 
-    /// Gives up what was worked on here: another node holds the task, or nobody.
+    /// Discards the local work on the task, whose lease is lost to another node or released.
     pub(in crate::engine) fn lose(&mut self, holder: Holder) {
         self.changes.pending.clear();
         self.disk.abandon();
@@ -193,7 +193,7 @@ impl LiveTask {
     }
 
     /// Lets the task go, if this node holds it and has nothing more to do with it. Returns the
-    /// epoch of the hold, and whether there is work left for whoever takes the task over.
+    /// epoch of the lease, and whether unfinished work is left for the next holder.
     pub(in crate::engine) fn let_go(&mut self) -> Option<(u64, bool)> {
         let is_idle = self.is_here()
             && self.is_stored()
@@ -264,7 +264,8 @@ impl LiveTask {
         ends
     }
 
-    /// Has those who watch the task come back, as nobody can tell them how it goes on.
+    /// Ends the streams and waits of this node on the task, so that clients reconnect: its progress
+    /// on other nodes is unknown.
     pub(in crate::engine) fn stop_following(&mut self) {
         self.ownership.reads.refresh = Refresh::No;
         if !self.is_here() {

@@ -60,7 +60,7 @@ enum Ask {
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Ended {
     Returned,
-    /// It failed: what callers are told.
+    /// It failed, with the public text.
     Failed(String),
     /// It was dropped.
     Dropped,
@@ -71,7 +71,7 @@ pub(in crate::engine) enum Ended {
 pub(in crate::engine) enum CancelStep {
     /// Tell the executor.
     Tell(Arc<Task>),
-    /// Nobody is there to be told: set CANCELED.
+    /// No executor runs: set CANCELED.
     Force,
     /// An earlier cancel is at it.
     Wait,
@@ -95,7 +95,7 @@ impl Run {
         self.phase = Phase::Idle;
     }
 
-    /// Notes that another node works on the task, or nobody.
+    /// Sets whether another node works on the task.
     pub(super) fn follow(&mut self, elsewhere: bool) {
         self.phase = if elsewhere { Phase::Elsewhere } else { Phase::Idle };
     }
@@ -373,8 +373,8 @@ impl LiveTask {
                 if self.reply.is_some() {
                     self.birth.draft = None;
                 }
-                // What other nodes have sent stays in the store, for whoever looks at it next: when
-                // the end of the task is stored, or when another node has taken the task.
+                // Commands of other nodes stay in the store. They are read again when the end of the
+                // task is stored, or by the node that takes the task over.
                 let left = self.turns.drain();
                 self.commands.leave(&left);
                 None

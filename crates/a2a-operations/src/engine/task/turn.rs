@@ -55,7 +55,7 @@ pub(in crate::engine) struct Turns {
     /// The task at that event, where the turn is streamed.
     pub(in crate::engine) opening: Option<Arc<Task>>,
     /// The tickets of messages that had not begun when another node took over, from and to.
-    /// Whoever waits for one of them is told at once, so only the newest few are kept.
+    /// Waiting callers are notified at once, so only the newest few are kept.
     lost: VecDeque<(u64, u64)>,
 }
 

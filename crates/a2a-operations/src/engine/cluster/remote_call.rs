@@ -8,7 +8,7 @@ use a2a_core::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::expected::Expecting;
+use super::pending_calls::Expecting;
 use crate::{
     CallContext,
     engine::{

@@ -1,4 +1,4 @@
-//! How changes get into the store.
+//! Which changes are written to the store, and how far that is.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(in crate::engine) struct Disk {
 
 #[derive(Debug, Default)]
 enum Phase {
-    /// Nobody writes.
+    /// No write is in progress.
     #[default]
     Idle,
     /// One writer is at work on these changes: they are pending no more, and not seen yet.
@@ -87,7 +87,7 @@ impl Disk {
         }
     }
 
-    /// Notes that what is being written is somebody else's to write.
+    /// Drops a write in progress: another node has the lease now.
     pub(super) fn abandon(&mut self) {
         if self.is_writing() {
             self.phase = Phase::Idle;
@@ -135,8 +135,8 @@ impl Group {
 }
 
 impl LiveTask {
-    /// Begins to write, and returns whether the caller is to do it: there is something to be
-    /// written, and nobody at it.
+    /// Returns whether the caller has to start a writer: changes are pending and no write is in
+    /// progress.
     pub(in crate::engine) fn begin_writing(&mut self) -> bool {
         let begins = matches!(self.disk.phase, Phase::Idle) && !self.changes.pending.is_empty();
         if begins {
@@ -157,7 +157,7 @@ impl LiveTask {
         let states = pending.iter().filter_map(Change::state).collect();
         let snapshot = (is_new || pending.iter().any(Change::needs_snapshot))
             .then(|| Arc::new(applied(&self.task, pending.iter())));
-        // Nobody has seen what happened on the way, or can ask for it.
+        // No caller has seen the intermediate events or can request them.
         let is_whole = is_new && ends && self.birth.is_private();
         let changes = if is_whole {
             self.changes.last = EventId::FIRST.get();
@@ -168,7 +168,7 @@ impl LiveTask {
         };
         self.disk.phase = Phase::Writing(Arc::clone(&changes));
         let execution = self.run.execution.take();
-        // What has ended, or was never worked on by an executor, is nobody's.
+        // The lease is released with the end of the task, or if no executor ever ran.
         let hold = match execution {
             _ if ends || is_new && !self.run.is_running() && !self.run.was_cut_off => Hold::Release,
             Some(turn) => Hold::Record(Record::execution(&turn)),
@@ -213,7 +213,7 @@ impl LiveTask {
         group.states
     }
 
-    /// Gives up what could not be stored, and whoever works on it.
+    /// Discards changes that could not be stored, and drops the executor.
     pub(in crate::engine) fn not_stored(&mut self, failure: Failure) {
         self.disk.fail(failure);
         self.birth.draft = None;

@@ -96,7 +96,7 @@ impl Handle {
         let mark = self.quietly(LiveTask::begin_read);
         let store = &self.inner.store;
         let Some(after) = mark.after else {
-            // One that nobody has seen here is read only where it was lost.
+            // A task without visible events is read only if its lease was lost.
             if !mark.is_here {
                 let stored = store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
                 self.change(|live| live.read_anew(stored));

@@ -113,8 +113,7 @@ impl Handle {
             }
             Some(Acquired::Elsewhere(_)) => {
                 self.catch_up().await?;
-                // As the store said, even if it has changed since: whoever goes by it asks the
-                // store again.
+                // The answer of the store, even if it is outdated by now: callers ask again.
                 let is_here = self.change(|live| live.is_here());
                 Ok(if is_here { Holder::Here } else { Holder::Elsewhere })
             }
