@@ -211,7 +211,7 @@ impl Handle {
         let deadline = Instant::now() + self.inner.config.store_patience;
         loop {
             match self.inner.store.release(&self.task_id, epoch).await {
-                Ok(true) => return,
+                Ok(true) => return self.change(|live| live.released(epoch)),
                 // What waits is for a node that stays.
                 Ok(false) if self.inner.draining.is_cancelled() => {
                     return self.abandon(epoch).await;

@@ -211,6 +211,15 @@ impl LiveTask {
         })
     }
 
+    /// The store confirmed the release of a lease. A read of the task that finished in between
+    /// named this node as the holder, which looked like another node.
+    pub(in crate::engine) fn released(&mut self, epoch: u64) {
+        if self.ownership.epoch == epoch && self.ownership.holder == Holder::Elsewhere {
+            self.ownership.holder = Holder::Nobody;
+            self.run.follow(false);
+        }
+    }
+
     /// The epoch of a hold whose lease has to be renewed.
     pub(in crate::engine) fn leased(&self) -> Option<u64> {
         let is_at_work = self.run.is_running() || self.disk.is_writing() || self.commands.is_busy();

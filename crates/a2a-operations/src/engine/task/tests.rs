@@ -106,6 +106,7 @@ const INPUTS: &[Input] = &[
         Some((epoch, unfinished)) => format!("epoch {epoch}, unfinished {unfinished}"),
         None => "kept".to_owned(),
     }),
+    ("released", |b| b.tell(|live, _| live.released(live.ownership.epoch))),
     ("lease due", |b| format!("{:?}", b.live.leased())),
     ("heard a chunk", |b| b.hear(chunk())),
     ("heard a status", |b| b.hear(status(TaskState::Completed))),
