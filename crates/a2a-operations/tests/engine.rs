@@ -16,11 +16,11 @@ use a2a_core::{
     },
 };
 use a2a_operations::{
-    Agent, AgentError, AgentExecutor, Call, CallContext, Caller, Engine, EngineConfig, Event,
-    EventId, EventStream, RequestContext, TaskUpdater, agent_fn, stream_fn,
+    Agent, AgentError, AgentExecutor, Call, CallContext, Caller, CancelContext, Engine,
+    EngineConfig, Event, EventId, EventStream, RequestContext, TaskUpdater, agent_fn, stream_fn,
 };
 use futures_util::{StreamExt as _, stream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 fn card() -> AgentCard {
     AgentCard::new("Test", "An agent under test")
@@ -237,6 +237,32 @@ async fn an_executor_that_listens_to_cancel_ends_at_once() {
     let canceled = engine.cancel_task(cancel(&task.id)).await.unwrap().response;
     assert_eq!(canceled.state(), TaskState::Canceled);
     assert!(before.elapsed() < Duration::from_secs(1));
+}
+
+/// Returns at the signal, and sends word at the end of its `cancel`.
+struct Courteous(mpsc::UnboundedSender<()>);
+
+impl AgentExecutor for Courteous {
+    async fn execute(&self, context: RequestContext, _: TaskUpdater) -> Result<(), AgentError> {
+        context.cancelled().await;
+        Ok(())
+    }
+
+    async fn cancel(&self, _: CancelContext) {
+        tokio::task::yield_now().await;
+        let _ = self.0.send(());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancel_is_called_and_finished_also_where_execute_returns_first() {
+    let (sender, mut told) = mpsc::unbounded_channel();
+    let engine = Engine::new(card(), Courteous(sender));
+    for _ in 0..50 {
+        let task = task_of(&engine, at_once(send("work"))).await;
+        engine.cancel_task(cancel(&task.id)).await.expect("canceled");
+        told.recv().await.expect("the end of a cancel");
+    }
 }
 
 #[tokio::test]

@@ -143,36 +143,35 @@ impl Inner {
 }
 
 impl Handle {
-    /// Gives an executor that was signalled its grace, then drops it. Goes on when the caller
-    /// goes.
+    /// Calls `cancel` of an executor that was signalled, and drops `execute` when its grace is
+    /// over. Goes on when the caller hangs up.
     pub(in crate::engine) fn spawn_cancel(&self, context: CancelContext) {
         let handle = self.clone();
         let generation = self.lock().ownership.generation;
         let span = tracing::info_span!("cancel", task.id = %self.task_id);
         self.inner.tasks.spawn(
             async move {
-                let executor = Arc::clone(&handle.inner.agent.executor);
-                let told = async move {
-                    let told = AssertUnwindSafe(async { executor.cancel(context).await });
-                    if told.catch_unwind().await.is_err() {
-                        tracing::error!("the executor panicked while it was told of a cancel");
+                let grace = handle.inner.config.cancel_grace;
+                let executor = &handle.inner.agent.executor;
+                // `execute` may have returned at the signal already; `cancel` is called all the
+                // same, and has as long as `execute` would have.
+                let told = AssertUnwindSafe(async { executor.cancel(context).await });
+                let told = async {
+                    if let Ok(Err(_)) = tokio::time::timeout(grace, told.catch_unwind()).await {
+                        tracing::error!("the executor panicked in its cancel");
                     }
-                    std::future::pending::<()>().await;
                 };
                 let stopped = handle.wait(|live| {
                     let is_moved = live.ownership.generation != generation;
                     (!live.run.is_running() || is_moved).then_some(())
                 });
-                let grace = handle.inner.config.cancel_grace;
-                let stopped = tokio::time::timeout(grace, stopped);
-                let in_time = tokio::select! {
-                    stopped = stopped => stopped.is_ok(),
-                    () = told => false,
+                let stopped = async {
+                    if tokio::time::timeout(grace, stopped).await.is_err() {
+                        tracing::warn!("the executor ignored a cancel and is dropped");
+                        handle.force_canceled();
+                    }
                 };
-                if !in_time {
-                    tracing::warn!("the executor ignored a cancel and is dropped");
-                    handle.force_canceled();
-                }
+                tokio::join!(told, stopped);
             }
             .instrument(span),
         );
