@@ -2,13 +2,18 @@
 
 use std::{
     io::{BufRead as _, BufReader},
-    process::{ExitCode, Stdio},
-    time::Instant,
+    process::{Child, Command, ExitCode, Stdio},
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::{Duration, Instant},
 };
 
 use a2a_test_servers::Servers;
 
 use crate::{Result, workspace};
+
+/// How long running tests may print nothing before they are ended as stuck.
+const MAX_SILENCE: Duration = Duration::from_secs(600);
 
 /// What `cargo xtask test` takes.
 #[derive(Debug, clap::Args)]
@@ -63,10 +68,30 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     }
     let mut child = command.args(&args.cargo).stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().ok_or("cargo has no standard output")?;
+    let (sender, lines) = mpsc::sync_channel(64);
+    thread::spawn(move || {
+        let mut lines = BufReader::new(output).split(b'\n');
+        lines.try_for_each(|line| sender.send(line).map_err(drop))
+    });
     let mut total = Total::default();
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
+    let mut max_silence = None;
+    loop {
+        let line = match max_silence {
+            // What cargo builds first takes as long as it takes.
+            None => lines.recv().map_err(RecvTimeoutError::from),
+            Some(silence) => lines.recv_timeout(silence),
+        };
+        let line = match line {
+            Ok(line) => line?,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                end(&mut child);
+                let minutes = MAX_SILENCE.as_secs() / 60;
+                return Err(format!("a test is stuck: no output for {minutes} minutes").into());
+            }
+        };
         let line = String::from_utf8_lossy(&line);
+        max_silence = Some(MAX_SILENCE);
         total.add(&line);
         if args.verbose || !is_noise(&line) {
             println!("{line}");
@@ -79,6 +104,14 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
         total.failed = 1;
     }
     Ok(total)
+}
+
+/// Ends cargo and the test binary that it runs.
+fn end(cargo: &mut Child) {
+    // The binary first: nothing would name it any more once cargo is gone.
+    let _ = Command::new("pkill").args(["-P", &cargo.id().to_string()]).status();
+    let _ = cargo.kill();
+    let _ = cargo.wait();
 }
 
 impl Total {
