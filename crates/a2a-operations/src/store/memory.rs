@@ -16,6 +16,7 @@ mod model;
 mod order;
 mod outbox;
 mod owner;
+mod plain;
 mod push;
 mod schedule;
 mod scope;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use a2a_core::{
-    Artifact, Message, Part,
-    v1::{Task, part::Content},
-};
+use a2a_core::v1::Task;
 use prost::{DecodeError, Message as _};
+
+use super::plain;
 
 /// The longest encoding that a task is packed to. The longer a task, the less of its memory
 /// is overhead, and the longer it takes to unpack.
@@ -62,7 +61,7 @@ fn pack(task: &Task, ids: Ids<'_>) -> Option<Box<[u8]>> {
     }
     let bytes = task.encode_to_vec();
     // Protobuf has doubles for the integers of JSON, and a bound to nesting.
-    let exact = is_plain(task) || Task::decode(&*bytes).is_ok_and(|decoded| decoded == *task);
+    let exact = plain::task(task) || Task::decode(&*bytes).is_ok_and(|decoded| decoded == *task);
     exact.then(|| without_ids(&bytes, ids))
 }
 
@@ -136,22 +135,9 @@ const WHICH: usize = 15;
 /// What a cut takes itself.
 const CUT_BYTES: usize = 2;
 
-/// Whether a task has no free data, which protobuf may not hold exactly.
-fn is_plain(task: &Task) -> bool {
-    let part =
-        |part: &Part| part.metadata.is_none() && !matches!(part.content, Some(Content::Data(_)));
-    let message = |message: &Message| message.metadata.is_none() && message.parts.iter().all(part);
-    let artifact =
-        |artifact: &Artifact| artifact.metadata.is_none() && artifact.parts.iter().all(part);
-    task.metadata.is_none()
-        && task.status_message().is_none_or(message)
-        && task.history.iter().all(message)
-        && task.artifacts.iter().all(artifact)
-}
-
 #[cfg(test)]
 mod tests {
-    use a2a_core::{TaskState, well_known::Value};
+    use a2a_core::{Artifact, Message, Part, TaskState, well_known::Value};
     use serde_json::json;
 
     use super::*;

@@ -92,10 +92,10 @@ impl Data {
         new: NewTask,
     ) -> Result<Committed, StoreError> {
         let NewTask { task, key, events, pushes, webhooks, execution } = new;
-        if self.by_id(&task.id).is_some() {
-            return Err(conflict(&task.id));
-        }
-        self.reserve()?;
+        self.reserve().map_err(|full| match self.by_id(&task.id) {
+            Some(_) => conflict(&task.id),
+            None => full,
+        })?;
         let told = self.travelling(&events);
         let entry = Arc::new(Entry::new(self.scopes.acquire(scope), task, events));
         // Nobody gets at the task before it is in every list.
@@ -228,10 +228,10 @@ impl Data {
     /// Notes since when a task waits, if its new status is that it does.
     fn park(&self, entry: &Arc<Entry>, record: &mut Record) {
         if let Some(turn) = record.parked.take() {
-            self.parked.remove(turn);
+            self.parked.remove(*turn);
         }
         if record.standing().state.is_interrupted() {
-            record.parked = Some(self.parked.put(Instant::now(), Arc::clone(entry)));
+            record.parked = Some(Box::new(self.parked.put(Instant::now(), Arc::clone(entry))));
         }
     }
 
@@ -273,7 +273,7 @@ impl Data {
         lock(&scoped.order).remove(standing, entry);
         self.contexts.remove(standing, entry);
         if let Some(turn) = record.parked.take() {
-            self.parked.remove(turn);
+            self.parked.remove(*turn);
         }
         record.account(entry);
         self.forget_lease(&mut record);

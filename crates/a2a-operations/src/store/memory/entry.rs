@@ -52,7 +52,7 @@ pub(super) struct Record {
     last_event: EventId,
     log: Log,
     /// While the task waits for its user or for an authorization: where it stands among those.
-    pub(super) parked: Option<Turn>,
+    pub(super) parked: Option<Box<Turn>>,
     /// While a node holds the task, or commands wait for it.
     pub(super) lease: Option<Box<Lease>>,
     /// While the task has webhooks.
@@ -176,7 +176,7 @@ impl Record {
 
     /// Returns the events at some positions, with the positions.
     pub(super) fn events_at(&self, positions: &[EventId]) -> Vec<(u64, Event)> {
-        let at = |id: &EventId| self.log.at(id.get()).map(|event| (id.get(), event.clone()));
+        let at = |id: &EventId| Some((id.get(), self.log.at(id.get())?));
         positions.iter().filter_map(at).collect()
     }
 
@@ -244,8 +244,8 @@ impl Record {
             return None;
         }
         self.ended = true;
-        self.log.shrink();
         self.fold(entry);
+        self.log.pack();
         self.body.pack(entry.ids());
         Some(self.log.weight())
     }
@@ -278,7 +278,7 @@ impl Record {
         let last = self.last_event.get();
         if self.folded < last {
             let behind = self.log.behind(self.folded);
-            behind.for_each(|event| apply(&mut self.body, entry.ids(), event));
+            behind.iter().for_each(|(_, event)| apply(&mut self.body, entry.ids(), event));
             self.folded = last;
         }
     }

@@ -2,18 +2,43 @@
 
 use std::collections::VecDeque;
 
-use crate::{Event, store::Replay};
+use a2a_core::v1::{StreamResponse, stream_response::Payload};
+use prost::{
+    Message as _,
+    encoding::{decode_varint, encode_varint},
+};
+
+use super::plain;
+use crate::{Event, EventId, store::Replay};
 
 /// What holds an event in memory, in bytes: the handle, the counts, the message itself.
 const HOLDER_BYTES: usize = 512;
 
+/// The most bytes of events that are packed: packing more takes long, and saves little.
+const MAX_PACKED_BYTES: usize = 256 << 10;
+
 /// The newest events of a task, in order.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    events: VecDeque<Logged>,
-    weight: Weight,
+    kept: Kept,
     /// The position of the newest event that is no longer kept; 0 while all are.
     trimmed: u64,
+}
+
+/// The events of a log. Most tasks end in their first write, and have none.
+#[derive(Debug, Default)]
+enum Kept {
+    #[default]
+    None,
+    Loose(Box<Loose>),
+    Packed(Box<Packed>),
+}
+
+/// Events as messages.
+#[derive(Debug, Default)]
+struct Loose {
+    events: VecDeque<Logged>,
+    weight: Weight,
 }
 
 #[derive(Debug)]
@@ -21,6 +46,14 @@ struct Logged {
     position: u64,
     bytes: usize,
     event: Event,
+}
+
+/// Events as their encodings: for each its position, its length, and its protobuf encoding.
+#[derive(Debug)]
+struct Packed {
+    bytes: Box<[u8]>,
+    weight: Weight,
+    last: u64,
 }
 
 /// How much a log holds.
@@ -48,37 +81,44 @@ impl Weight {
 
 impl Log {
     pub(super) fn weight(&self) -> Weight {
-        self.weight
+        match &self.kept {
+            Kept::None => Weight::default(),
+            Kept::Loose(loose) => loose.weight,
+            Kept::Packed(packed) => packed.weight,
+        }
     }
 
     /// Adds an event at a position behind all others.
     pub(super) fn push(&mut self, position: u64, event: Event) {
-        let bytes = event.encoded_len() + HOLDER_BYTES;
-        self.weight.add(Weight { events: 1, bytes });
-        self.events.push_back(Logged { position, bytes, event });
+        self.change(|loose| loose.push(position, event));
     }
 
     /// Removes the oldest event, if the log is heavier than the bound.
     pub(super) fn trim(&mut self, bound: Weight) -> Option<(u64, Event)> {
-        if self.weight.fits(bound) {
+        if self.weight().fits(bound) {
             return None;
         }
-        let Logged { position, bytes, event } = self.events.pop_front()?;
-        self.weight.subtract(Weight { events: 1, bytes });
+        let Logged { position, event, .. } = self.change(Loose::pop)?;
         self.trimmed = position;
         Some((position, event))
     }
 
     /// Returns the event at a position, if it is kept.
-    pub(super) fn at(&self, position: u64) -> Option<&Event> {
-        let index = self.events.binary_search_by_key(&position, |logged| logged.position).ok()?;
-        self.events.get(index).map(|logged| &logged.event)
+    pub(super) fn at(&self, position: u64) -> Option<Event> {
+        match &self.kept {
+            Kept::None => None,
+            Kept::Loose(loose) => loose.at(position),
+            Kept::Packed(packed) => packed.at(position),
+        }
     }
 
-    /// Returns the events behind a position.
-    pub(super) fn behind(&self, position: u64) -> impl Iterator<Item = &Event> {
-        let start = self.events.partition_point(|logged| logged.position <= position);
-        self.events.range(start..).map(|logged| &logged.event)
+    /// Returns the events behind a position, with their positions.
+    pub(super) fn behind(&self, position: u64) -> Vec<(u64, Event)> {
+        match &self.kept {
+            Kept::None => Vec::new(),
+            Kept::Loose(loose) => loose.behind(position),
+            Kept::Packed(packed) => packed.behind(position),
+        }
     }
 
     /// Returns the events behind a position, unless one of them is no longer kept.
@@ -86,20 +126,218 @@ impl Log {
         if after < self.trimmed {
             return Replay::Trimmed;
         }
-        Replay::Events(self.behind(after).cloned().collect())
+        Replay::Events(self.behind(after).into_iter().map(|(_, event)| event).collect())
     }
 
     /// Forgets all events.
     pub(super) fn clear(&mut self) {
-        if let Some(newest) = self.events.back() {
-            self.trimmed = newest.position;
+        match std::mem::take(&mut self.kept) {
+            Kept::None => {}
+            Kept::Loose(loose) => {
+                let newest = loose.events.back();
+                self.trimmed = newest.map_or(self.trimmed, |newest| newest.position);
+            }
+            Kept::Packed(packed) => self.trimmed = packed.last,
         }
-        self.events = VecDeque::new();
-        self.weight = Weight::default();
     }
 
-    /// Gives back the room that was reserved for events to come.
-    pub(super) fn shrink(&mut self) {
-        self.events.shrink_to_fit();
+    /// Keeps only the encodings of the events, where those are short and say everything. As
+    /// messages, events take some ten times the memory.
+    pub(super) fn pack(&mut self) {
+        if let Kept::Loose(loose) = &mut self.kept {
+            match loose.pack() {
+                Some(packed) => self.kept = Kept::Packed(Box::new(packed)),
+                None => loose.events.shrink_to_fit(),
+            }
+        }
+    }
+
+    /// Changes the log, which is not packed afterwards.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Loose) -> T) -> T {
+        let mut loose = match std::mem::take(&mut self.kept) {
+            Kept::None => Box::default(),
+            Kept::Loose(loose) => loose,
+            Kept::Packed(packed) => {
+                let mut loose = Box::<Loose>::default();
+                packed.behind(0).into_iter().for_each(|(at, event)| loose.push(at, event));
+                loose
+            }
+        };
+        let changed = change(&mut loose);
+        self.kept = Kept::Loose(loose);
+        changed
+    }
+}
+
+impl Loose {
+    fn push(&mut self, position: u64, event: Event) {
+        let bytes = event.encoded_len() + HOLDER_BYTES;
+        self.weight.add(Weight { events: 1, bytes });
+        self.events.push_back(Logged { position, bytes, event });
+    }
+
+    fn pop(&mut self) -> Option<Logged> {
+        let oldest = self.events.pop_front()?;
+        self.weight.subtract(Weight { events: 1, bytes: oldest.bytes });
+        Some(oldest)
+    }
+
+    fn at(&self, position: u64) -> Option<Event> {
+        let index = self.events.binary_search_by_key(&position, |logged| logged.position).ok()?;
+        self.events.get(index).map(|logged| logged.event.clone())
+    }
+
+    fn behind(&self, position: u64) -> Vec<(u64, Event)> {
+        let start = self.events.partition_point(|logged| logged.position <= position);
+        let events = self.events.range(start..);
+        events.map(|logged| (logged.position, logged.event.clone())).collect()
+    }
+
+    fn pack(&self) -> Option<Packed> {
+        let last = self.events.back()?.position;
+        if self.weight.bytes - self.weight.events * HOLDER_BYTES > MAX_PACKED_BYTES {
+            return None;
+        }
+        let mut bytes =
+            Vec::with_capacity(self.weight.bytes - self.weight.events * (HOLDER_BYTES - 8));
+        for Logged { position, event, .. } in &self.events {
+            encode_varint(*position, &mut bytes);
+            encode_varint(event.encoded_len() as u64, &mut bytes);
+            let start = bytes.len();
+            event.response().encode_raw(&mut bytes);
+            // Protobuf has doubles for the integers of JSON, and a bound to nesting.
+            let says_all = is_plain(event)
+                || StreamResponse::decode(&bytes[start..])
+                    .is_ok_and(|decoded| decoded == *event.response());
+            if !says_all {
+                return None;
+            }
+        }
+        let weight = Weight { events: self.events.len(), bytes: bytes.len() };
+        Some(Packed { bytes: bytes.into_boxed_slice(), weight, last })
+    }
+}
+
+impl Packed {
+    fn at(&self, position: u64) -> Option<Event> {
+        self.encoded().find(|(at, _)| *at == position).and_then(decoded).map(|(_, event)| event)
+    }
+
+    fn behind(&self, position: u64) -> Vec<(u64, Event)> {
+        self.encoded().filter(|(at, _)| *at > position).filter_map(decoded).collect()
+    }
+
+    /// The encodings of the events, with their positions.
+    fn encoded(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut bytes = &*self.bytes;
+        std::iter::from_fn(move || {
+            // It was encoded here, so it only fails at the end.
+            let at = decode_varint(&mut bytes).ok()?;
+            Some((at, split_message(&mut bytes)?))
+        })
+    }
+}
+
+fn decoded((at, encoded): (u64, &[u8])) -> Option<(u64, Event)> {
+    let response = StreamResponse::decode(encoded).ok()?;
+    Some((at, Event::new(EventId::new(at), response)))
+}
+
+/// Takes a message with its length in front off some bytes.
+fn split_message<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = usize::try_from(decode_varint(bytes).ok()?).ok()?;
+    bytes.split_off(..len)
+}
+
+/// Whether an event has no free data, which protobuf may not hold exactly.
+fn is_plain(event: &Event) -> bool {
+    match event.payload() {
+        None => true,
+        Some(Payload::Task(task)) => plain::task(task),
+        Some(Payload::Message(message)) => plain::message(message),
+        Some(Payload::StatusUpdate(update)) => {
+            let message = update.status.as_ref().and_then(|status| status.message.as_ref());
+            update.metadata.is_none() && message.is_none_or(plain::message)
+        }
+        Some(Payload::ArtifactUpdate(update)) => {
+            update.metadata.is_none() && update.artifact.as_ref().is_none_or(plain::artifact)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{
+        Artifact, Message, Part, TaskState,
+        v1::{TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
+        well_known::Value,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    fn log(payloads: Vec<Payload>) -> Log {
+        let mut log = Log::default();
+        for (at, payload) in (5..).zip(payloads) {
+            let response = StreamResponse { payload: Some(payload) };
+            log.push(at, Event::new(EventId::new(at), response));
+        }
+        log
+    }
+
+    fn artifact(part: Part) -> Payload {
+        let artifact = Some(Artifact::new("a", part));
+        Payload::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, ..Default::default() })
+    }
+
+    fn status(message: Option<Message>) -> Payload {
+        let status = Some(TaskStatus::now(TaskState::Working, message));
+        Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })
+    }
+
+    fn told(log: &Log, after: u64) -> Vec<(u64, StreamResponse)> {
+        let events = log.behind(after).into_iter();
+        events.map(|(at, event)| (at, event.response().clone())).collect()
+    }
+
+    #[test]
+    fn a_packed_log_tells_what_it_told() {
+        let data = Part::data(Value::from(json!({ "a": [1.5, null, "x"] })));
+        let payloads = vec![
+            status(None),
+            artifact("text".into()),
+            artifact(data),
+            status(Some(Message::agent("hi"))),
+        ];
+        let mut log = log(payloads);
+        let before = (told(&log, 0), told(&log, 6), told(&log, 8));
+        let weight = log.weight();
+        log.pack();
+        assert!(matches!(log.kept, Kept::Packed(_)), "{log:?}");
+        assert_eq!((told(&log, 0), told(&log, 6), told(&log, 8)), before);
+        assert_eq!(before.1.len(), 2);
+        assert_eq!(log.weight().events, weight.events);
+        assert!(log.weight().bytes < weight.bytes / 4, "{:?} of {weight:?}", log.weight());
+        // What comes after all is added to it, and the oldest can still be trimmed.
+        log.push(9, Event::new(EventId::new(9), StreamResponse::default()));
+        assert_eq!(log.behind(0).len(), 5);
+        assert_eq!(log.trim(Weight { events: 4, bytes: usize::MAX }).map(|(at, _)| at), Some(5));
+        log.pack();
+        log.clear();
+        assert!(matches!(log.replay(8), Replay::Trimmed));
+        assert!(matches!(log.replay(9), Replay::Events(events) if events.is_empty()));
+    }
+
+    #[test]
+    fn what_protobuf_can_not_hold_and_what_is_long_stays_loose() {
+        let exact = Part::data(Value::from(json!({ "id": u64::MAX })));
+        let long = Part::text("x".repeat(MAX_PACKED_BYTES));
+        for part in [exact, long] {
+            let mut log = log(vec![status(None), artifact(part)]);
+            let before = told(&log, 0);
+            log.pack();
+            assert!(matches!(log.kept, Kept::Loose(_)));
+            assert_eq!(told(&log, 0), before);
+        }
     }
 }

@@ -144,7 +144,7 @@ async fn a_heavy_log_is_trimmed_by_its_bytes() {
 async fn logs_of_ended_tasks_share_a_bound_and_the_oldest_go_first() {
     for limits in [
         MemoryLimits::default().with_max_ended(4, usize::MAX),
-        MemoryLimits::default().with_max_ended(usize::MAX, 4 * 650),
+        MemoryLimits::default().with_max_ended(usize::MAX, 4 * 50),
     ] {
         let store = limited(limits);
         let ann = scope("ann");
