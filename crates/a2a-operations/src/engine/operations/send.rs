@@ -207,8 +207,7 @@ impl Inner {
         if appears {
             handle.write();
         }
-        // Who reads a stream sees the task before the executor does anything.
-        let waits = !configuration.return_immediately && !turn.streams;
+        let waits = !configuration.return_immediately;
         handle.run(turn, if waits { Begins::Here } else { Begins::Apart });
         Ok(Accepted { handle, ticket: 1, elsewhere: None })
     }
