@@ -1,10 +1,11 @@
 //! Reading a request body within bounds.
 
-use std::{error::Error as StdError, time::Duration};
+use std::{error::Error as StdError, pin::pin, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt as _;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
@@ -29,9 +30,12 @@ const COME_BACK: Duration = Duration::from_secs(1);
 /// [`Unavailable`](ErrorKind::Unavailable) beyond [`Limits::max_pending_body_bytes`];
 /// [`InvalidRequest`](ErrorKind::InvalidRequest) where the body breaks off.
 pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
-    timeout(limits.body_time, read_in_time(body, limits))
-        .await
-        .unwrap_or_else(|_elapsed| Err(GivenUp::Whole.into()))
+    let mut reading = pin!(read_in_time(body, limits));
+    // A body that is there already needs no timer.
+    if let Some(read) = (&mut reading).now_or_never() {
+        return read;
+    }
+    timeout(limits.body_time, reading).await.unwrap_or_else(|_elapsed| Err(GivenUp::Whole.into()))
 }
 
 async fn read_in_time(mut body: Body, limits: &Limits) -> Result<Bytes> {
@@ -73,9 +77,12 @@ async fn collect(body: &mut Body, limits: &Limits) -> Result<Bytes> {
 
 async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
     loop {
-        let frame = timeout(limits.body_read_timeout, body.frame())
-            .await
-            .map_err(|_elapsed| Error::from(GivenUp::Silent))?;
+        let frame = match body.frame().now_or_never() {
+            Some(frame) => frame,
+            None => timeout(limits.body_read_timeout, body.frame())
+                .await
+                .map_err(|_elapsed| Error::from(GivenUp::Silent))?,
+        };
         match frame {
             None => return Ok(None),
             Some(Err(error)) => {
