@@ -74,8 +74,12 @@ impl<'a> Params<'a> {
             b"status\"",
         ];
         let text = self.text.as_bytes();
-        memchr::memchr_iter(b'"', text)
-            .any(|quote| TELLTALES.iter().any(|telltale| text[quote + 1..].starts_with(telltale)))
+        memchr::memchr_iter(b'"', text).any(|quote| {
+            let quoted = &text[quote + 1..];
+            // Nearly all differ in the first letter, which takes no call to see.
+            let is_first = |telltale: &[u8]| telltale.first() == quoted.first();
+            TELLTALES.iter().any(|telltale| is_first(telltale) && quoted.starts_with(telltale))
+        })
     }
 
     fn has_draft_marker(&self) -> bool {
