@@ -117,12 +117,17 @@ async fn write(handle: Handle) {
 
 /// Stores a group, and tries again for a while where the store fails.
 async fn store_patiently(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
-    let deadline = Instant::now() + handle.inner.config.store_patience;
     let mut pause = FIRST_PAUSE;
+    // From the first failure on.
+    let mut deadline = None;
+    let mut is_over = |pause| {
+        let now = Instant::now();
+        now + pause >= *deadline.get_or_insert(now + handle.inner.config.store_patience)
+    };
     let mut tried = false;
     loop {
         match store(handle, group).await {
-            Err(StoreError::Failed(cause)) if Instant::now() + pause < deadline => {
+            Err(StoreError::Failed(cause)) if !is_over(pause) => {
                 tracing::warn!(task.id = %handle.task_id, cause = %cause, "the store failed and is tried again");
                 tried = true;
                 tokio::time::sleep(pause).await;
@@ -133,7 +138,7 @@ async fn store_patiently(handle: &Handle, group: &Group) -> Result<Committed, St
             {
                 Ok(true) => return Ok(Committed::new(true)),
                 Ok(false) => return Err(StoreError::Conflict { task_id }),
-                Err(error) if Instant::now() + pause >= deadline => return Err(error),
+                Err(error) if is_over(pause) => return Err(error),
                 Err(_) => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(MAX_PAUSE);
