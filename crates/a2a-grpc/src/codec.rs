@@ -67,18 +67,17 @@ pub struct Undecoded<M> {
 }
 
 impl<M: Message + Default + Send + 'static> Undecoded<M> {
-    /// Decodes a request, which may have so many JSON values; a large one where that stalls
-    /// nobody.
+    /// Takes the message out of a request and decodes it; it may have so many JSON values. A large
+    /// one is decoded where that stalls nobody.
     ///
     /// # Errors
     ///
     /// [`InvalidParams`](ErrorKind::InvalidParams) for too many values,
     /// [`ParseError`](ErrorKind::ParseError) for bytes that are no such message.
-    pub async fn decode(request: Request<Self>, max_values: usize) -> Result<Request<M>> {
-        let (metadata, extensions, Self { bytes, .. }) = request.into_parts();
-        let bytes = PendingBody::hold(&extensions, bytes);
-        let message = parse(bytes.len(), move || decode_protobuf(bytes, max_values)).await?;
-        Ok(Request::from_parts(metadata, extensions, message))
+    pub async fn decode(request: &mut Request<Self>, max_values: usize) -> Result<M> {
+        let bytes = std::mem::take(&mut request.get_mut().bytes);
+        let bytes = PendingBody::hold(request.extensions(), bytes);
+        parse(bytes.len(), move || decode_protobuf(bytes, max_values)).await
     }
 }
 

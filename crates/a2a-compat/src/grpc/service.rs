@@ -59,14 +59,14 @@ impl AgentService {
     async fn open<Q>(
         &self,
         family: Family,
-        request: Request<Undecoded<Q>>,
+        mut request: Request<Undecoded<Q>>,
     ) -> Result<(Parts, Q, ProtocolVersion)>
     where
         Q: prost::Message + Default + 'static,
     {
         let max_values = self.options.binding.limits.max_json_values;
-        let request = Undecoded::decode(request, max_values).await?;
-        let (metadata, extensions, message) = request.into_parts();
+        let message = Undecoded::decode(&mut request, max_values).await?;
+        let (metadata, extensions, _) = request.into_parts();
         let (mut parts, ()) = http::Request::new(()).into_parts();
         parts.headers = metadata.into_headers();
         parts.extensions = extensions;

@@ -13,7 +13,8 @@ use a2a_core::{
     },
 };
 use a2a_http::{Drain, VersionPolicy, parameters};
-use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served};
+use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::Served};
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
@@ -53,56 +54,61 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    async fn unary<Q, A, M, F>(
-        &self,
+    /// Reads a request, and calls the agent with it.
+    async fn call<'a, Q, A>(
+        &'a self,
+        name: Operation,
+        mut request: Request<Undecoded<Q>>,
+        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
+    ) -> Result<Called<A>>
+    where
+        Q: Concerns + prost::Message + Default + 'static,
+    {
+        let message = Undecoded::decode(&mut request, self.max_json_values).await?;
+        let (mut context, deadline) = self.context(&request)?;
+        let mut served = begin(name, &mut context, &message);
+        let resumed_after = context.last_event_id;
+        let performed = operation(&*self.agent, Call::with_context(context, message));
+        let performed = performed.instrument(served.span().clone());
+        let result = within(deadline, performed).await;
+        served.end(&result);
+        Ok(Called { reply: result?, served, deadline, resumed_after })
+    }
+
+    async fn unary<'a, Q, A, M>(
+        &'a self,
         name: Operation,
         request: Request<Undecoded<Q>>,
-        operation: impl FnOnce(Arc<dyn Agent>, Call<Q>) -> F,
+        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
     ) -> Answer<M>
     where
         Q: Concerns + prost::Message + Default + 'static,
         A: Into<Shared<M>>,
         M: prost::Message,
-        F: Future<Output = Result<Reply<A>>>,
     {
-        let answer = async {
-            let request = Undecoded::decode(request, self.max_json_values).await?;
-            let (mut context, deadline) = self.context(&request)?;
-            let mut served = begin(name, &mut context, request.get_ref());
-            let call = Call::with_context(context, request.into_inner());
-            let performed = within(deadline, operation(Arc::clone(&self.agent), call));
-            let result = performed.instrument(served.span().clone()).await;
-            served.end(&result);
-            let reply = result?;
+        let called = self.call(name, request, operation).await;
+        let answer = called.and_then(|Called { reply, .. }| {
             Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
-        };
-        let (message, activated) = answer.await.map_err(status::encode)?;
+        });
+        let (message, activated) = answer.map_err(status::encode)?;
         let mut response = Response::new(message);
         parameters::write_activated(&activated, response.metadata_mut().as_mut());
         Ok(response)
     }
 
-    async fn streaming<Q, F>(
-        &self,
+    async fn streaming<'a, Q>(
+        &'a self,
         name: Operation,
         request: Request<Undecoded<Q>>,
-        operation: impl FnOnce(Arc<dyn Agent>, Call<Q>) -> F,
+        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, EventStream>,
     ) -> Result<Response<Events>, Status>
     where
         Q: Concerns + prost::Message + Default + 'static,
-        F: Future<Output = Result<Reply<EventStream>>>,
     {
+        let drain = Drain::of(request.extensions());
         let answer = async {
-            let request = Undecoded::decode(request, self.max_json_values).await?;
-            let (mut context, deadline) = self.context(&request)?;
-            let drain = Drain::of(request.extensions());
-            let resumed_after = context.last_event_id;
-            let mut served = begin(name, &mut context, request.get_ref());
-            let call = Call::with_context(context, request.into_inner());
-            let performed = within(deadline, operation(Arc::clone(&self.agent), call));
-            let result = performed.instrument(served.span().clone()).await;
-            served.end(&result);
-            let reply = result?;
+            let called = self.call(name, request, operation).await?;
+            let Called { reply, served, deadline, resumed_after } = called;
             let events = served.keep_open(reply.response);
             let events = Events::open(events, resumed_after, deadline, drain).await?;
             Ok((events.limited_to(self.max_answer_bytes), reply.activated))
@@ -117,6 +123,17 @@ impl AgentService {
         }
         Ok(response)
     }
+}
+
+/// An operation of the agent at work.
+type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
+
+/// What the agent said, and what its call was about.
+struct Called<A> {
+    reply: Reply<A>,
+    served: Served,
+    deadline: Option<Instant>,
+    resumed_after: Option<EventId>,
 }
 
 fn begin(operation: Operation, context: &mut CallContext, request: &impl Concerns) -> Served {
@@ -193,65 +210,52 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<SendMessageRequest>>,
     ) -> Answer<SendMessageResponse> {
-        self.unary(Operation::SendMessage, request, |agent, call| async move {
-            agent.send_message(call).await
-        })
-        .await
+        self.unary(Operation::SendMessage, request, <dyn Agent>::send_message).await
     }
 
     async fn send_streaming_message(
         &self,
         request: Request<Undecoded<SendMessageRequest>>,
     ) -> Result<Response<Events>, Status> {
-        self.streaming(Operation::SendStreamingMessage, request, |agent, call| async move {
-            agent.send_streaming_message(call).await
-        })
+        self.streaming(
+            Operation::SendStreamingMessage,
+            request,
+            <dyn Agent>::send_streaming_message,
+        )
         .await
     }
 
     async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> Answer<Task> {
-        self.unary(
-            Operation::GetTask,
-            request,
-            |agent, call| async move { agent.get_task(call).await },
-        )
-        .await
+        self.unary(Operation::GetTask, request, <dyn Agent>::get_task).await
     }
 
     async fn list_tasks(
         &self,
         request: Request<Undecoded<ListTasksRequest>>,
     ) -> Answer<ListTasksResponse> {
-        self.unary(Operation::ListTasks, request, |agent, call| async move {
-            agent.list_tasks(call).await
-        })
-        .await
+        self.unary(Operation::ListTasks, request, <dyn Agent>::list_tasks).await
     }
 
     async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> Answer<Task> {
-        self.unary(Operation::CancelTask, request, |agent, call| async move {
-            agent.cancel_task(call).await
-        })
-        .await
+        self.unary(Operation::CancelTask, request, <dyn Agent>::cancel_task).await
     }
 
     async fn subscribe_to_task(
         &self,
         request: Request<Undecoded<SubscribeToTaskRequest>>,
     ) -> Result<Response<Events>, Status> {
-        self.streaming(Operation::SubscribeToTask, request, |agent, call| async move {
-            agent.subscribe_to_task(call).await
-        })
-        .await
+        self.streaming(Operation::SubscribeToTask, request, <dyn Agent>::subscribe_to_task).await
     }
 
     async fn create_task_push_notification_config(
         &self,
         request: Request<Undecoded<TaskPushNotificationConfig>>,
     ) -> Answer<TaskPushNotificationConfig> {
-        self.unary(Operation::CreateTaskPushNotificationConfig, request, |agent, call| async move {
-            agent.create_task_push_notification_config(call).await
-        })
+        self.unary(
+            Operation::CreateTaskPushNotificationConfig,
+            request,
+            <dyn Agent>::create_task_push_notification_config,
+        )
         .await
     }
 
@@ -259,9 +263,11 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<GetTaskPushNotificationConfigRequest>>,
     ) -> Answer<TaskPushNotificationConfig> {
-        self.unary(Operation::GetTaskPushNotificationConfig, request, |agent, call| async move {
-            agent.get_task_push_notification_config(call).await
-        })
+        self.unary(
+            Operation::GetTaskPushNotificationConfig,
+            request,
+            <dyn Agent>::get_task_push_notification_config,
+        )
         .await
     }
 
@@ -269,9 +275,11 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<ListTaskPushNotificationConfigsRequest>>,
     ) -> Answer<ListTaskPushNotificationConfigsResponse> {
-        self.unary(Operation::ListTaskPushNotificationConfigs, request, |agent, call| async move {
-            agent.list_task_push_notification_configs(call).await
-        })
+        self.unary(
+            Operation::ListTaskPushNotificationConfigs,
+            request,
+            <dyn Agent>::list_task_push_notification_configs,
+        )
         .await
     }
 
@@ -279,9 +287,11 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<DeleteTaskPushNotificationConfigRequest>>,
     ) -> Answer<()> {
-        self.unary(Operation::DeleteTaskPushNotificationConfig, request, |agent, call| async move {
-            agent.delete_task_push_notification_config(call).await
-        })
+        self.unary(
+            Operation::DeleteTaskPushNotificationConfig,
+            request,
+            <dyn Agent>::delete_task_push_notification_config,
+        )
         .await
     }
 
@@ -289,9 +299,7 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<GetExtendedAgentCardRequest>>,
     ) -> Answer<AgentCard> {
-        self.unary(Operation::GetExtendedAgentCard, request, |agent, call| async move {
-            agent.get_extended_agent_card(call).await
-        })
-        .await
+        self.unary(Operation::GetExtendedAgentCard, request, <dyn Agent>::get_extended_agent_card)
+            .await
     }
 }
