@@ -40,6 +40,18 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
     // Whoever does not know the authority does not believe the server.
     let stranger = run(&["send", "hello"]);
     assert_eq!(stranger.code, 3, "{stranger:?}");
+    // Unless the platform does.
+    let with_roots = |file: &str| {
+        let environment = [("SSL_CERT_FILE", file), ("SSL_CERT_DIR", "")];
+        Run::of(command().args(["send", "hello", "-a", &base]).envs(environment))
+    };
+    let believed = with_roots(&root);
+    assert_eq!(believed.field("State"), "COMPLETED", "{believed:?}");
+    let empty = folder.path("empty.pem");
+    fs::write(&empty, "").unwrap();
+    let without = with_roots(&empty);
+    assert_eq!(without.code, 3, "{without:?}");
+    assert!(without.stderr.contains("UnknownIssuer"), "{without:?}");
     // Whoever doesn't want to look, is told so each time, and louder with a credential.
     let insecure = run(&["send", "hello", "--insecure"]);
     assert_eq!(insecure.code, 0, "{insecure:?}");

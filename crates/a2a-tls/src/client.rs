@@ -16,7 +16,7 @@ use rustls_platform_verifier::Verifier;
 
 use crate::{
     Pem, TlsError, pem,
-    verify::{AnyName, Unverified},
+    verify::{AnyName, OfPlatform, Unverified},
 };
 
 /// Whom a client trusts, and who it says it is, on connections over TLS.
@@ -189,25 +189,14 @@ fn platform_config() -> Result<ClientConfig, TlsError> {
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());
     }
-    let config = with_platform_roots().map_err(|error| TlsError::Setup(error.into()))?;
-    Ok(CONFIG.get_or_init(|| config).clone())
-}
-
-fn with_platform_roots() -> Result<ClientConfig, rustls::Error> {
     let provider = provider();
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    Ok(match Verifier::new(provider) {
-        Ok(verifier) => builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth(),
-        Err(error) => {
-            // A container without certificates can still speak to its neighbours in clear.
-            tracing::warn!(%error, "no trusted certificates: connections over TLS will fail");
-            builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
-        }
-    })
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::Setup(error.into()))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(OfPlatform::new(provider)))
+        .with_no_client_auth();
+    Ok(CONFIG.get_or_init(|| config).clone())
 }
 
 impl fmt::Debug for ClientTls {
