@@ -12,7 +12,7 @@ use std::{
 use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
-    case::{Binding, Case, What},
+    case::{Binding, CASES, Case, What},
     grpc, http1,
     server::Server,
 };
@@ -55,19 +55,20 @@ impl Shared {
 pub(crate) async fn run(case: &'static Case, server: &Server) -> Figures {
     let shared = Arc::<Shared>::default();
     let mut asking = JoinSet::new();
-    let task_id = match case.what {
-        What::Get => task(server).await,
-        What::Send | What::Stream => String::new(),
+    let task_ids = match case.what {
+        What::Get => tasks(server).await,
+        What::Send | What::Stream => vec![String::new()],
     };
     match case.binding {
         Binding::JsonRpc | Binding::Rest => {
-            let request = case.request(&server.http.to_string(), &task_id);
-            for _ in 0..case.in_flight {
+            let host = server.http.to_string();
+            let requests: Arc<[_]> = task_ids.iter().map(|id| case.request(&host, id)).collect();
+            for number in 0..case.in_flight {
                 let mut connection = http1::Connection::open(server.http).await;
-                let (shared, request) = (shared.clone(), request.clone());
+                let (shared, requests) = (shared.clone(), requests.clone());
                 asking.spawn(async move {
-                    loop {
-                        connection.ask(&request, case).await;
+                    for request in requests.iter().cycle().skip(start(number, case, &requests)) {
+                        connection.ask(request, case).await;
                         if !shared.goes_on() {
                             break;
                         }
@@ -76,17 +77,17 @@ pub(crate) async fn run(case: &'static Case, server: &Server) -> Figures {
             }
         }
         Binding::Grpc => {
-            let (path, message) = case.call(&task_id);
+            let calls: Arc<[_]> = task_ids.iter().map(|id| case.call(id)).collect();
             let mut connection = grpc::Connection::open(server.grpc).await;
             for number in 0..case.in_flight {
                 if number > 0 && number.is_multiple_of(grpc::SHARING) {
                     connection = grpc::Connection::open(server.grpc).await;
                 }
                 let (mut connection, shared) = (connection.clone(), shared.clone());
-                let (path, message) = (path.clone(), message.clone());
+                let calls = calls.clone();
                 asking.spawn(async move {
-                    loop {
-                        connection.ask(&path, &message, case).await;
+                    for (path, message) in calls.iter().cycle().skip(start(number, case, &calls)) {
+                        connection.ask(path, message, case).await;
                         if !shared.goes_on() {
                             break;
                         }
@@ -116,13 +117,27 @@ pub(crate) async fn run(case: &'static Case, server: &Server) -> Figures {
     tokio::join!(figures, ended).0
 }
 
-/// A task that is there to be read.
-async fn task(server: &Server) -> String {
-    let case =
-        Case { binding: Binding::JsonRpc, what: What::Send, in_flight: 1, rate: 0.0, cpu: None };
+/// Where one of those that ask begins, so that they are spread over all requests.
+fn start<T>(number: usize, case: &Case, requests: &[T]) -> usize {
+    number * requests.len() / case.in_flight
+}
+
+/// How many tasks are read in turn: one that is read over and over is in every cache.
+const TASKS: usize = 20_000;
+
+/// Tasks that are there to be read.
+async fn tasks(server: &Server) -> Vec<String> {
+    let send =
+        CASES.iter().find(|case| (case.binding, case.what) == (Binding::JsonRpc, What::Send));
+    let send = send.expect("it is a case");
+    let request = send.request(&server.http.to_string(), "");
     let mut connection = http1::Connection::open(server.http).await;
-    connection.ask(&case.request(&server.http.to_string(), ""), &case).await;
-    let text = String::from_utf8_lossy(connection.last()).into_owned();
-    let (_, rest) = text.split_once(r#""task":{"id":""#).expect("the answer has a task");
-    rest.split('"').next().expect("its id ends").to_owned()
+    let mut ids = Vec::with_capacity(TASKS);
+    while ids.len() < TASKS {
+        connection.ask(&request, send).await;
+        let text = String::from_utf8_lossy(connection.last());
+        let (_, rest) = text.split_once(r#""task":{"id":""#).expect("the answer has a task");
+        ids.push(rest.split('"').next().expect("its id ends").to_owned());
+    }
+    ids
 }

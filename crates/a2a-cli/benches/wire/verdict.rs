@@ -2,44 +2,59 @@
 
 use std::process::ExitCode;
 
-use crate::{case::Case, load::Figures};
+use crate::{
+    case::{Case, Expected},
+    load::Figures,
+};
 
 #[derive(Default)]
 pub(crate) struct Verdict {
     kept: usize,
-    exceeded: Vec<String>,
+    reached: usize,
+    missed: Vec<String>,
 }
 
 impl Verdict {
     /// Says what is left of the floor, and notes whether that is enough.
     pub(crate) fn judge(&mut self, case: &Case, floor: &[Figures], agent: &[Figures]) {
         let (name, (rate, cpu)) = (case.name(), ratios(floor, agent));
-        println!("{name:>40}: {}", compared(floor, agent));
-        self.note(rate >= case.rate, || {
-            format!("{name}: x{rate:.2} of the floor, and x{:.2} has to be left", case.rate)
+        let Expected { must, goal } = case.rate;
+        let mark = self.note(rate >= must, rate >= goal, || {
+            format!("{name}: x{rate:.2} of the floor, and x{must:.2} has to be left")
         });
-        if let Some(limit) = case.cpu {
-            self.note(cpu <= limit, || {
-                format!("{name}: x{cpu:.2} of the floor's processor time, at most x{limit:.2}")
+        println!("{name:>40}: {}: {mark} (x{must:.2}, x{goal:.2})", compared(floor, agent));
+        if let Some(Expected { must, goal }) = case.cpu {
+            let mark = self.note(cpu <= must, cpu <= goal, || {
+                format!("{name}: x{cpu:.2} of the floor's processor time, at most x{must:.2}")
             });
+            println!("{:>40}: {mark} (x{must:.2}, x{goal:.2})", "its processor time");
         }
     }
 
-    fn note(&mut self, is_kept: bool, said: impl FnOnce() -> String) {
-        if is_kept {
-            self.kept += 1;
-        } else {
-            self.exceeded.push(said());
+    fn note(&mut self, must: bool, goal: bool, said: impl FnOnce() -> String) -> &'static str {
+        self.kept += usize::from(must);
+        self.reached += usize::from(goal);
+        match (must, goal) {
+            (_, true) => "goal reached",
+            (true, false) => "must kept",
+            (false, false) => {
+                self.missed.push(said());
+                "MUST MISSED"
+            }
         }
     }
 
     pub(crate) fn end(self) -> ExitCode {
+        let Self { kept, reached, missed } = self;
         println!();
-        for line in &self.exceeded {
+        for line in &missed {
             println!("{line}");
         }
-        println!("{} limits kept, {} exceeded", self.kept, self.exceeded.len());
-        if self.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        println!(
+            "of {} figures {kept} are what they must be, {reached} what they are to become",
+            kept + missed.len()
+        );
+        if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
 
