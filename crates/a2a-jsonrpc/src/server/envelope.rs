@@ -80,7 +80,12 @@ impl<'a> Envelope<'a> {
     pub(super) fn read(body: &'a [u8]) -> Result<Self> {
         // A derived reader would take an array for the members in their order.
         if body.trim_ascii_start().first() == Some(&b'{') {
-            match serde_json::from_slice(body) {
+            // A text is checked in one go; bytes would be checked string by string.
+            let read = match str::from_utf8(body) {
+                Ok(text) => serde_json::from_str(text),
+                Err(_) => serde_json::from_slice(body),
+            };
+            match read {
                 Ok(envelope) => Ok(envelope),
                 Err(error) => Err(explain(body, &error)),
             }
