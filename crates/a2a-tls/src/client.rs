@@ -14,10 +14,7 @@ use rustls::{
 };
 use rustls_platform_verifier::Verifier;
 
-use crate::{
-    Pem, TlsError, pem,
-    verify::{AnyName, OfPlatform, Unverified},
-};
+use crate::{Pem, TlsError, pem, verify::CertificateVerifier};
 
 /// Whom a client trusts, and who it says it is, on connections over TLS.
 ///
@@ -146,10 +143,13 @@ impl ClientTls {
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         if self.without_verification {
-            return Ok(Arc::new(Unverified(provider)));
+            return Ok(Arc::new(CertificateVerifier::unverified(provider)));
         }
-        let verifier = self.full_verifier(provider)?;
-        Ok(if self.without_names { Arc::new(AnyName(verifier)) } else { verifier })
+        let verifier = self.full_verifier(Arc::clone(&provider))?;
+        if self.without_names {
+            return Ok(Arc::new(CertificateVerifier::without_name(provider, verifier)));
+        }
+        Ok(verifier)
     }
 
     fn full_verifier(
@@ -194,7 +194,7 @@ fn platform_config() -> Result<ClientConfig, TlsError> {
         .with_safe_default_protocol_versions()
         .map_err(|error| TlsError::Setup(error.into()))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(OfPlatform::new(provider)))
+        .with_custom_certificate_verifier(Arc::new(CertificateVerifier::platform(provider)))
         .with_no_client_auth();
     Ok(CONFIG.get_or_init(|| config).clone())
 }

@@ -1,4 +1,4 @@
-//! Which servers are believed: by what the platform trusts, or more easily than rustls does.
+//! How the certificate of a server is verified, where that is not left to rustls alone.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,23 +10,48 @@ use rustls::{
 };
 use rustls_platform_verifier::Verifier;
 
-/// Takes the certificates that the platform trusts, which are read when the first is looked at:
-/// that takes milliseconds, and most processes never call anybody over TLS.
+/// Verifies that a server has the key of its certificate, and the certificate by one of several
+/// [checks](Check).
 #[derive(Debug)]
-pub(crate) struct OfPlatform {
-    provider: Unverified,
-    /// `None` where the platform has none.
-    verifier: OnceLock<Option<Verifier>>,
+pub(crate) struct CertificateVerifier {
+    provider: Arc<CryptoProvider>,
+    check: Check,
 }
 
-impl OfPlatform {
-    pub(crate) fn new(provider: Arc<CryptoProvider>) -> Self {
-        Self { provider: Unverified(provider), verifier: OnceLock::new() }
+#[derive(Debug)]
+enum Check {
+    /// Any certificate is accepted.
+    None,
+    /// The certificate has to be valid for the inner verifier, but for any host name.
+    WithoutName(Arc<dyn ServerCertVerifier>),
+    /// The certificate has to be trusted by the platform. Its root certificates are loaded at the
+    /// first handshake, which takes milliseconds: many processes never open a TLS connection.
+    /// `None` where loading has failed.
+    Platform(OnceLock<Option<Verifier>>),
+}
+
+impl CertificateVerifier {
+    /// Accepts any certificate.
+    pub(crate) fn unverified(provider: Arc<CryptoProvider>) -> Self {
+        Self { provider, check: Check::None }
     }
 
-    fn read(&self) -> Option<Verifier> {
-        // A container without certificates can still speak to its neighbours in clear.
-        Verifier::new(Arc::clone(&self.provider.0))
+    /// Accepts what the inner verifier accepts, for any host name.
+    pub(crate) fn without_name(
+        provider: Arc<CryptoProvider>,
+        inner: Arc<dyn ServerCertVerifier>,
+    ) -> Self {
+        Self { provider, check: Check::WithoutName(inner) }
+    }
+
+    /// Accepts what the platform trusts.
+    pub(crate) fn platform(provider: Arc<CryptoProvider>) -> Self {
+        Self { provider, check: Check::Platform(OnceLock::new()) }
+    }
+
+    fn load_platform(&self) -> Option<Verifier> {
+        // Not an error: a container without root certificates can still use plain HTTP.
+        Verifier::new(Arc::clone(&self.provider))
             .inspect_err(|error| {
                 tracing::warn!(%error, "no trusted certificates: connections over TLS will fail");
             })
@@ -34,7 +59,7 @@ impl OfPlatform {
     }
 }
 
-impl ServerCertVerifier for OfPlatform {
+impl ServerCertVerifier for CertificateVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -43,11 +68,23 @@ impl ServerCertVerifier for OfPlatform {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.verifier.get_or_init(|| self.read()) {
-            Some(verifier) => {
-                verifier.verify_server_cert(certificate, intermediates, name, ocsp, now)
+        use CertificateError::{NotValidForName, NotValidForNameContext, UnknownIssuer};
+        match &self.check {
+            Check::None => Ok(ServerCertVerified::assertion()),
+            Check::WithoutName(inner) => {
+                match inner.verify_server_cert(certificate, intermediates, name, ocsp, now) {
+                    Err(Error::InvalidCertificate(
+                        NotValidForName | NotValidForNameContext { .. },
+                    )) => Ok(ServerCertVerified::assertion()),
+                    other => other,
+                }
             }
-            None => Err(Error::InvalidCertificate(CertificateError::UnknownIssuer)),
+            Check::Platform(verifier) => match verifier.get_or_init(|| self.load_platform()) {
+                Some(verifier) => {
+                    verifier.verify_server_cert(certificate, intermediates, name, ocsp, now)
+                }
+                None => Err(Error::InvalidCertificate(UnknownIssuer)),
+            },
         }
     }
 
@@ -57,46 +94,7 @@ impl ServerCertVerifier for OfPlatform {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.provider.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.provider.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.supported_verify_schemes()
-    }
-}
-
-/// Takes any certificate, as long as the server has the key of it.
-#[derive(Debug)]
-pub(crate) struct Unverified(pub(crate) Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Unverified {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
@@ -106,56 +104,11 @@ impl ServerCertVerifier for Unverified {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-/// Takes a certificate that the other one takes, for whatever host it is.
-#[derive(Debug)]
-pub(crate) struct AnyName(pub(crate) Arc<dyn ServerCertVerifier>);
-
-impl ServerCertVerifier for AnyName {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        use CertificateError::{NotValidForName, NotValidForNameContext};
-        match self.0.verify_server_cert(certificate, intermediates, name, ocsp, now) {
-            Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
-                Ok(ServerCertVerified::assertion())
-            }
-            other => other,
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
