@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let service = pool
         .get_service_by_name(&format!("{PACKAGE}.A2AService"))
         .ok_or("the proto has no A2AService")?;
-    // A server's requests are bytes until they are decoded where that stalls nobody.
+    // A server's requests are bytes until they are decoded, large ones on the blocking pool.
     let server = describe(&service, "::a2a_grpc::wire::OwnedCodec", |message| {
         format!("::a2a_grpc::wire::Undecoded<{message}>")
     });

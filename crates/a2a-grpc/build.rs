@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The generator of prost would answer with messages by value, and a stored task or an event
     // that many read would be cloned for each. The server's answers may be shared or encoded, and
-    // its requests are bytes until they are decoded where that stalls nobody.
+    // its requests are bytes until they are decoded, large ones on the blocking pool.
     let server = describe(
         &service,
         "crate::codec::ServerCodec",

@@ -12,7 +12,7 @@ use a2a_test_servers::Servers;
 
 use crate::{Result, workspace};
 
-/// How long running tests may print nothing before they are ended as stuck.
+/// How long the tests may print nothing before they are killed.
 const MAX_SILENCE: Duration = Duration::from_secs(600);
 
 /// What `cargo xtask test` takes.
@@ -77,7 +77,7 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     let mut max_silence = None;
     loop {
         let line = match max_silence {
-            // What cargo builds first takes as long as it takes.
+            // The build prints nothing here, and has no limit.
             None => lines.recv().map_err(RecvTimeoutError::from),
             Some(silence) => lines.recv_timeout(silence),
         };
@@ -85,9 +85,9 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
             Ok(line) => line?,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                end(&mut child);
+                kill(&mut child);
                 let minutes = MAX_SILENCE.as_secs() / 60;
-                return Err(format!("a test is stuck: no output for {minutes} minutes").into());
+                return Err(format!("a test hangs: no output for {minutes} minutes").into());
             }
         };
         let line = String::from_utf8_lossy(&line);
@@ -106,9 +106,9 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     Ok(total)
 }
 
-/// Ends cargo and the test binary that it runs.
-fn end(cargo: &mut Child) {
-    // The binary first: nothing would name it any more once cargo is gone.
+/// Kills cargo and the test binary that it runs.
+fn kill(cargo: &mut Child) {
+    // The binary first: once cargo is gone, its parent is unknown.
     let _ = Command::new("pkill").args(["-P", &cargo.id().to_string()]).status();
     let _ = cargo.kill();
     let _ = cargo.wait();

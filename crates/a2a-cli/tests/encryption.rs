@@ -40,7 +40,7 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
     // Whoever does not know the authority does not believe the server.
     let stranger = run(&["send", "hello"]);
     assert_eq!(stranger.code, 3, "{stranger:?}");
-    // Unless the platform does.
+    // The platform's root certificates are trusted.
     let with_roots = |file: &str| {
         let environment = [("SSL_CERT_FILE", file), ("SSL_CERT_DIR", "")];
         Run::of(command().args(["send", "hello", "-a", &base]).envs(environment))

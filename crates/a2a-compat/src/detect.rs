@@ -76,7 +76,7 @@ impl<'a> Params<'a> {
         let text = self.text.as_bytes();
         memchr::memchr_iter(b'"', text).any(|quote| {
             let quoted = &text[quote + 1..];
-            // Nearly all differ in the first letter, which takes no call to see.
+            // The first bytes are compared inline; `starts_with` calls `memcmp`.
             let is_first = |telltale: &[u8]| telltale.first() == quoted.first();
             TELLTALES.iter().any(|telltale| is_first(telltale) && quoted.starts_with(telltale))
         })

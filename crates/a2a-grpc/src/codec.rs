@@ -67,8 +67,8 @@ pub struct Undecoded<M> {
 }
 
 impl<M: Message + Default + Send + 'static> Undecoded<M> {
-    /// Takes the message out of a request and decodes it; it may have so many JSON values. A large
-    /// one is decoded where that stalls nobody.
+    /// Takes the message out of a request and decodes it. It may have at most `max_values` JSON
+    /// values; a large one is decoded on the blocking pool.
     ///
     /// # Errors
     ///

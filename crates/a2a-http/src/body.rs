@@ -31,7 +31,7 @@ const COME_BACK: Duration = Duration::from_secs(1);
 /// [`InvalidRequest`](ErrorKind::InvalidRequest) where the body breaks off.
 pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
     let mut reading = pin!(read_in_time(body, limits));
-    // A body that is there already needs no timer.
+    // A body that has already arrived needs no timer.
     if let Some(read) = (&mut reading).now_or_never() {
         return read;
     }

@@ -36,10 +36,10 @@ pub trait AgentExecutor: Send + Sync + 'static {
         updates: TaskUpdater,
     ) -> impl Future<Output = Result<(), AgentError>> + Send;
 
-    /// Called when the client cancels the task, beside `execute`, which goes on meanwhile; it has
-    /// the grace period to return, also where `execute` returns earlier. By default it does
-    /// nothing: the engine signals [`RequestContext::cancelled`], waits for its grace period,
-    /// drops `execute` and sets CANCELED.
+    /// Called when the client cancels the task, concurrently with `execute`. It has the grace
+    /// period to return, even if `execute` returns earlier. The default does nothing: the engine
+    /// signals [`RequestContext::cancelled`], waits for the grace period, drops `execute` and sets
+    /// CANCELED.
     fn cancel(&self, context: CancelContext) -> impl Future<Output = ()> + Send {
         let _ = context;
         std::future::ready(())

@@ -239,10 +239,10 @@ async fn an_executor_that_listens_to_cancel_ends_at_once() {
     assert!(before.elapsed() < Duration::from_secs(1));
 }
 
-/// Returns at the signal, and sends word at the end of its `cancel`.
-struct Courteous(mpsc::UnboundedSender<()>);
+/// Returns when it is signalled, and reports the end of its `cancel`.
+struct ReturnsFirst(mpsc::UnboundedSender<()>);
 
-impl AgentExecutor for Courteous {
+impl AgentExecutor for ReturnsFirst {
     async fn execute(&self, context: RequestContext, _: TaskUpdater) -> Result<(), AgentError> {
         context.cancelled().await;
         Ok(())
@@ -255,9 +255,9 @@ impl AgentExecutor for Courteous {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancel_is_called_and_finished_also_where_execute_returns_first() {
+async fn cancel_runs_to_its_end_even_if_execute_returns_first() {
     let (sender, mut told) = mpsc::unbounded_channel();
-    let engine = Engine::new(card(), Courteous(sender));
+    let engine = Engine::new(card(), ReturnsFirst(sender));
     for _ in 0..50 {
         let task = task_of(&engine, at_once(send("work"))).await;
         engine.cancel_task(cancel(&task.id)).await.expect("canceled");

@@ -12,19 +12,19 @@ pub(crate) const CHUNKS: usize = 100;
 /// The events of one: the task, a status, the chunks, a last status.
 pub(crate) const EVENTS: usize = CHUNKS + 3;
 
-/// A way to ask, and what is expected beside the floor.
+/// A kind of request, and the expected figures relative to the floor.
 pub(crate) struct Case {
     pub(crate) binding: Binding,
     pub(crate) what: What,
     /// How many ask at a time, each for the next answer when it has one.
     pub(crate) in_flight: usize,
-    /// The part of the floor's rate that is left.
+    /// Rate, relative to the floor's.
     pub(crate) rate: Expected,
-    /// How often the processor time of the floor is taken.
+    /// Processor time per request, relative to the floor's.
     pub(crate) cpu: Option<Expected>,
 }
 
-/// What a figure has to be, and what it is to become.
+/// The limit of a figure, and the goal beyond it.
 #[derive(Clone, Copy)]
 pub(crate) struct Expected {
     pub(crate) must: f64,

@@ -117,15 +117,15 @@ pub(crate) async fn run(case: &'static Case, server: &Server) -> Figures {
     tokio::join!(figures, ended).0
 }
 
-/// Where one of those that ask begins, so that they are spread over all requests.
+/// The first request of a client, so that the clients are spread over all requests.
 fn start<T>(number: usize, case: &Case, requests: &[T]) -> usize {
     number * requests.len() / case.in_flight
 }
 
-/// How many tasks are read in turn: one that is read over and over is in every cache.
+/// How many tasks GetTask reads in turn: a single task would stay in the processor's caches.
 const TASKS: usize = 20_000;
 
-/// Tasks that are there to be read.
+/// Creates the tasks for GetTask, and returns their ids.
 async fn tasks(server: &Server) -> Vec<String> {
     let send =
         CASES.iter().find(|case| (case.binding, case.what) == (Binding::JsonRpc, What::Send));

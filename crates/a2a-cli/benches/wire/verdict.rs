@@ -15,19 +15,22 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Says what is left of the floor, and notes whether that is enough.
+    /// Prints a case relative to the floor, and whether it is within its limits.
     pub(crate) fn judge(&mut self, case: &Case, floor: &[Figures], agent: &[Figures]) {
         let (name, (rate, cpu)) = (case.name(), ratios(floor, agent));
         let Expected { must, goal } = case.rate;
         let mark = self.note(rate >= must, rate >= goal, || {
-            format!("{name}: x{rate:.2} of the floor, and x{must:.2} has to be left")
+            format!("{name}: x{rate:.2} of the floor, at least x{must:.2}")
         });
-        println!("{name:>40}: {}: {mark} (x{must:.2}, x{goal:.2})", compared(floor, agent));
+        println!(
+            "{name:>40}: {}: {mark} (limit x{must:.2}, goal x{goal:.2})",
+            compared(floor, agent)
+        );
         if let Some(Expected { must, goal }) = case.cpu {
             let mark = self.note(cpu <= must, cpu <= goal, || {
                 format!("{name}: x{cpu:.2} of the floor's processor time, at most x{must:.2}")
             });
-            println!("{:>40}: {mark} (x{must:.2}, x{goal:.2})", "its processor time");
+            println!("{:>40}: {mark} (limit x{must:.2}, goal x{goal:.2})", "its processor time");
         }
     }
 
@@ -35,11 +38,11 @@ impl Verdict {
         self.kept += usize::from(must);
         self.reached += usize::from(goal);
         match (must, goal) {
-            (_, true) => "goal reached",
-            (true, false) => "must kept",
+            (_, true) => "reaches its goal",
+            (true, false) => "within its limit",
             (false, false) => {
                 self.missed.push(said());
-                "MUST MISSED"
+                "BEYOND ITS LIMIT"
             }
         }
     }
@@ -51,7 +54,7 @@ impl Verdict {
             println!("{line}");
         }
         println!(
-            "of {} figures {kept} are what they must be, {reached} what they are to become",
+            "{kept} of {} figures within their limit, {reached} reach their goal",
             kept + missed.len()
         );
         if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind, Violation, well_known::Timestamp};
 /// [`ErrorKind::ParseError`] where the text is not JSON, or nests deeper than 128 levels;
 /// [`ErrorKind::InvalidParams`] with the path of the member where a member has the wrong form.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
-    // A text is checked in one go; bytes would be checked string by string.
+    // UTF-8 is checked once for the whole text; `from_slice` checks it for each string.
     let read = match str::from_utf8(json) {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(json),

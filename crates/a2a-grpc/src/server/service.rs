@@ -54,7 +54,7 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    /// Reads a request, and calls the agent with it.
+    /// Decodes a request and calls an operation of the agent with it.
     async fn call<'a, Q, A>(
         &'a self,
         name: Operation,
@@ -125,10 +125,10 @@ impl AgentService {
     }
 }
 
-/// An operation of the agent at work.
+/// The future of an operation of the agent.
 type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 
-/// What the agent said, and what its call was about.
+/// The agent's reply, and what the response needs to know of its call.
 struct Called<A> {
     reply: Reply<A>,
     served: Served,

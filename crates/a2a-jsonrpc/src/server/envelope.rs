@@ -80,7 +80,7 @@ impl<'a> Envelope<'a> {
     pub(super) fn read(body: &'a [u8]) -> Result<Self> {
         // A derived reader would take an array for the members in their order.
         if body.trim_ascii_start().first() == Some(&b'{') {
-            // A text is checked in one go; bytes would be checked string by string.
+            // UTF-8 is checked once for the whole text; `from_slice` checks it for each string.
             let read = match str::from_utf8(body) {
                 Ok(text) => serde_json::from_str(text),
                 Err(_) => serde_json::from_slice(body),

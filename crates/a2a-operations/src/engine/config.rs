@@ -8,7 +8,8 @@ use super::limits::{CallerLimits, RunLimits, TaskLimits};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EngineConfig {
-    /// How long an executor may take to stop after a cancel, before it is dropped. Default: 5 s.
+    /// How long an executor may take to stop after a cancel, before it is dropped, and how long its
+    /// `cancel` may run. Default: 5 s.
     pub cancel_grace: Duration,
     /// Silence of an executor after which its task shows as SUBMITTED. Default: 100 ms.
     pub appear_after: Duration,

@@ -153,8 +153,8 @@ impl Handle {
             async move {
                 let grace = handle.inner.config.cancel_grace;
                 let executor = &handle.inner.agent.executor;
-                // `execute` may have returned at the signal already; `cancel` is called all the
-                // same, and has as long as `execute` would have.
+                // `cancel` is called and has the grace period even if `execute` has already
+                // returned.
                 let told = AssertUnwindSafe(async { executor.cancel(context).await });
                 let told = async {
                     if let Ok(Err(_)) = tokio::time::timeout(grace, told.catch_unwind()).await {

@@ -118,7 +118,7 @@ async fn write(handle: Handle) {
 /// Stores a group, and tries again for a while where the store fails.
 async fn store_patiently(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
     let mut pause = FIRST_PAUSE;
-    // From the first failure on.
+    // Set at the first failure.
     let mut deadline = None;
     let mut is_over = |pause| {
         let now = Instant::now();

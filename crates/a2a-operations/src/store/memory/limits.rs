@@ -5,8 +5,9 @@ use std::time::Duration;
 /// The bounds of a [`MemoryStore`](crate::MemoryStore).
 ///
 /// Events are weighed by the length of their protobuf encoding, plus 512 bytes for what holds
-/// an event in memory. Of a task that has ended, only the encodings are kept, unless they are
-/// longer than 256 KiB together or do not say everything.
+/// an event in memory. Once a task has ended, its events are kept as their encodings alone, and
+/// weighed by those, unless they are longer than 256 KiB together or can't represent the events
+/// exactly.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MemoryLimits {

@@ -14,7 +14,7 @@ use crate::{Event, EventId, store::Replay};
 /// What holds an event in memory, in bytes: the handle, the counts, the message itself.
 const HOLDER_BYTES: usize = 512;
 
-/// The most bytes of events that are packed: packing more takes long, and saves little.
+/// The most bytes of events that are packed: packing more would hold the lock for long.
 const MAX_PACKED_BYTES: usize = 256 << 10;
 
 /// The newest events of a task, in order.
@@ -141,8 +141,8 @@ impl Log {
         }
     }
 
-    /// Keeps only the encodings of the events, where those are short and say everything. As
-    /// messages, events take some ten times the memory.
+    /// Replaces the events by their encodings, unless these are long or not exact. As messages,
+    /// events take some ten times the memory.
     pub(super) fn pack(&mut self) {
         if let Kept::Loose(loose) = &mut self.kept {
             match loose.pack() {
@@ -152,7 +152,7 @@ impl Log {
         }
     }
 
-    /// Changes the log, which is not packed afterwards.
+    /// Changes the events, unpacking them first if they are packed.
     fn change<T>(&mut self, change: impl FnOnce(&mut Loose) -> T) -> T {
         let mut loose = match std::mem::take(&mut self.kept) {
             Kept::None => Box::default(),
@@ -206,10 +206,10 @@ impl Loose {
             let start = bytes.len();
             event.response().encode_raw(&mut bytes);
             // Protobuf has doubles for the integers of JSON, and a bound to nesting.
-            let says_all = is_plain(event)
+            let is_exact = is_plain(event)
                 || StreamResponse::decode(&bytes[start..])
                     .is_ok_and(|decoded| decoded == *event.response());
-            if !says_all {
+            if !is_exact {
                 return None;
             }
         }
@@ -231,7 +231,7 @@ impl Packed {
     fn encoded(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let mut bytes = &*self.bytes;
         std::iter::from_fn(move || {
-            // It was encoded here, so it only fails at the end.
+            // The encoding is our own, so decoding fails only at its end.
             let at = decode_varint(&mut bytes).ok()?;
             Some((at, split_message(&mut bytes)?))
         })
@@ -243,13 +243,13 @@ fn decoded((at, encoded): (u64, &[u8])) -> Option<(u64, Event)> {
     Some((at, Event::new(EventId::new(at), response)))
 }
 
-/// Takes a message with its length in front off some bytes.
+/// Splits a length-delimited message off the front of some bytes.
 fn split_message<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = usize::try_from(decode_varint(bytes).ok()?).ok()?;
     bytes.split_off(..len)
 }
 
-/// Whether an event has no free data, which protobuf may not hold exactly.
+/// Whether an event has no metadata or data parts, which protobuf may not represent exactly.
 fn is_plain(event: &Event) -> bool {
     match event.payload() {
         None => true,
@@ -295,13 +295,13 @@ mod tests {
         Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..Default::default() })
     }
 
-    fn told(log: &Log, after: u64) -> Vec<(u64, StreamResponse)> {
+    fn replayed(log: &Log, after: u64) -> Vec<(u64, StreamResponse)> {
         let events = log.behind(after).into_iter();
         events.map(|(at, event)| (at, event.response().clone())).collect()
     }
 
     #[test]
-    fn a_packed_log_tells_what_it_told() {
+    fn a_packed_log_replays_the_same_events() {
         let data = Part::data(Value::from(json!({ "a": [1.5, null, "x"] })));
         let payloads = vec![
             status(None),
@@ -310,15 +310,15 @@ mod tests {
             status(Some(Message::agent("hi"))),
         ];
         let mut log = log(payloads);
-        let before = (told(&log, 0), told(&log, 6), told(&log, 8));
+        let before = (replayed(&log, 0), replayed(&log, 6), replayed(&log, 8));
         let weight = log.weight();
         log.pack();
         assert!(matches!(log.kept, Kept::Packed(_)), "{log:?}");
-        assert_eq!((told(&log, 0), told(&log, 6), told(&log, 8)), before);
+        assert_eq!((replayed(&log, 0), replayed(&log, 6), replayed(&log, 8)), before);
         assert_eq!(before.1.len(), 2);
         assert_eq!(log.weight().events, weight.events);
         assert!(log.weight().bytes < weight.bytes / 4, "{:?} of {weight:?}", log.weight());
-        // What comes after all is added to it, and the oldest can still be trimmed.
+        // A packed log still takes events, and can still be trimmed.
         log.push(9, Event::new(EventId::new(9), StreamResponse::default()));
         assert_eq!(log.behind(0).len(), 5);
         assert_eq!(log.trim(Weight { events: 4, bytes: usize::MAX }).map(|(at, _)| at), Some(5));
@@ -329,15 +329,15 @@ mod tests {
     }
 
     #[test]
-    fn what_protobuf_can_not_hold_and_what_is_long_stays_loose() {
+    fn events_that_protobuf_can_not_represent_and_long_ones_are_not_packed() {
         let exact = Part::data(Value::from(json!({ "id": u64::MAX })));
         let long = Part::text("x".repeat(MAX_PACKED_BYTES));
         for part in [exact, long] {
             let mut log = log(vec![status(None), artifact(part)]);
-            let before = told(&log, 0);
+            let before = replayed(&log, 0);
             log.pack();
             assert!(matches!(log.kept, Kept::Loose(_)));
-            assert_eq!(told(&log, 0), before);
+            assert_eq!(replayed(&log, 0), before);
         }
     }
 }

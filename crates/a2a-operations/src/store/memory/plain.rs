@@ -1,5 +1,5 @@
-//! Whether something has no free data, which protobuf may not hold exactly: it has doubles for
-//! the integers of JSON, and a bound to nesting.
+//! Whether a message has no metadata and no data parts. Those hold any JSON, which protobuf may
+//! not represent exactly: its numbers are doubles, and its nesting is bounded.
 
 use a2a_core::{
     Artifact, Message, Part,
