@@ -28,13 +28,18 @@ use super::{
     request::TimedBody,
     response_budget::{ForAddress, ResponseBudget},
     room::Room,
+    version,
 };
 use crate::{
     Limits, PeerCertificates,
     parse::{MAX_INLINE_BYTES, PendingBody},
 };
 
-pub(super) type Builder = auto::Builder<Streams>;
+/// How each version of HTTP is served.
+pub(super) struct Builder {
+    http1: auto::Builder<Streams>,
+    http2: auto::Builder<Streams>,
+}
 
 /// Smallest buffer that hyper takes for the head of a request, in bytes.
 const MIN_HEAD_BYTES: u32 = 8 << 10;
@@ -62,7 +67,7 @@ pub(super) fn builder(limits: &Limits) -> Builder {
         .max_send_buf_size(MAX_SEND_BYTES)
         .keep_alive_interval(limits.http2_ping)
         .keep_alive_timeout(limits.http2_ping);
-    builder
+    Builder { http1: builder.clone().http1_only(), http2: builder.http2_only() }
 }
 
 /// One connection that was accepted.
@@ -88,11 +93,26 @@ impl Connection {
         let peer = self.peer;
         let limits = Arc::clone(&self.limits);
         let activity = Activity::new();
+        let deadline = sleep(limits.first_request_timeout);
+        tokio::pin!(deadline);
+        let detected = tokio::select! {
+            // What has been sent is served, even by a server that stops.
+            biased;
+            detected = version::detect(stream) => detected,
+            () = stop.cancelled() => return,
+            () = &mut deadline => {
+                return tracing::debug!(%peer, "closing a connection without a request");
+            }
+        };
+        let (version, stream) = match detected {
+            Ok(detected) => detected,
+            Err(error) => return tracing::debug!(%peer, %error, "a connection ended early"),
+        };
+        let builder = if version == Version::HTTP_2 { &builder.http2 } else { &builder.http1 };
         let service = ConnectionService { connection: self, activity: Arc::clone(&activity) };
         let stream = Metered::new(stream, limits.max_control_frames);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
-        let deadline = sleep(limits.first_request_timeout);
-        tokio::pin!(connection, deadline);
+        tokio::pin!(connection);
         let mut is_watched = true;
         let mut is_stopping = false;
         let ended = loop {
@@ -110,8 +130,6 @@ impl Connection {
                         }
                         is_watched = false;
                     } else if !activity.has_asked() {
-                        // Until the first bytes have told the version, nothing else limits the
-                        // wait.
                         return tracing::debug!(%peer, "closing a connection without a request");
                     } else if let Some(idle) = activity.idle_at(limits.idle_timeout) {
                         let now = Instant::now();

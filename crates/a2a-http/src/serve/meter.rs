@@ -17,10 +17,10 @@ use tokio::{
     time::Instant,
 };
 
-use super::frames::{DATA, Frames, HEADERS, Head};
-
-/// What a connection of HTTP/2 begins with (RFC 9113 §3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+use super::{
+    frames::{DATA, Frames, HEADERS, Head},
+    version::PREFACE,
+};
 
 /// Time for which frames are counted.
 const WINDOW: Duration = Duration::from_secs(10);

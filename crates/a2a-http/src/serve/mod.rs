@@ -15,6 +15,7 @@ mod response_budget;
 mod room;
 mod server;
 mod share;
+mod version;
 
 pub use drain::Drain;
 pub(crate) use response_budget::UNCOUNTED;
