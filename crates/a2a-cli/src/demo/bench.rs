@@ -1,6 +1,8 @@
 //! Table 4: the profile for measurements. What is measured is the library, so nothing waits and
 //! nothing is said that is not asked for.
 
+use std::time::Duration;
+
 use a2a_core::{Artifact, Message, Part, TaskState};
 
 use super::{Done, Turn};
@@ -12,6 +14,12 @@ pub(super) async fn run(turn: Turn) -> Done {
     let text = turn.text();
     match text.split_once(':') {
         Some(("stream", count)) => stream(&turn, number(count)).await,
+        // So that many can subscribe before the first event.
+        Some(("later", count)) => {
+            turn.start().await?;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            stream(&turn, number(count)).await
+        }
         Some(("history", count)) => history(&turn, number(count)).await,
         _ if text == "hold" => {
             turn.start().await?;

@@ -14,7 +14,7 @@ use a2a_operations::{
 };
 use futures_util::future::join_all;
 
-use crate::place::Place;
+use super::place::Place;
 
 const IN_FLIGHT: [usize; 2] = [16, 256];
 const SPAN: Duration = Duration::from_secs(2);

@@ -13,7 +13,7 @@ use a2a_operations::{
 use a2a_store::sqlite::SqliteStore;
 use tokio_postgres::Client;
 
-use crate::{place::Place, verdict::Verdict};
+use super::{place::Place, verdict::Verdict};
 
 const CHUNKS: u64 = 1_000;
 const TEXT: &str = "forty bytes of text, more or less, it is";

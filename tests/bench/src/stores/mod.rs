@@ -7,17 +7,8 @@
 //! cargo xtask bench stores --only written     # or pages, rates, tasks
 //! ```
 //!
-//! It ends with an error if a limit was not kept. It stands here and not in a package of its own,
-//! as it needs nothing that the tests of this crate don't need. PostgreSQL is started from what
-//! is installed: what a server writes can only be counted where nobody else writes.
-
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a bench talks on standard output, and stops where something does not work"
-)]
+//! The exit code is 1 if a limit is not kept. PostgreSQL is started from what is installed: what a
+//! server writes can only be counted where nobody else writes.
 
 mod floor;
 mod pages;
@@ -31,8 +22,13 @@ use std::process::ExitCode;
 
 use a2a_test_servers::Private;
 
+use crate::{Result, cores, report::Results};
+
 use place::Place;
 use verdict::Verdict;
+
+/// The argument with which this program measures the stores alone.
+pub(crate) const COMMAND: &str = "stores";
 
 /// What the command line asks for.
 struct Ask {
@@ -41,16 +37,13 @@ struct Ask {
 }
 
 impl Ask {
-    fn new() -> Self {
+    fn new(mut words: impl Iterator<Item = String>) -> Self {
         let mut ask = Self { full: false, only: Vec::new() };
-        let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--full" => ask.full = true,
                 "--only" => ask.only.extend(words.next()),
-                // Cargo says so to every bench.
-                "--bench" => {}
-                _ => println!("{word} is not known"),
+                _ => panic!("unknown argument {word}"),
             }
         }
         ask
@@ -61,9 +54,24 @@ impl Ask {
     }
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let ask = Ask::new();
+pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    runtime.block_on(figures(&Ask::new(words)))
+}
+
+/// Measures the transitions per second of SQLite and PostgreSQL for the report.
+pub(crate) fn durable(round: usize, results: &mut Results) -> Result<()> {
+    // Store and database share all cores, as they do for the floor.
+    cores::stay_on_any();
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let server = Private::postgres(&[]).await.map_err(|error| error.to_string())?;
+        rates::report(&Place::new(server), round, results).await;
+        Ok(())
+    })
+}
+
+async fn figures(ask: &Ask) -> ExitCode {
     let Ok(server) = Private::postgres(&[]).await else { return ExitCode::FAILURE };
     let place = Place::new(server);
     let mut verdict = Verdict::default();

@@ -60,7 +60,8 @@ impl Place {
     /// A new schema with the tables of a store, and its name.
     pub(crate) async fn schema(&self) -> String {
         let name = self.fresh();
-        let tables = include_str!("../../src/postgres/migrations/V1__tasks.sql");
+        let tables =
+            include_str!("../../../../crates/a2a-store/src/postgres/migrations/V1__tasks.sql");
         let made = format!("CREATE SCHEMA {name}; SET search_path = {name}; {tables}");
         self.client().await.batch_execute(&made).await.expect("the schema is new");
         name

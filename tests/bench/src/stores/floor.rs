@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-use crate::{
+use super::{
     place::Place,
     rates::{Rows, SPAN},
 };
@@ -22,7 +22,9 @@ pub(crate) async fn sqlite(path: &Path, group: usize, rows: &Rows) -> f64 {
 fn sqlite_loop(path: &Path, group: usize, rows: &Rows) -> rusqlite::Result<f64> {
     let db = Connection::open(path)?;
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-    db.execute_batch(include_str!("../../src/sqlite/migrations/V1__tasks.sql"))?;
+    db.execute_batch(include_str!(
+        "../../../../crates/a2a-store/src/sqlite/migrations/V1__tasks.sql"
+    ))?;
     let mut ids = Vec::new();
     for _ in 0..group {
         let id = Uuid::now_v7().to_string();

@@ -1,8 +1,12 @@
-//! What axum and tonic do without us: handlers that read a request and write the answer of the
-//! echo agent, by serde and prost, and streams whose events were written before. There is no
-//! engine, no store and no check of anything.
+//! The floor: what axum and tonic do without an engine. Handlers that read a request and write the
+//! response of the echo agent, by serde and prost, and streams whose events were written before.
+//! There is no engine, no store and no validation.
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use a2a_core::{
     Artifact, Message, Operation, TaskState, fresh_id,
@@ -22,11 +26,12 @@ use axum::{
     serve::ListenerExt as _,
 };
 use bytes::{BufMut as _, Bytes};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::header::CONTENT_TYPE;
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
+use serde_json::value::RawValue;
+use tokio::{net::TcpListener, time::Instant};
 use tonic::{
     Status,
     codec::{Codec, EncodeBuf, Encoder},
@@ -36,9 +41,9 @@ use tonic::{
 };
 use tonic_prost::{ProstCodec, ProstDecoder};
 
-use crate::case::CHUNKS;
+use crate::{request::PAGE_SIZE, throughput::CHUNKS};
 
-/// With this word the bench is the floor.
+/// The argument with which this program is the floor.
 pub(crate) const COMMAND: &str = "floor";
 
 /// Serves until the process is ended.
@@ -47,8 +52,13 @@ pub(crate) fn serve() {
     runtime.block_on(async {
         let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        println!("Listening: {}", http.local_addr().unwrap());
-        println!("{}", grpc.local_addr().unwrap());
+        let addresses = serde_json::json!({
+            "http": http.local_addr().unwrap(),
+            "grpc": grpc.local_addr().unwrap(),
+            "jsonrpc": "/",
+            "rest": "",
+        });
+        println!("{addresses}");
         let http = http.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let grpc = TcpIncoming::from(grpc).with_nodelay(Some(true));
         let tonic = tonic::transport::Server::builder().add_routes(Routes::from(of_grpc()));
@@ -62,16 +72,16 @@ pub(crate) fn serve() {
 // -- JSON ------------------------------------------------------------------------------------
 
 #[derive(Deserialize)]
-struct Rpc {
+struct Rpc<'a> {
     id: u64,
-    method: String,
-    params: serde_json::Value,
+    method: &'a str,
+    #[serde(borrow)]
+    params: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Call {
-    id: u64,
-    params: Send,
+struct Read<'a> {
+    id: &'a str,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +89,7 @@ struct Send {
     message: Said,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Said {
     message_id: String,
@@ -91,7 +101,7 @@ struct Said {
     parts: Vec<Text>,
 }
 
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 struct Text {
     text: String,
 }
@@ -115,13 +125,22 @@ struct Echo {
     context_id: String,
     status: Reached,
     artifacts: [Given; 1],
-    history: [Said; 1],
+    history: Vec<Said>,
 }
 
 #[derive(Serialize)]
 struct Reached {
     state: &'static str,
     timestamp: Timestamp,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    tasks: Vec<Echo>,
+    next_page_token: &'static str,
+    page_size: usize,
+    total_size: usize,
 }
 
 #[derive(Serialize)]
@@ -143,7 +162,7 @@ impl Echo {
             context_id,
             status: Reached { state: "TASK_STATE_COMPLETED", timestamp: Timestamp::now() },
             artifacts: [Given { artifact_id: fresh_id(), name: "echo", parts: [Text { text }] }],
-            history: [message],
+            history: vec![message],
         }
     }
 
@@ -155,29 +174,87 @@ impl Echo {
     }
 }
 
+/// What the handlers share.
+struct Written {
+    /// The events of a stream, for JSON-RPC.
+    wrapped: Vec<Bytes>,
+    /// The events of a stream, for HTTP+JSON.
+    plain: Vec<Bytes>,
+    /// What a task with a long history has said.
+    history: Vec<Said>,
+    /// When the streams of a task begin to which many subscribe, and how many events they have.
+    start: Mutex<Option<(Instant, usize)>>,
+}
+
+/// The id of a task with a long history.
+const HISTORY: &str = "history";
+/// The id of a task to which many subscribe.
+const LATER: &str = "later";
+
 fn of_json() -> Router {
+    let history = (0..HISTORY_MESSAGES).map(|index| Said {
+        message_id: fresh_id(),
+        context_id: Some(fresh_id()),
+        task_id: Some(fresh_id()),
+        role: "ROLE_AGENT".into(),
+        parts: vec![Text { text: format!("message {index:04} of the history") }],
+    });
     let (wrapped, plain) = (events(true), events(false));
+    let written = Written { wrapped, plain, history: history.collect(), start: Mutex::default() };
+    let written = Arc::new(written);
+    let of_rest = written.clone();
     Router::new()
-        .route("/", post(async move |body: Bytes| rpc(&body, &wrapped)))
+        .route("/", post(async move |body: Bytes| rpc(&body, &written)))
         .route("/message:send", post(rest))
-        .route("/message:stream", post(async move || streamed(plain.clone())))
+        .route("/message:stream", post(async move || streamed(of_rest.plain.clone())))
         .route("/tasks/{id}", get(async |Path(id): Path<String>| json(&Echo::known(id))))
 }
 
-fn rpc(body: &[u8], events: &[Bytes]) -> Response {
-    // The method that is asked for most is read in one go, as one would who knows no other.
-    if memchr::memmem::find(body, b"\"SendMessage\"").is_some() {
-        let call: Call = serde_json::from_slice(body).unwrap();
-        let task = Echo::of(call.params.message, fresh_id());
-        return json(&Success { jsonrpc: "2.0", id: call.id, result: Wrapped { task } });
-    }
-    let call: Rpc = serde_json::from_slice(body).unwrap();
-    match call.method.as_str() {
-        "GetTask" => {
-            let id = call.params["id"].as_str().unwrap().to_owned();
-            json(&Success { jsonrpc: "2.0", id: call.id, result: Echo::known(id) })
+fn rpc(body: &[u8], written: &Written) -> Response {
+    let Rpc { id, method, params } = serde_json::from_slice(body).unwrap();
+    match method {
+        "SendMessage" => {
+            let send: Send = serde_json::from_str(params.get()).unwrap();
+            let text = send.message.parts[0].text.as_str();
+            let task_id = match text.split_once(':') {
+                Some(("history", _)) => HISTORY.into(),
+                Some(("later", events)) => {
+                    let start = Instant::now() + Duration::from_secs(1);
+                    *written.start.lock().unwrap() = Some((start, events.parse().unwrap()));
+                    LATER.into()
+                }
+                _ => fresh_id(),
+            };
+            let task = Echo::of(send.message, task_id);
+            json(&Success { jsonrpc: "2.0", id, result: Wrapped { task } })
         }
-        _ => streamed(events.to_vec()),
+        "GetTask" => {
+            let read: Read<'_> = serde_json::from_str(params.get()).unwrap();
+            let mut task = Echo::known(read.id.to_owned());
+            if read.id == HISTORY {
+                task.history.clone_from(&written.history);
+            }
+            json(&Success { jsonrpc: "2.0", id, result: task })
+        }
+        "ListTasks" => {
+            let tasks = (0..PAGE_SIZE).map(|_| Echo::known(fresh_id())).collect();
+            let page =
+                Page { tasks, next_page_token: "50", page_size: PAGE_SIZE, total_size: 100_000 };
+            json(&Success { jsonrpc: "2.0", id, result: page })
+        }
+        // The first event, and nothing after it; or all others when it is time.
+        "SubscribeToTask" => {
+            let start = *written.start.lock().unwrap();
+            let events = written.wrapped.clone();
+            let rest = async move {
+                let Some((start, count)) = start else { std::future::pending().await };
+                tokio::time::sleep_until(start).await;
+                stream::iter((0..count).map(move |index| events[index % events.len()].clone()))
+            };
+            let first = stream::iter([written.wrapped[0].clone()]);
+            of_events(first.chain(stream::once(rest).flatten()))
+        }
+        _ => streamed(written.wrapped.clone()),
     }
 }
 
@@ -191,9 +268,16 @@ fn json(answer: &impl Serialize) -> Response {
 }
 
 fn streamed(events: Vec<Bytes>) -> Response {
-    let body = stream::iter(events.into_iter().map(Ok::<_, Infallible>));
-    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
+    of_events(stream::iter(events))
 }
+
+fn of_events(events: impl stream::Stream<Item = Bytes> + std::marker::Send + 'static) -> Response {
+    let body = Body::from_stream(events.map(Ok::<_, Infallible>));
+    ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+/// The messages in the history of the task with a long one.
+pub(crate) const HISTORY_MESSAGES: usize = 1_000;
 
 /// The events of a stream as they go over the wire.
 fn events(is_rpc: bool) -> Vec<Bytes> {
@@ -302,7 +386,7 @@ fn of_grpc() -> Router {
             let events = stream::iter(events.clone().into_iter().map(Ok));
             Ok::<_, Status>(tonic::Response::new(events))
         };
-        Grpc::new(Written).server_streaming(tower::service_fn(answer), request).await
+        Grpc::new(Encoded).server_streaming(tower::service_fn(answer), request).await
     };
     let path = |operation: Operation| format!("/lf.a2a.v1.A2AService/{}", operation.name());
     Router::new()
@@ -312,9 +396,9 @@ fn of_grpc() -> Router {
 }
 
 /// Messages that were encoded before.
-struct Written;
+struct Encoded;
 
-impl Codec for Written {
+impl Codec for Encoded {
     type Encode = Bytes;
     type Decode = SendMessageRequest;
     type Encoder = Self;
@@ -329,7 +413,7 @@ impl Codec for Written {
     }
 }
 
-impl Encoder for Written {
+impl Encoder for Encoded {
     type Item = Bytes;
     type Error = Status;
 

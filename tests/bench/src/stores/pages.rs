@@ -14,7 +14,7 @@ use a2a_operations::{
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 
-use crate::{place::Place, verdict::Verdict};
+use super::{place::Place, verdict::Verdict};
 
 const FEW: usize = 1_000;
 const PAGE: usize = 50;

@@ -20,7 +20,12 @@ use futures_util::future::join_all;
 use prost::Message as _;
 use uuid::Uuid;
 
-use crate::{floor, place::Place};
+use crate::{
+    report::{Results, Sample},
+    server::{A2A, FLOOR},
+};
+
+use super::{floor, place::Place};
 
 /// Tasks in flight.
 const GROUPS: [usize; 4] = [1, 16, 64, 256];
@@ -68,6 +73,26 @@ pub(crate) async fn run(place: &Place) {
             let ratio = rate / bare;
             println!("                 {name:<17} {rate:>7.0}/s  floor {bare:>6.0}/s  x{ratio:.2}");
         }
+    }
+}
+
+/// Adds what the report has of this.
+pub(crate) async fn report(place: &Place, round: usize, results: &mut Results) {
+    let (model, event) = model(&Uuid::now_v7().to_string(), 1);
+    let rows = Rows { snapshot: model.encode_to_vec(), event };
+    let mut add = |row, name: &str, figure| {
+        results.add(row, name, round, Sample { figure, cpu: None, utilization: None });
+    };
+    let sqlite: Arc<dyn Store> = Arc::new(place.sqlite().await);
+    for (row, in_flight) in [("durable.sqlite.16", 16), ("durable.sqlite.64", 64)] {
+        add(row, FLOOR, floor::sqlite(&place.file(), 64, &rows).await);
+        add(row, A2A, rate(&sqlite, in_flight).await);
+    }
+    let postgres: Arc<dyn Store> = Arc::new(place.postgres().await);
+    let schema = place.schema().await;
+    for (row, in_flight) in [("durable.postgres.16", 16), ("durable.postgres.64", 64)] {
+        add(row, FLOOR, floor::postgres(place, &schema, 16, &rows).await);
+        add(row, A2A, rate(&postgres, in_flight).await);
     }
 }
 

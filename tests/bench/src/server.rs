@@ -1,0 +1,179 @@
+//! Servers under test, each a process of its own on a core of its own.
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde::Deserialize;
+
+use crate::{cores, floor};
+
+/// The name of the floor in the report.
+pub(crate) const FLOOR: &str = "floor";
+/// The name of `a2a serve` in the report.
+pub(crate) const A2A: &str = "a2a serve";
+
+/// How to start a server.
+pub(crate) struct Program {
+    /// Its name in the report.
+    pub(crate) name: String,
+    /// The version of a peer.
+    pub(crate) version: Option<String>,
+    command: Command,
+    /// Whether it is somebody else's, whose failures don't end the measurement.
+    pub(crate) is_rival: bool,
+    authorization: Option<String>,
+}
+
+impl Program {
+    /// Bare handlers of axum and tonic.
+    pub(crate) fn floor() -> Self {
+        let own = std::env::current_exe().expect("the path of this program is known");
+        let mut command = Command::new(own);
+        command.arg(floor::COMMAND);
+        Self::new(FLOOR, command)
+    }
+
+    /// A build of `a2a`, started with `a2a serve` and these arguments.
+    pub(crate) fn a2a(name: &str, binary: &Path, arguments: &[OsString]) -> Self {
+        let mut command = Command::new(binary);
+        command.args(["serve", "--port", "0"]).args(arguments);
+        for (variable, _) in std::env::vars_os() {
+            let text = variable.to_string_lossy();
+            if ["A2ACLI_", "ITK_", "OTEL_", "RUST_LOG"].iter().any(|start| text.starts_with(start))
+            {
+                command.env_remove(&variable);
+            }
+        }
+        Self::new(name, command)
+    }
+
+    /// A server that prints its addresses as a line of JSON.
+    pub(crate) fn new(name: &str, command: Command) -> Self {
+        let name = name.to_owned();
+        Self { name, version: None, command, is_rival: false, authorization: None }
+    }
+
+    /// The same, with this value of the `authorization` header in every request.
+    pub(crate) fn authorized(self, authorization: String) -> Self {
+        Self { authorization: Some(authorization), ..self }
+    }
+
+    /// The same, as somebody else's.
+    pub(crate) fn rival(self) -> Self {
+        Self { is_rival: true, ..self }
+    }
+
+    /// Starts the server, and waits until it has printed its addresses.
+    pub(crate) fn start(&mut self) -> Server {
+        let name = self.name.clone();
+        let [own, its] = cores::both();
+        // The child inherits the core, and starts one worker thread for it.
+        cores::stay_on(its);
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = self.command.spawn();
+        cores::stay_on(own);
+        let mut child = child.unwrap_or_else(|error| panic!("{name}: failed to start: {error}"));
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let line = lines.next().unwrap_or_else(|| panic!("{name}: exited without an address"));
+        let addresses = Addresses::parse(&line).unwrap_or_else(|| panic!("{name}: {line}"));
+        self.version.clone_from(&addresses.version);
+        // Later output is read and dropped, so that the server never blocks on a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let (is_rival, authorization) = (self.is_rival, self.authorization.clone());
+        Server { name, child, addresses, is_rival, authorization }
+    }
+}
+
+/// Where a server listens.
+#[derive(Deserialize)]
+struct Addresses {
+    http: SocketAddr,
+    grpc: Option<SocketAddr>,
+    /// Path of JSON-RPC.
+    jsonrpc: String,
+    /// What the paths of HTTP+JSON start with.
+    rest: Option<String>,
+    version: Option<String>,
+}
+
+impl Addresses {
+    /// Reads a line of JSON, or the first line of `a2a serve`, which has all bindings on one port.
+    fn parse(line: &str) -> Option<Self> {
+        let Some(address) = line.strip_prefix("Listening: http://") else {
+            return serde_json::from_str(line).ok();
+        };
+        let http = address.parse().ok()?;
+        let (jsonrpc, rest) = ("/".to_owned(), Some(String::new()));
+        Some(Self { http, grpc: Some(http), jsonrpc, rest, version: None })
+    }
+}
+
+/// A running server, which is killed when this is dropped.
+pub(crate) struct Server {
+    pub(crate) name: String,
+    child: Child,
+    addresses: Addresses,
+    pub(crate) is_rival: bool,
+    pub(crate) authorization: Option<String>,
+}
+
+impl Server {
+    /// The address of JSON-RPC and HTTP+JSON.
+    pub(crate) fn http(&self) -> SocketAddr {
+        self.addresses.http
+    }
+
+    /// The address of gRPC, if it is served.
+    pub(crate) fn grpc(&self) -> Option<SocketAddr> {
+        self.addresses.grpc
+    }
+
+    /// The path of JSON-RPC.
+    pub(crate) fn jsonrpc_path(&self) -> &str {
+        &self.addresses.jsonrpc
+    }
+
+    /// What the paths of HTTP+JSON start with, if it is served.
+    pub(crate) fn rest_prefix(&self) -> Option<&str> {
+        self.addresses.rest.as_deref()
+    }
+
+    pub(crate) fn is_floor(&self) -> bool {
+        self.name == FLOOR
+    }
+
+    /// The processor time of the process until now, user and system.
+    pub(crate) fn cpu(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
+        let stat = stat.unwrap_or_else(|error| panic!("{}: exited: {error}", self.name));
+        // The name of the program is in parentheses, and may contain blanks.
+        let (_, rest) = stat.rsplit_once(')').expect("a process has a name");
+        let fields = rest.split_whitespace().skip(11).take(2);
+        let ticks: u64 = fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second())
+    }
+
+    /// Resident set, in bytes.
+    pub(crate) fn resident_set(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.unwrap_or_else(|error| panic!("{}: exited: {error}", self.name));
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.expect("a process has a resident set") << 10
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

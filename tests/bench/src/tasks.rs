@@ -1,0 +1,123 @@
+//! Many stored tasks: their size, reading them, listing them, and latency while there are more.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{
+    Result,
+    load::{Length, Load},
+    report::{Results, Sample},
+    request::{Ask, Binding},
+    server::{Program, Server},
+    throughput::sample,
+};
+
+/// Tasks among which one is looked for.
+const TASKS: usize = 100_000;
+/// Tasks among which a list has to be about as quick.
+const FEW: usize = 10_000;
+/// Tasks that are stored while latencies are measured.
+const GROWTH: usize = 200_000;
+/// The pages whose median counts.
+const PAGES: usize = 200;
+/// The messages of the task with a long history.
+const HISTORY: &str = "history:1000";
+
+/// Measures a server of its own.
+pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
+    let server = program.start();
+    let name = server.name.clone();
+    let mut ids = store(&server, FEW)?;
+    let before = server.resident_set();
+    let among_few = page(&server)?;
+    ids.extend(store(&server, TASKS - FEW)?);
+    let stored = ids.len();
+    let after = server.resident_set();
+    if !server.is_floor() && stored > FEW {
+        let each = after.saturating_sub(before) as f64 / (stored - FEW) as f64;
+        results.figure("memory.task", &name, round, each);
+    }
+    // What is slow has fewer tasks by now, and its figures would not compare.
+    if stored == TASKS {
+        let among_many = page(&server)?;
+        results.figure("list", &name, round, among_many);
+        if !server.is_floor() {
+            results.figure("list.growth", &name, round, among_many / among_few);
+        }
+        let asks: Vec<_> = ids.into_iter().map(Ask::Get).collect();
+        for (row, binding) in [
+            ("get.jsonrpc", Binding::JsonRpc),
+            ("get.rest", Binding::Rest),
+            ("get.grpc", Binding::Grpc),
+        ] {
+            if binding.is_served_by(&server) {
+                results.add(row, &name, round, get(&server, binding, &asks, 64)?);
+            }
+        }
+        drop(asks);
+        if !server.is_floor() {
+            results.figure("growth", &name, round, growth(&server)?);
+        }
+    }
+    // On a server of its own, which has little else in memory.
+    drop(server);
+    let server = program.start();
+    let history = [Ask::GetHistory(create(&server, HISTORY)?)];
+    results.add("history", &name, round, get(&server, Binding::JsonRpc, &history, 16)?);
+    Ok(())
+}
+
+/// Stores tasks, or as many as there is time for. Returns their ids.
+fn store(server: &Server, count: usize) -> Result<Vec<String>> {
+    let mut ids = Vec::with_capacity(count);
+    let asks = [Ask::Send("hello")];
+    let (binding, length) = (Binding::JsonRpc, Length::requests(count));
+    let load = Load { server, binding, asks: &asks, in_flight: 64, rate: None, length };
+    load.run_with(|response| ids.extend(task_id(response)))?;
+    Ok(ids)
+}
+
+/// Creates one task, and returns its id.
+pub(crate) fn create(server: &Server, text: &'static str) -> Result<String> {
+    let mut id = None;
+    let asks = [Ask::Send(text)];
+    let (binding, length) = (Binding::JsonRpc, Length::requests(1));
+    let load = Load { server, binding, asks: &asks, in_flight: 1, rate: None, length };
+    load.run_with(|response| id = task_id(response))?;
+    id.ok_or_else(|| format!("{}: the response has no task", server.name))
+}
+
+/// The id of the task in a response of JSON-RPC.
+pub(crate) fn task_id(response: &[u8]) -> Option<String> {
+    let response: Value = serde_json::from_slice(response).ok()?;
+    let id = response.pointer("/result/task/id")?;
+    Some(id.as_str()?.to_owned())
+}
+
+/// The median time of a page, in seconds.
+fn page(server: &Server) -> Result<f64> {
+    let asks = [Ask::List];
+    let length = Length::Requests { count: PAGES, limit: Duration::from_secs(5) };
+    let binding = Binding::JsonRpc;
+    let load = Load { server, binding, asks: &asks, in_flight: 1, rate: None, length };
+    Ok(load.run()?.latency(0.5))
+}
+
+fn get(server: &Server, binding: Binding, asks: &[Ask], in_flight: usize) -> Result<Sample> {
+    let length = Length::USUAL;
+    let load = Load { server, binding, asks, in_flight, rate: None, length };
+    Ok(sample(&load.run()?))
+}
+
+/// The latency that 99 of 100 requests do not exceed while tasks are stored at half the rate that
+/// the server is able to do, in seconds.
+fn growth(server: &Server) -> Result<f64> {
+    let asks = [Ask::Send("hello")];
+    let (binding, length) = (Binding::JsonRpc, Length::USUAL);
+    let load = Load { server, binding, asks: &asks, in_flight: 64, rate: None, length };
+    let most = load.run()?.rate();
+    let length = Length::Requests { count: GROWTH, limit: Duration::from_secs(60) };
+    let outcome = Load { rate: Some(most / 2.0), length, ..load }.run()?;
+    Ok(outcome.latency(0.99))
+}
