@@ -78,6 +78,32 @@ fn hello() -> Router {
     Router::new().route("/", get(async || "hello"))
 }
 
+/// Clients that find the queue full try again after 1 s, 3 s and so on: 500 of them take minutes.
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn burst_of_connections_waits_to_be_accepted() {
+    let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let count = 500.min(most.trim().parse::<usize>().unwrap());
+    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let burst = async {
+        let mut connections = Vec::new();
+        while connections.len() < count {
+            connections.push(TcpStream::connect(address).await.unwrap());
+        }
+    };
+    tokio::time::timeout(LONG, burst).await.expect("nobody has to try again");
+}
+
+#[tokio::test]
+async fn an_address_that_is_taken_is_named() {
+    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    let error = a2a_http::bind(&taken).await.unwrap_err();
+    assert_eq!(error.to_string(), format!("can't listen on {taken}"));
+    assert!(a2a_http::bind("nowhere.invalid:0").await.is_err());
+}
+
 #[tokio::test]
 async fn a_connection_that_makes_no_request_is_closed() {
     let limits = Limits::default()

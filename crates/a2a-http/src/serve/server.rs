@@ -1,11 +1,11 @@
 //! Accepts connections and serves a router on them, until told to stop.
 
-use std::{future::Future, io, pin::pin, sync::Arc, time::Duration};
+use std::{future::Future, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use a2a_operations::metrics::OpenConnection;
 use axum::Router;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
@@ -37,15 +37,39 @@ pub enum ServeError {
     },
 }
 
+/// Connections that may wait to be accepted, as far as the system allows (`net.core.somaxconn`).
+/// After a restart every subscriber connects again at once; one that finds the queue full tries
+/// again a second later.
+const BACKLOG: u32 = 4096;
+
 /// Listens on an address, for example `127.0.0.1:8080`, `[::]:8080` or `localhost:0`.
 ///
 /// # Errors
 ///
 /// [`ServeError::Bind`].
 pub async fn bind(address: &str) -> Result<TcpListener, ServeError> {
-    TcpListener::bind(address)
-        .await
-        .map_err(|source| ServeError::Bind { address: address.to_owned(), source })
+    listen(address).await.map_err(|source| ServeError::Bind { address: address.to_owned(), source })
+}
+
+/// Listens on the first address of a host that can be listened on.
+async fn listen(address: &str) -> io::Result<TcpListener> {
+    let mut failure = io::Error::new(io::ErrorKind::AddrNotAvailable, "the host has no address");
+    for address in tokio::net::lookup_host(address).await? {
+        match listen_on(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // So that a server can be restarted at once. On Windows it would share the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves a router over HTTP/1.1 and HTTP/2 on the same port: in clear, or over TLS where it is
@@ -194,7 +218,7 @@ fn note(ended: Result<(), JoinError>) {
     }
 }
 
-type Accepted = (TcpStream, std::net::SocketAddr, tokio::sync::OwnedSemaphorePermit);
+type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
 /// Waits for room, then for a connection.
 async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Accepted {
