@@ -44,9 +44,11 @@ async fn calls(load: &Load<'_>) -> Result<Outcome> {
         let (counted, over) = (counted.clone(), over.clone());
         let start = number * requests.len() / load.in_flight;
         callers.push(tokio::task::spawn_local(async move {
-            for (path, message) in requests.iter().cycle().skip(start) {
+            // All requests of a load are of one method.
+            let head = head(&connection.host, &requests[0].0);
+            for (_, message) in requests.iter().cycle().skip(start) {
                 let begin = Instant::now();
-                let response = connection.call(path, message).await?;
+                let response = connection.call(&head, message).await?;
                 let events = messages(&response);
                 if mark.find(&response).is_none() || events < min_events {
                     return Err(format!("unexpected response, {events} messages: {response:?}"));
@@ -82,6 +84,17 @@ struct Connection {
     host: String,
 }
 
+/// The head of a call.
+fn head(host: &str, path: &str) -> http::Request<()> {
+    http::Request::post(format!("http://{host}{path}"))
+        .version(http::Version::HTTP_2)
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .header("a2a-version", "1.0")
+        .body(())
+        .expect("the path is a gRPC path")
+}
+
 impl Connection {
     async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
@@ -98,20 +111,17 @@ impl Connection {
     }
 
     /// One call; all messages of its response, in their frames.
-    async fn call(&mut self, path: &str, message: &Bytes) -> Result<BytesMut> {
-        self.exchange(path, message).await.map_err(|error| format!("{path}: {error}"))
+    async fn call(&mut self, head: &http::Request<()>, message: &Bytes) -> Result<BytesMut> {
+        self.exchange(head, message).await.map_err(|error| format!("{}: {error}", head.uri()))
     }
 
-    async fn exchange(&mut self, path: &str, message: &Bytes) -> Result<BytesMut, h2::Error> {
-        let request = http::Request::post(format!("http://{}{path}", self.host))
-            .version(http::Version::HTTP_2)
-            .header("content-type", "application/grpc")
-            .header("te", "trailers")
-            .header("a2a-version", "1.0")
-            .body(())
-            .expect("the path is a gRPC path");
+    async fn exchange(
+        &mut self,
+        head: &http::Request<()>,
+        message: &Bytes,
+    ) -> Result<BytesMut, h2::Error> {
         let mut requests = self.requests.clone().ready().await?;
-        let (response, mut body) = requests.send_request(request, false)?;
+        let (response, mut body) = requests.send_request(head.clone(), false)?;
         body.send_data(message.clone(), true)?;
         let (_, mut response) = response.await?.into_parts();
         let mut whole = BytesMut::new();

@@ -213,21 +213,22 @@ struct Reader {
 }
 
 impl Subscribers {
-    /// Opens the streams.
+    /// Opens the streams, and reads the first event of each.
     pub(crate) fn open(server: &Server, requests: impl Iterator<Item = Bytes>) -> Result<Self> {
         let poll = Poll::new().map_err(io_error)?;
-        let mut readers = Vec::new();
+        let mut streams = Self { poll, readers: Vec::new() };
         for (number, request) in requests.enumerate() {
-            let mut connection = Connection::open(server, &poll, number)?;
+            let mut connection = Connection::open(server, &streams.poll, number)?;
             connection.send(&request, Instant::now())?;
-            readers.push(Reader { connection, rest: Vec::new(), events: 0, has_ended: false });
+            let rest = Vec::new();
+            streams.readers.push(Reader { connection, rest, events: 0, has_ended: false });
+            // More than this may be more than wait to be accepted, and try again after a second.
+            if number % 64 == 0 {
+                streams.wait(|reader| reader.events > 0)?;
+            }
         }
-        Ok(Self { poll, readers })
-    }
-
-    /// Reads until every stream has had so many events. Returns when the first of these came.
-    pub(crate) fn wait_for_events(&mut self, events: usize) -> Result<Instant> {
-        self.wait(|reader| reader.events >= events)
+        streams.wait(|reader| reader.events > 0)?;
+        Ok(streams)
     }
 
     /// Reads until every stream has ended. Returns when something came first.

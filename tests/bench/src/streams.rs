@@ -77,8 +77,7 @@ fn idle(server: &Server) -> Result<f64> {
     let before = server.resident_set();
     let requests = ids.iter().cycle().take(IDLE);
     let requests = requests.map(|id| Ask::Subscribe(id.clone()).http(Binding::JsonRpc, server));
-    let mut streams = Subscribers::open(server, requests)?;
-    streams.wait_for_events(1)?;
+    let _streams = Subscribers::open(server, requests)?;
     let after = server.resident_set();
     Ok(after.saturating_sub(before) as f64 / 1024.0 / IDLE as f64)
 }
@@ -89,7 +88,6 @@ fn fan_out(server: &Server) -> Result<Sample> {
     let request = Ask::Subscribe(id).http(Binding::JsonRpc, server);
     let requests = std::iter::repeat_n(request, SUBSCRIBERS);
     let mut streams = Subscribers::open(server, requests)?;
-    streams.wait_for_events(1)?;
     let (before, cpu) = (streams.events(), server.cpu());
     let first = streams.wait_for_end()?;
     let (time, cpu) = (Instant::now() - first, server.cpu() - cpu);
