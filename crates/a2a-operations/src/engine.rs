@@ -13,6 +13,8 @@ mod outbox;
 mod runtime;
 mod slots;
 mod task;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) mod testing;
 
 use std::{
     fmt,

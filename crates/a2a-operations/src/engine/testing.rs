@@ -1,0 +1,139 @@
+//! The pure parts of the engine, for benchmarks that measure them alone.
+
+#![expect(clippy::expect_used, reason = "a benchmark stops where something does not work")]
+
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use a2a_core::{
+    TaskState,
+    v1::{Message, Task, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
+};
+
+use super::{
+    slots::Slots,
+    task::{self, Birth, Ended, Log, Room},
+};
+use crate::{CallContext, Event, TaskLimits, UpdateError, engine::TurnRequest};
+
+/// The state machine of a live task, with an executor at work and without a store.
+#[derive(Debug)]
+pub struct LiveTask {
+    live: task::LiveTask,
+    limits: TaskLimits,
+    slots: Arc<Slots>,
+    now: Instant,
+}
+
+impl LiveTask {
+    /// Creates a task that is stored in the state `working`.
+    ///
+    /// # Panics
+    ///
+    /// Never: the slots of a new engine are free.
+    pub fn new(message: Message) -> Self {
+        let status = Some(TaskStatus { state: TaskState::Submitted.into(), ..Default::default() });
+        let turn = turn(message);
+        let history = vec![Message::clone(&turn.message)];
+        let task = Task { id: "task".to_owned(), status, history, ..Task::default() };
+        let slots = Arc::new(Slots::default());
+        let slot = slots.take(&"owner".into(), None).expect("there is no limit");
+        let mut live = Self {
+            live: task::LiveTask::draft(task, Log::new(0, 1_000, usize::MAX)),
+            limits: TaskLimits::default(),
+            slots,
+            now: Instant::now(),
+        };
+        let birth = Birth { is_streamed: true, ..Birth::default() };
+        live.live.begin(turn, birth, slot, live.now);
+        live.update(say(TaskState::Working, None)).expect("the executor is at work");
+        live.write();
+        live
+    }
+
+    /// Takes an update of the executor, and returns its position.
+    ///
+    /// # Errors
+    ///
+    /// The error that the executor gets.
+    pub fn update(&mut self, payload: Payload) -> Result<u64, UpdateError> {
+        self.now += Duration::from_millis(1);
+        let generation = self.live.ownership.generation;
+        self.live.update(generation, payload, &self.limits, &say, self.now)
+    }
+
+    /// Takes what is pending to be written, as if the store had written it at once, and returns
+    /// how many events that were.
+    pub fn write(&mut self) -> usize {
+        let mut events = 0;
+        if self.live.begin_writing() {
+            while let Some(group) = self.live.next_group() {
+                events += group.events().count();
+                self.live.stored(group);
+            }
+        }
+        events
+    }
+
+    /// Takes another message of the client, and returns whether it was accepted.
+    pub fn message(&mut self, message: Message) -> bool {
+        let slots = Arc::clone(&self.slots);
+        let room = Room {
+            task: &self.limits,
+            max_queued: usize::MAX,
+            max_running: None,
+            slot: &mut || slots.take(&"owner".into(), None),
+        };
+        self.live.take(turn(message), false, room, &say, self.now).is_ok()
+    }
+
+    /// Ends the run of the executor, and returns whether another turn begins.
+    pub fn returned(&mut self) -> bool {
+        let generation = self.live.ownership.generation;
+        self.live.ended(generation, Ended::Returned, false, &say, self.now).is_some()
+    }
+}
+
+/// The log of the newest events of a task.
+#[derive(Debug)]
+pub struct EventLog(Log);
+
+impl EventLog {
+    /// Creates an empty log that keeps a number of events.
+    pub fn new(max_events: usize) -> Self {
+        Self(Log::new(0, max_events, usize::MAX))
+    }
+
+    /// Adds the next event.
+    pub fn push(&mut self, event: Event) {
+        self.0.push(event);
+    }
+
+    /// Copies up to `limit` events from position `from` on into `buffer`, and returns whether
+    /// the log still had all of them.
+    pub fn read(&self, from: u64, limit: usize, buffer: &mut VecDeque<Event>) -> bool {
+        self.0.read(from, limit, buffer).is_ok()
+    }
+}
+
+fn say(state: TaskState, text: Option<String>) -> Payload {
+    let message = text.map(Message::agent);
+    let status = Some(TaskStatus { state: state.into(), message, timestamp: None });
+    Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() })
+}
+
+fn turn(message: Message) -> TurnRequest {
+    TurnRequest {
+        message: Arc::new(message),
+        call: Arc::new(CallContext::default()),
+        accepted_output_modes: Arc::default(),
+        metadata: None,
+        streams: false,
+        joins: true,
+        rerun: false,
+        commands: Vec::new(),
+    }
+}
