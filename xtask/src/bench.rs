@@ -2,6 +2,8 @@
 //!
 //! What is measured, and how, is in `tests/bench`.
 
+mod micro;
+
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -24,6 +26,8 @@ pub(crate) struct Args {
 /// What there is beside the report.
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Instructions of small pieces, against the checked-in baseline
+    Micro(micro::Args),
     /// What SQLite and PostgreSQL write, and how quick they are
     Stores(Stores),
 }
@@ -92,6 +96,7 @@ enum Figure {
 
 pub(crate) fn run(args: &Args) -> Result {
     let status = match &args.what {
+        Some(What::Micro(args)) => return micro::run(args),
         Some(What::Stores(stores)) => {
             let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
             command.arg("stores");
