@@ -124,7 +124,17 @@ fn toolchain() -> Result<Toolchain> {
     let libc = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
     let libc = libc.ok().filter(|output| output.status.success());
     let libc = libc.map_or_else(|| b"unknown".to_vec(), |output| output.stdout);
-    Ok(Toolchain { rustc, target, libc: String::from_utf8(libc)?.trim().to_owned() })
+    let libc = String::from_utf8(libc)?.trim().to_owned();
+    Ok(Toolchain { rustc, target, libc, cpu: cpu() })
+}
+
+/// Those of the processor's features by which the C library chooses its functions.
+fn cpu() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags")).unwrap_or_default();
+    let chosen_by = ["avx2", "avx512f", "avx512vl", "bmi2", "erms", "fsrm", "rtm"];
+    let has = |feature: &&str| flags.split_whitespace().any(|flag| flag == *feature);
+    chosen_by.into_iter().filter(has).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -20,11 +20,14 @@ pub(super) struct Toolchain {
     pub(super) rustc: String,
     pub(super) target: String,
     pub(super) libc: String,
+    /// Features of the processor by which the C library chooses how to copy and compare memory.
+    pub(super) cpu: String,
 }
 
 impl fmt::Display for Toolchain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rustc {} for {} with {}", self.rustc, self.target, self.libc)
+        let Self { rustc, target, libc, cpu } = self;
+        write!(f, "rustc {rustc} for {target} with {libc} on a processor with {cpu}")
     }
 }
 
@@ -44,8 +47,12 @@ impl FromStr for Baseline {
             let value = table.get(name).and_then(Value::as_str).map(str::to_owned);
             value.ok_or_else(|| format!("{name} is missing"))
         };
-        let toolchain =
-            Toolchain { rustc: field("rustc")?, target: field("target")?, libc: field("libc")? };
+        let toolchain = Toolchain {
+            rustc: field("rustc")?,
+            target: field("target")?,
+            libc: field("libc")?,
+            cpu: field("cpu")?,
+        };
         let counts = table.get("instructions").and_then(Value::as_table);
         let counts = counts.ok_or("[instructions] is missing")?.iter().map(|(name, count)| {
             let count = count.as_integer().and_then(|count| u64::try_from(count).ok());
@@ -58,10 +65,11 @@ impl FromStr for Baseline {
 
 impl fmt::Display for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Toolchain { rustc, target, libc } = &self.toolchain;
+        let Toolchain { rustc, target, libc, cpu } = &self.toolchain;
         writeln!(f, "# Instructions of each benchmark in `benches`.")?;
         writeln!(f, "# Written by `cargo xtask bench micro --bless`.\n")?;
-        writeln!(f, "rustc = \"{rustc}\"\ntarget = \"{target}\"\nlibc = \"{libc}\"\n")?;
+        writeln!(f, "rustc = \"{rustc}\"\ntarget = \"{target}\"")?;
+        writeln!(f, "libc = \"{libc}\"\ncpu = \"{cpu}\"\n")?;
         writeln!(f, "[instructions]")?;
         self.counts.iter().try_for_each(|(name, count)| writeln!(f, "\"{name}\" = {count}"))
     }
