@@ -224,11 +224,19 @@ impl Inner {
         if let Some(refusal) = refusal {
             return Err(refusal);
         }
-        self.memory.was_right(all());
+        // Only guesses are throttled, and known by what was right before.
+        if presented.iter().any(|(place, _)| self.has_guessable(place)) {
+            self.memory.was_right(all());
+        }
         verified.sort_by_key(|one: &Verified| {
             self.schemes.iter().position(|scheme| scheme.name == one.scheme)
         });
         Ok(verified)
+    }
+
+    fn has_guessable(&self, place: &Place) -> bool {
+        let mut here = self.schemes.iter().filter(|scheme| scheme.place == *place);
+        here.any(|scheme| scheme.verifier.can_be_guessed())
     }
 
     fn has_unguessable(&self, place: &Place) -> bool {

@@ -12,11 +12,21 @@ use a2a_operations::Caller;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{AddressError, Presented, Rejection, Verifier, discovery::discover, secrets::bears};
-use crate::jose::{Jwk, KeySource, MissingKey, Token};
+use super::{
+    AddressError, Presented, Rejection, Verifier, cache::Remembered, discovery::discover,
+    memory::Digests, secrets::bears,
+};
+use crate::jose::{Header, Jwk, KeySource, MissingKey, Token};
 
 /// Longest name of a caller that a token may give, in bytes.
 const MAX_SUBJECT_BYTES: usize = 1 << 10;
+
+/// Most tokens whose verification is cached.
+const MAX_CACHED: usize = 4_096;
+
+/// Longest token whose verification is cached, in bytes. With the number of tokens it bounds the
+/// memory of the cache.
+const MAX_CACHED_BYTES: usize = 8 << 10;
 
 /// The claims that callers carry unless a verifier is told otherwise.
 pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
@@ -24,6 +34,9 @@ pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
 /// JSON Web Tokens of one issuer: signed with one of its keys, for this audience, and within their
 /// time. The algorithms are those of [`jose`](crate::jose). A token that does not name its key
 /// (`kid`) is accepted where the issuer has exactly one key for its algorithm.
+///
+/// A signature is verified once: until it expires, a token of up to 8 KiB is then only checked for
+/// its expiry and for its key, which has to be among the issuer's still. The 4,096 newest are kept.
 ///
 /// A caller is called by the issuer and its subject, as `https://issuer.example#subject`: what
 /// one issuer calls its users is no name of another's. Scopes come from `scope` or `scp`.
@@ -37,6 +50,28 @@ pub struct Jwt {
     subject: Arc<SubjectOf>,
     /// Where the issuer describes itself, for schemes that say so too.
     described_at: Option<Arc<str>>,
+    cache: Arc<Cache>,
+}
+
+/// Tokens that have been verified: checking a signature takes several times as long as the rest
+/// of a small request.
+struct Cache {
+    tokens: Remembered<[u8; 32], Arc<Verified>>,
+    digests: Digests,
+}
+
+struct Verified {
+    header: Header,
+    /// The key that signed it.
+    key: Jwk,
+    caller: Caller,
+    expires: SystemTime,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { tokens: Remembered::new(MAX_CACHED), digests: Digests::new() }
+    }
 }
 
 type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
@@ -60,6 +95,7 @@ impl Jwt {
             claims: CLAIMS.map(str::to_owned).into(),
             subject: Arc::new(move |claims| Some(format!("{named}#{}", claims.text("sub")?))),
             described_at: None,
+            cache: Arc::default(),
         }
     }
 
@@ -95,14 +131,14 @@ impl Jwt {
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
         let more = std::iter::once(audience.into());
         self.audiences = self.audiences.iter().cloned().chain(more).collect();
-        self
+        self.with_empty_cache()
     }
 
     /// Sets by how much the clocks of issuer and server may differ. Default: 60 s.
     #[must_use]
     pub fn with_leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
-        self
+        self.with_empty_cache()
     }
 
     /// Sets which claims of its token a caller carries ([`Caller::claims`]), by their exact names;
@@ -110,7 +146,7 @@ impl Jwt {
     #[must_use]
     pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
         self.claims = names.into_iter().map(Into::into).collect();
-        self
+        self.with_empty_cache()
     }
 
     /// Sets how a caller is called; a token for which there is no name is refused. Where there
@@ -121,30 +157,59 @@ impl Jwt {
         subject: impl Fn(&Claims) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.subject = Arc::new(subject);
-        self
+        self.with_empty_cache()
+    }
+
+    /// What other settings have verified does not count for these.
+    fn with_empty_cache(self) -> Self {
+        Self { cache: Arc::default(), ..self }
+    }
+
+    /// Verifies a token at a time. A token that has been verified is only checked for what can
+    /// change: its expiry, and that its key is still one of the issuer's.
+    async fn verify_cached(
+        &self,
+        presented: &Presented,
+        text: &str,
+        now: SystemTime,
+    ) -> Result<Caller, Rejection> {
+        let is_cached = text.len() <= MAX_CACHED_BYTES;
+        let digest = is_cached.then(|| self.cache.digests.of([presented])).flatten();
+        if let Some(known) = digest.and_then(|digest| self.cache.tokens.get(&digest))
+            && now < known.expires
+            && self.key_of(&known.header, now).await? == known.key
+        {
+            return Ok(known.caller.clone());
+        }
+        let verified = self.verify_at(text, now).await?;
+        let caller = verified.caller.clone();
+        if let (Some(digest), Ok(lifetime)) = (digest, verified.expires.duration_since(now)) {
+            self.cache.tokens.insert(digest, Arc::new(verified), lifetime);
+        }
+        Ok(caller)
     }
 
     /// Verifies a token at a time.
-    async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Caller, Rejection> {
+    async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Verified, Rejection> {
         let token =
             Token::parse(text).map_err(|_error| Rejection::Invalid("it is no signed token"))?;
-        let key = self.key_of(&token, now).await?;
+        let key = self.key_of(token.header(), now).await?;
         let payload = verified(&token, &key)?;
         let claims = serde_json::from_slice(payload).map(Claims);
         let claims = claims.map_err(|_error| Rejection::Invalid("its claims can't be read"))?;
         let expires = self.check(&claims, now)?;
         let subject = (self.subject)(&claims).filter(|subject| is_name(subject));
         let subject = subject.ok_or(Rejection::Invalid("it names no subject"))?;
-        Ok(Caller::authenticated(subject)
+        let caller = Caller::authenticated(subject)
             .with_scopes(claims.scopes())
             .with_expiry(expires)
-            .with_claims(claims.selected(&self.claims)))
+            .with_claims(claims.selected(&self.claims));
+        Ok(Verified { header: token.header().clone(), key, caller, expires })
     }
 
     /// Returns the key that is to have signed a token: the one that it names, or else the only one
     /// for its algorithm.
-    async fn key_of(&self, token: &Token<'_>, now: SystemTime) -> Result<Jwk, Rejection> {
-        let header = token.header();
+    async fn key_of(&self, header: &Header, now: SystemTime) -> Result<Jwk, Rejection> {
         if let Some(id) = &header.key_id {
             let key = self.keys.key(id).await.map_err(rejection)?;
             return if key.is_valid_at(now, self.leeway) {
@@ -204,7 +269,9 @@ impl Verifier for Jwt {
 
     async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
         match presented {
-            Presented::Bearer(token) => self.verify_at(token, SystemTime::now()).await,
+            Presented::Bearer(token) => {
+                self.verify_cached(presented, token, SystemTime::now()).await
+            }
             _ => Err(Rejection::Invalid("it is no bearer token")),
         }
     }
@@ -306,7 +373,7 @@ mod tests {
     async fn verify(key: &SigningKey, claims: &Value) -> Result<Caller, Rejection> {
         let token = key.token(claims.to_string().as_bytes()).unwrap();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
-        verifier(key).verify_at(&token, now).await
+        verifier(key).verify_at(&token, now).await.map(|verified| verified.caller)
     }
 
     fn with(name: &str, value: Value) -> Value {
@@ -344,7 +411,7 @@ mod tests {
         let token = key.token(claims.to_string().as_bytes()).unwrap();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
         let carried = async |jwt: Jwt| {
-            let caller = jwt.verify_at(&token, now).await.unwrap();
+            let caller = jwt.verify_at(&token, now).await.unwrap().caller;
             serde_json::to_value(caller.claims()).unwrap()
         };
         let default = json!({
@@ -418,5 +485,78 @@ mod tests {
             let rejected = verifier.verify_at(&forged, now).await;
             assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{forged}");
         }
+    }
+
+    /// Keys that can be exchanged.
+    #[derive(Clone, Debug)]
+    struct Rotating(Arc<std::sync::Mutex<JwkSet>>);
+
+    #[async_trait]
+    impl KeySource for Rotating {
+        async fn key(&self, id: &str) -> Result<Jwk, MissingKey> {
+            let keys = self.0.lock().unwrap().clone();
+            keys.key(id).await
+        }
+
+        async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey> {
+            let keys = self.0.lock().unwrap().clone();
+            keys.keys_for(algorithm).await
+        }
+    }
+
+    #[tokio::test]
+    async fn cached_token_is_refused_once_it_expires_or_its_key_is_gone() {
+        let key = SigningKey::generate(Algorithm::Es256).unwrap();
+        let other = SigningKey::generate(Algorithm::Es256).unwrap();
+        let keys = |key: &SigningKey| [key.public().clone()].into_iter().collect::<JwkSet>();
+        let source = Rotating(Arc::new(keys(&key).into()));
+        let jwt = Jwt::new("https://issuer", "https://agent", source.clone());
+        let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
+        let presented = Presented::Bearer(token.as_str().into());
+        let verify = async |jwt: &Jwt, seconds| {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            jwt.verify_cached(&presented, &token, now).await
+        };
+        let first = verify(&jwt, NOW).await.unwrap();
+        let again = verify(&jwt, NOW).await.unwrap();
+        assert_eq!(first.subject(), Some("https://issuer#ann"));
+        assert_eq!(again.subject(), Some("https://issuer#ann"));
+        let expired = verify(&jwt, NOW + 60 + 60).await;
+        assert!(matches!(expired, Err(Rejection::Expired)));
+        let stricter = jwt.clone().with_leeway(Duration::ZERO);
+        assert!(matches!(verify(&stricter, NOW + 60).await, Err(Rejection::Expired)));
+        *source.0.lock().unwrap() = keys(&other);
+        assert!(matches!(verify(&jwt, NOW).await, Err(Rejection::Invalid(_))));
+        *source.0.lock().unwrap() = keys(&key);
+        assert!(verify(&jwt, NOW).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn forged_token_is_refused_though_the_real_one_is_cached() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let jwt = verifier(&key);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
+        let verify = async |token: &str| {
+            jwt.verify_cached(&Presented::Bearer(token.into()), token, now).await
+        };
+        assert!(verify(&token).await.is_ok());
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let flipped = if signature.starts_with('A') { "B" } else { "A" };
+        let forged = format!("{signed}.{flipped}{}", &signature[1..]);
+        assert!(matches!(verify(&forged).await, Err(Rejection::Invalid(_))));
+    }
+
+    #[tokio::test]
+    async fn long_tokens_are_not_cached() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let jwt = verifier(&key);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let claims = with("padding", json!("x".repeat(MAX_CACHED_BYTES)));
+        let token = key.token(claims.to_string().as_bytes()).unwrap();
+        let presented = Presented::Bearer(token.as_str().into());
+        assert!(jwt.verify_cached(&presented, &token, now).await.is_ok());
+        let digest = jwt.cache.digests.of([&presented]).unwrap();
+        assert!(jwt.cache.tokens.get(&digest).is_none());
     }
 }
