@@ -174,22 +174,48 @@ impl Change {
         scope: &Scope,
     ) -> Result<std::result::Result<Committed, Conflict>> {
         let Self { task_id, version, epoch, head, events, hold, answers } = self;
-        let last_event = events.last().map(|event| event.position);
-        let mut update = db.prepare_cached(
-            "UPDATE tasks SET version = version + 1, last_event = ifnull(?6, last_event)
-             WHERE id = ?1 AND version = ?2 AND epoch = ?3
-             AND scope = (SELECT no FROM scopes WHERE tenant = ?4 AND owner = ?5)
-             RETURNING no, last_event",
+        let mut query = db.prepare_cached(
+            "SELECT no, last_event, state, millis, parked IS NOT NULL,
+                 (SELECT length(body) FROM snapshots WHERE task = no)
+             FROM tasks WHERE id = ?1 AND version = ?2 AND epoch = ?3
+             AND scope = (SELECT no FROM scopes WHERE tenant = ?4 AND owner = ?5)",
         )?;
-        let (tenant, owner) = (&*scope.tenant, &*scope.owner);
-        let named = params![&**task_id, version, epoch, tenant, owner, last_event];
-        let written: Option<(i64, i64)> =
-            update.query_row(named, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((no, last_event)) = written else { return Ok(Err(Conflict)) };
+        let named = params![&**task_id, version, epoch, &*scope.tenant, &*scope.owner];
+        let Some(known) = query.query_row(named, Known::read).optional()? else {
+            return Ok(Err(Conflict));
+        };
+        let no = known.no;
+        let last_event = events.last().map_or(known.last_event, |event| event.position);
         let now = Timestamp::now().as_millis();
-        let replaced =
-            head.as_ref().map_or(Ok(0), |head| replace(db, no, last_event, head, now))?;
-        weigh(db, no, replaced + lengths(events))?;
+        let grown = head.as_ref().map_or(0, |head| length(&head.body) - known.length);
+        let bytes = grown + lengths(events);
+        match head {
+            // What tasks are listed by is only written where it changes: it is in four indexes.
+            Some(head) if known.differs(head) => {
+                let Head { state, millis, is_ended, is_parked, .. } = head;
+                let mut update = db.prepare_cached(
+                    "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3,
+                         state = ?4, millis = ?5, ended = iif(?6, ifnull(ended, ?8), NULL),
+                         parked = iif(?7, ?8, NULL)
+                     WHERE no = ?1",
+                )?;
+                update.execute(params![
+                    no, last_event, bytes, state, millis, is_ended, is_parked, now
+                ])?;
+            }
+            _ => {
+                let mut update = db.prepare_cached(
+                    "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3
+                     WHERE no = ?1",
+                )?;
+                update.execute(params![no, last_event, bytes])?;
+            }
+        }
+        if let Some(head) = head {
+            let mut update =
+                db.prepare_cached("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
+            update.execute(params![no, last_event, head.body])?;
+        }
         let has_pushes = append(db, no, events, now)?;
         match hold {
             Hold::Keep => {}
@@ -200,6 +226,35 @@ impl Change {
             lease::answer(db, command_id, answer)?;
         }
         Ok(Ok(Committed::new(has_pushes)))
+    }
+}
+
+/// What is stored of a task before a transition.
+struct Known {
+    no: i64,
+    last_event: u64,
+    state: i32,
+    millis: i64,
+    is_parked: bool,
+    /// Size of the snapshot, in bytes.
+    length: i64,
+}
+
+impl Known {
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            no: row.get(0)?,
+            last_event: row.get(1)?,
+            state: row.get(2)?,
+            millis: row.get(3)?,
+            is_parked: row.get(4)?,
+            length: row.get(5)?,
+        })
+    }
+
+    /// Whether a snapshot is listed by something else. When a task was parked last is part of it.
+    fn differs(&self, head: &Head) -> bool {
+        (self.state, self.millis) != (head.state, head.millis) || self.is_parked
     }
 }
 
@@ -218,23 +273,6 @@ fn weigh(db: &Connection, no: i64, more: i64) -> Result<()> {
         update.execute(params![no, more])?;
     }
     Ok(())
-}
-
-/// Replaces what a task is read and listed by, and returns by how much it has grown.
-fn replace(db: &Connection, no: i64, last_event: i64, head: &Head, now: i64) -> Result<i64> {
-    let Head { state, millis, is_ended, is_parked, body } = head;
-    let mut update = db.prepare_cached(
-        "UPDATE tasks SET state = ?2, millis = ?3, ended = iif(?4, ifnull(ended, ?5), NULL),
-             parked = iif(?6, ?5, NULL)
-         WHERE no = ?1 AND (state <> ?2 OR millis <> ?3 OR parked IS NOT NULL)",
-    )?;
-    update.execute(params![no, state, millis, is_ended, now, is_parked])?;
-    let mut query = db.prepare_cached("SELECT length(body) FROM snapshots WHERE task = ?1")?;
-    let before: i64 = query.query_row([no], |row| row.get(0))?;
-    let mut update =
-        db.prepare_cached("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
-    update.execute(params![no, last_event, body])?;
-    Ok(length(body) - before)
 }
 
 /// Adds events to a task, and returns whether a webhook waits for one of them.
