@@ -56,7 +56,7 @@ pub(crate) fn measure(
     let mut least = vec![f64::INFINITY; servers.len()];
     for _ in 0..PASSES {
         for (server, least) in servers.iter().zip(&mut least) {
-            let asks = [Ask::Send("hello")];
+            let asks = [Ask::Complete("hello")];
             let (binding, length) = (Binding::JsonRpc, Length::USUAL);
             let load = Load { server, binding, asks: &asks, in_flight: 64, rate: None, length };
             *least = least.min(load.run()?.cpu_each());

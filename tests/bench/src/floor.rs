@@ -1,5 +1,6 @@
 //! The floor: what axum and tonic do without an engine. Handlers that read a request and write the
-//! response of the echo agent, by serde and prost, and streams whose events were written before.
+//! response of the echo agent, by serde and prost. The events of streams are there before, encoded
+//! for SSE and as messages for gRPC.
 //! There is no engine, no store and no validation.
 
 use std::{
@@ -25,21 +26,14 @@ use axum::{
     routing::{get, post},
     serve::ListenerExt as _,
 };
-use bytes::{BufMut as _, Bytes};
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::header::CONTENT_TYPE;
-use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::{net::TcpListener, time::Instant};
-use tonic::{
-    Status,
-    codec::{Codec, EncodeBuf, Encoder},
-    server::Grpc,
-    service::Routes,
-    transport::server::TcpIncoming,
-};
-use tonic_prost::{ProstCodec, ProstDecoder};
+use tonic::{Status, server::Grpc, service::Routes, transport::server::TcpIncoming};
+use tonic_prost::ProstCodec;
 
 use crate::{request::PAGE_SIZE, throughput::CHUNKS};
 
@@ -380,45 +374,19 @@ fn of_grpc() -> Router {
         let codec = ProstCodec::<Task, GetTaskRequest>::default();
         Grpc::new(codec).unary(tower::service_fn(answer), request).await
     };
-    let events: Vec<Bytes> = of_stream().iter().map(|event| event.encode_to_vec().into()).collect();
+    let events: Arc<[StreamResponse]> = of_stream().into();
     let streamed = async move |request: Request| {
         let answer = async |_: tonic::Request<SendMessageRequest>| {
-            let events = stream::iter(events.clone().into_iter().map(Ok));
-            Ok::<_, Status>(tonic::Response::new(events))
+            let events = events.clone();
+            let events = (0..events.len()).map(move |index| Ok(events[index].clone()));
+            Ok::<_, Status>(tonic::Response::new(stream::iter(events)))
         };
-        Grpc::new(Encoded).server_streaming(tower::service_fn(answer), request).await
+        let codec = ProstCodec::<StreamResponse, SendMessageRequest>::default();
+        Grpc::new(codec).server_streaming(tower::service_fn(answer), request).await
     };
     let path = |operation: Operation| format!("/lf.a2a.v1.A2AService/{}", operation.name());
     Router::new()
         .route(&path(Operation::SendMessage), post(send))
         .route(&path(Operation::GetTask), post(read))
         .route(&path(Operation::SendStreamingMessage), post(streamed))
-}
-
-/// Messages that were encoded before.
-struct Encoded;
-
-impl Codec for Encoded {
-    type Encode = Bytes;
-    type Decode = SendMessageRequest;
-    type Encoder = Self;
-    type Decoder = ProstDecoder<SendMessageRequest>;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self::Decoder {
-        ProstCodec::<(), SendMessageRequest>::raw_decoder(tonic::codec::BufferSettings::default())
-    }
-}
-
-impl Encoder for Encoded {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(item);
-        Ok(())
-    }
 }

@@ -30,8 +30,10 @@ impl Binding {
 /// What is asked. The texts are those that the echo agent knows.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
-    /// Sends a message, and waits for the task to end.
+    /// Sends a message, and waits for its echo.
     Send(&'static str),
+    /// Sends a message, and waits for the task to complete.
+    Complete(&'static str),
     /// Sends a message, and does not wait.
     SendAndReturn(&'static str),
     /// Sends a message, and reads the events.
@@ -50,7 +52,7 @@ pub(crate) const PAGE_SIZE: usize = 50;
 impl Ask {
     fn method(&self) -> &'static str {
         match self {
-            Self::Send(_) | Self::SendAndReturn(_) => "SendMessage",
+            Self::Send(_) | Self::Complete(_) | Self::SendAndReturn(_) => "SendMessage",
             Self::Stream(_) => "SendStreamingMessage",
             Self::Get(_) | Self::GetHistory(_) => "GetTask",
             Self::List => "ListTasks",
@@ -66,7 +68,7 @@ impl Ask {
             )
         };
         match self {
-            Self::Send(text) => format!("{}}}", message(text)),
+            Self::Send(text) | Self::Complete(text) => format!("{}}}", message(text)),
             Self::SendAndReturn(text) => {
                 format!(r#"{},"configuration":{{"returnImmediately":true}}}}"#, message(text))
             }
@@ -84,16 +86,14 @@ impl Ask {
     pub(crate) fn http(&self, binding: Binding, server: &Server) -> Bytes {
         let prefix = server.rest_prefix().unwrap_or_default();
         let (line, body) = match (binding, self) {
-            (Binding::Rest, Self::Send(_) | Self::SendAndReturn(_)) => {
+            (Binding::Rest, Self::Send(_)) => {
                 (format!("POST {prefix}/message:send"), self.params())
             }
             (Binding::Rest, Self::Stream(_)) => {
                 (format!("POST {prefix}/message:stream"), self.params())
             }
             (Binding::Rest, Self::Get(id)) => (format!("GET {prefix}/tasks/{id}"), String::new()),
-            (Binding::Rest, Self::GetHistory(_) | Self::List | Self::Subscribe(_)) => {
-                unreachable!("no case asks for {} over HTTP+JSON", self.method())
-            }
+            (Binding::Rest, _) => unreachable!("no case asks for {self:?} over HTTP+JSON"),
             (Binding::JsonRpc | Binding::Grpc, _) => (
                 format!("POST {}", server.jsonrpc_path()),
                 format!(
@@ -128,9 +128,7 @@ impl Ask {
             Self::Get(id) => {
                 GetTaskRequest { id: id.clone(), ..GetTaskRequest::default() }.encode_to_vec()
             }
-            Self::SendAndReturn(_) | Self::GetHistory(_) | Self::List | Self::Subscribe(_) => {
-                unreachable!("no case asks for {} over gRPC", self.method())
-            }
+            _ => unreachable!("no case asks for {self:?} over gRPC"),
         };
         (format!("/lf.a2a.v1.A2AService/{}", self.method()), framed(&message))
     }
@@ -138,10 +136,11 @@ impl Ask {
     /// The text that is in every correct response.
     pub(crate) fn mark(&self) -> String {
         match self {
-            Self::Send(text) if text.starts_with("history:") => "TASK_STATE_COMPLETED".to_owned(),
             Self::Send(text) => format!("Echo: {text}"),
             Self::Get(_) => "Echo: hello".to_owned(),
-            Self::GetHistory(_) | Self::List => "TASK_STATE_COMPLETED".to_owned(),
+            Self::Complete(_) | Self::GetHistory(_) | Self::List => {
+                "TASK_STATE_COMPLETED".to_owned()
+            }
             Self::Stream(events) => format!("chunk {:04} of the streamed answer", events - 1),
             Self::SendAndReturn(_) | Self::Subscribe(_) => String::new(),
         }

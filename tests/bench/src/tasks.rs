@@ -17,7 +17,7 @@ use crate::{
 const TASKS: usize = 100_000;
 /// Tasks among which a list has to be about as quick.
 const FEW: usize = 10_000;
-/// Tasks that are stored while latencies are measured.
+/// Tasks that are stored when latencies have been measured.
 const GROWTH: usize = 200_000;
 /// The pages whose median counts.
 const PAGES: usize = 200;
@@ -55,12 +55,12 @@ pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results
                 results.add(row, &name, round, get(&server, binding, &asks, 64)?);
             }
         }
-        drop(asks);
-        if !server.is_floor() {
-            results.figure("growth", &name, round, growth(&server)?);
-        }
     }
-    // On a server of its own, which has little else in memory.
+    drop(server);
+    let server = program.start();
+    if !server.is_floor() {
+        results.figure("growth", &name, round, growth(&server)?);
+    }
     drop(server);
     let server = program.start();
     let history = [Ask::GetHistory(create(&server, HISTORY)?)];
@@ -81,7 +81,7 @@ fn store(server: &Server, count: usize) -> Result<Vec<String>> {
 /// Creates one task, and returns its id.
 pub(crate) fn create(server: &Server, text: &'static str) -> Result<String> {
     let mut id = None;
-    let asks = [Ask::Send(text)];
+    let asks = [Ask::Complete(text)];
     let (binding, length) = (Binding::JsonRpc, Length::requests(1));
     let load = Load { server, binding, asks: &asks, in_flight: 1, rate: None, length };
     load.run_with(|response| id = task_id(response))?;
@@ -114,10 +114,15 @@ fn get(server: &Server, binding: Binding, asks: &[Ask], in_flight: usize) -> Res
 /// the server is able to do, in seconds.
 fn growth(server: &Server) -> Result<f64> {
     let asks = [Ask::Send("hello")];
-    let (binding, length) = (Binding::JsonRpc, Length::USUAL);
+    let length =
+        Length::Time { warm_up: Duration::from_millis(200), measured: Duration::from_secs(1) };
+    let binding = Binding::JsonRpc;
     let load = Load { server, binding, asks: &asks, in_flight: 64, rate: None, length };
-    let most = load.run()?.rate();
-    let length = Length::Requests { count: GROWTH, limit: Duration::from_secs(60) };
-    let outcome = Load { rate: Some(most / 2.0), length, ..load }.run()?;
+    let most = load.run()?;
+    let length = Length::Requests {
+        count: GROWTH.saturating_sub(most.events).max(1),
+        limit: Duration::from_secs(20),
+    };
+    let outcome = Load { rate: Some(most.rate() / 2.0), length, ..load }.run()?;
     Ok(outcome.latency(0.99))
 }
