@@ -47,7 +47,7 @@ pub(crate) fn measure(
     let programs = [
         program("none", &[&bench, &bare]),
         with_jwt.authorized(format!("Bearer {token}")),
-        program("metrics", &[&bench, &["--protocol", "1.0"]]),
+        program("metrics", &[&bench, &["--protocol", "1.0", "--metrics-listen", "127.0.0.1:0"]]),
         program("revisions", &[&bench, &["--no-metrics"]]),
         program("no log", &[&echo, &bare, &["--quiet"]]),
         program("log", &[&echo, &bare]),

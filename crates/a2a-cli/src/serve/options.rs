@@ -134,7 +134,8 @@ impl Options {
             logs_traffic,
             observe: Observe {
                 otlp_endpoint: serve.otlp_endpoint.clone(),
-                metrics: !serve.no_metrics,
+                // The bench profile measures the library, which records them for nobody otherwise.
+                metrics: !serve.no_metrics && (!is_bench || serve.metrics_listen.is_some()),
                 audit: serve.audit_log.clone(),
                 trust: settings.trust.clone(),
             },
