@@ -40,10 +40,11 @@ pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results
     }
     // What is slow has fewer tasks by now, and its figures would not compare.
     if stored == TASKS {
-        let among_many = page(&server)?;
-        results.figure("list", &name, round, among_many);
-        if !server.is_floor() {
-            results.figure("list.growth", &name, round, among_many / among_few);
+        if let Some((few, many)) = among_few.zip(page(&server)?) {
+            results.figure("list", &name, round, many);
+            if !server.is_floor() {
+                results.figure("list.growth", &name, round, many / few);
+            }
         }
         let asks: Vec<_> = ids.into_iter().map(Ask::Get).collect();
         for (row, binding) in [
@@ -94,13 +95,19 @@ pub(crate) fn task_id(response: &[u8]) -> Option<String> {
     Some(id.as_str()?.to_owned())
 }
 
-/// The median time of a page, in seconds.
-fn page(server: &Server) -> Result<f64> {
+/// The median time of a page, in seconds; `None` for a rival that lists no tasks.
+fn page(server: &Server) -> Result<Option<f64>> {
     let asks = [Ask::List];
     let length = Length::Requests { count: PAGES, limit: Duration::from_secs(5) };
     let binding = Binding::JsonRpc;
     let load = Load { server, binding, asks: &asks, in_flight: 1, rate: None, length };
-    Ok(load.run()?.latency(0.5))
+    match load.run() {
+        Err(error) if server.is_rival => {
+            println!("FAILED: {error}");
+            Ok(None)
+        }
+        outcome => Ok(Some(outcome?.latency(0.5))),
+    }
 }
 
 fn get(server: &Server, binding: Binding, asks: &[Ask], in_flight: usize) -> Result<Sample> {
