@@ -15,7 +15,7 @@ use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Instrument as _;
 
-use crate::parse::{MAX_INLINE_BYTES, apart, parse};
+use crate::parse::{MAX_INLINE_BYTES, offload, parse};
 
 /// Where a binding reads a request from, once it is known which request it is.
 pub trait Source: Send + 'static {
@@ -60,7 +60,7 @@ pub async fn dispatch(
 ) -> Result<Reply<Answer>> {
     let is_large = source.bytes() > MAX_INLINE_BYTES;
     let served = serve(Arc::clone(agent), binding, operation, context, source, out);
-    if is_large { apart(served).await? } else { served.await }
+    if is_large { offload(served).await? } else { served.await }
 }
 
 async fn serve(

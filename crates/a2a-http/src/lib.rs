@@ -45,5 +45,5 @@ pub use options::Options;
 pub use parameters::VersionPolicy;
 pub use peer::PeerCertificates;
 pub use report::report;
-pub use serve::{Drain, ServeError, Server, Share, Shares, bind};
+pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind};
 pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};
