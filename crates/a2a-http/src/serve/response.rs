@@ -20,7 +20,7 @@ use super::{
     idle::InFlight,
     response_budget::{AddressBudget, OverBudget, UNCOUNTED},
 };
-use crate::refusal;
+use crate::error_response;
 
 /// Maximum chunk passed to hyper over HTTP/2, in bytes; the frame size. hyper keeps a chunk in
 /// memory until the peer accepts it.
@@ -69,7 +69,7 @@ impl Future for ResponseFuture {
             Ok(()) => Response::from_parts(parts, body),
             Err(over_budget) => {
                 let replaced = Response::from_parts(parts, Body::empty());
-                refusal::instead(replaced, over_budget.into())
+                error_response::instead(replaced, over_budget.into())
                     .map(|error| ResponseBody::new(error, body.in_flight.take(), body.budget))
             }
         };
@@ -84,7 +84,7 @@ impl Future for ResponseFuture {
 
 /// gRPC clients are not browsers, and ignore the header.
 fn is_grpc(headers: &HeaderMap) -> bool {
-    refusal::is_grpc(headers)
+    error_response::is_grpc(headers)
 }
 
 /// A response body, sent in chunks that count against the response budget. Over HTTP/2 it records

@@ -48,7 +48,7 @@ impl Served {
             let (parts, body) = request.into_parts();
             match body::read(body, &limits).await {
                 Ok(body) => body.len().to_string().into_response(),
-                Err(error) => a2a_http::refusal::write(&parts, &error),
+                Err(error) => a2a_http::error_response::write(&parts, &error),
             }
         };
         let received = Arc::new(AtomicUsize::new(0));
@@ -119,7 +119,7 @@ async fn large_body_counts_until_it_is_parsed() {
             let (parts, body) = request.into_parts();
             let body = match body::read(body, &limits).await {
                 Ok(body) => PendingBody::hold(&parts.extensions, body),
-                Err(error) => return a2a_http::refusal::write(&parts, &error),
+                Err(error) => return a2a_http::error_response::write(&parts, &error),
             };
             reads.send(()).unwrap();
             parsed.acquire().await.unwrap().forget();
