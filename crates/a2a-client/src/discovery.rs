@@ -9,7 +9,7 @@ use a2a_core::{
 };
 use a2a_http::{
     client::{ClientSettings, HttpClient},
-    parameters,
+    service_parameters,
 };
 use a2a_operations::{CallContext, CardSignature};
 use bytes::Bytes;
@@ -370,7 +370,7 @@ impl Discovery {
         };
         let mut headers = HeaderMap::from_iter(conditions);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        parameters::write(&CallContext::default(), &mut headers);
+        service_parameters::write(&CallContext::default(), &mut headers);
         let unreachable = |source| DiscoveryError::Unreachable { url: url.clone(), source };
         let mut request = Request::builder()
             .method(Method::GET)

@@ -1,7 +1,7 @@
 //! What a webhook gets that was registered in an older revision, and how its receiver reads it.
 
 use a2a_core::{ProtocolVersion, Result, v1::StreamResponse};
-use a2a_http::{Payload, media};
+use a2a_http::{Payload, content_type};
 use a2a_operations::{Delivery, Settled, Webhook};
 use bytes::Bytes;
 use http::HeaderName;
@@ -70,7 +70,7 @@ pub fn read(body: &[u8]) -> Result<StreamResponse> {
 
 fn of(token: HeaderName, body: &Value) -> Payload {
     let body = Bytes::from(body.to_string());
-    Payload { content_type: media::JSON, version: None, token, body }
+    Payload { content_type: content_type::JSON, version: None, token, body }
 }
 
 #[cfg(test)]

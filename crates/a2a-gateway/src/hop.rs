@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use a2a_core::{Error, Result};
-use a2a_http::parameters::VIA;
+use a2a_http::service_parameters::VIA;
 
 /// Adds the gateway `id` to the way of a call.
 ///

@@ -1,4 +1,4 @@
-//! Where a request comes from, behind proxies too.
+//! The client IP address of a request, with support for proxies.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
@@ -11,14 +11,14 @@ use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Proxies that say where requests come from: an address, as `10.0.0.7`, or a network, as
-/// `10.0.0.0/8`.
+/// A proxy, or network of proxies, trusted to report client addresses: an address such as
+/// `10.0.0.7`, or a network such as `10.0.0.0/8`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedProxy(IpNet);
 
-/// The text is neither an address nor a network.
+/// The text is neither an IP address nor a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("neither an address nor a network in CIDR notation: {0:?}")]
+#[error("neither an IP address nor a network in CIDR notation: {0:?}")]
 pub struct InvalidNetwork(String);
 
 impl FromStr for TrustedProxy {
@@ -31,15 +31,14 @@ impl FromStr for TrustedProxy {
     }
 }
 
-/// Returns the address of the client that a request comes from; `None` where the server does not
-/// tell the address of its peers. What a proxy says of it (`X-Forwarded-For`) counts where the
-/// proxy is trusted.
+/// Returns the client address of a request; `None` if the server does not provide peer addresses.
+/// `X-Forwarded-For` is honored if it comes from a trusted proxy.
 pub fn client_address(request: &Parts, proxies: &[TrustedProxy]) -> Option<IpAddr> {
     let ConnectInfo(peer) = request.extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(forwarded(peer.ip().to_canonical(), &request.headers, proxies))
 }
 
-/// The last address that no trusted proxy has: what stands in front of it is its own claim.
+/// Returns the last address that is not a trusted proxy; addresses before it are unverified.
 fn forwarded(peer: IpAddr, headers: &HeaderMap, proxies: &[TrustedProxy]) -> IpAddr {
     let is_trusted =
         |address: &IpAddr| proxies.iter().any(|TrustedProxy(net)| net.contains(address));
@@ -56,15 +55,15 @@ fn forwarded(peer: IpAddr, headers: &HeaderMap, proxies: &[TrustedProxy]) -> IpA
     client
 }
 
-/// An address as proxies write it, with a port or without.
+/// Parses an address as proxies write it, with or without a port.
 fn address(text: &str) -> Option<IpAddr> {
     let plain = text.trim_start_matches('[').trim_end_matches(']').parse().ok();
     let address = plain.or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()));
     address.map(|address: IpAddr| address.to_canonical())
 }
 
-/// What counts as one peer: an address of IPv4, a network of 64 bits of IPv6, of which a single
-/// customer of a provider has at least one.
+/// Returns what counts as one client: the address for IPv4, its /64 network for IPv6, because
+/// providers assign at least a /64 to each customer.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_trusted_proxies_say_counts() {
+    fn forwarded_for_is_honored_only_from_trusted_proxies() {
         let proxies: Vec<TrustedProxy> =
             ["10.0.0.0/8", "192.0.2.1"].map(|text| text.parse().unwrap()).into();
         for (peer, lines, client) in [
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_an_address_or_a_network() {
+    fn malformed_proxy_is_rejected_with_its_text() {
         for text in ["", "10.0.0.0/33", "proxy.example", "10.0.0"] {
             let error = text.parse::<TrustedProxy>().unwrap_err();
             assert!(error.to_string().contains(text), "{error}");

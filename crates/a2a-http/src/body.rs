@@ -1,4 +1,4 @@
-//! Reading a request body within bounds.
+//! Reads request bodies within limits.
 
 use std::{error::Error as StdError, pin::pin, time::Duration};
 
@@ -12,36 +12,37 @@ use tokio::time::timeout;
 
 use crate::Limits;
 
-/// How much of a body that is too large is read and thrown away, in bytes, so that the
-/// connection can be used again and a peer that sends before it reads sees the answer.
+/// How much of an oversized body is discarded, in bytes, so that the connection stays usable and a
+/// peer that sends before it reads gets the response.
 const MAX_DISCARDED_BYTES: usize = 64 << 20;
 
-/// When a peer may come back for whose body there was no room: those before it are read by then,
-/// or given up soon.
-const COME_BACK: Duration = Duration::from_secs(1);
+/// `Retry-After` of a body over budget: pending bodies have completed or time out soon.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Reads a request body. A body in one piece is not copied.
+/// Reads a request body. A body in a single frame is not copied.
 ///
 /// # Errors
 ///
 /// [`PayloadTooLarge`](ErrorKind::PayloadTooLarge) beyond [`Limits::max_body_bytes`];
-/// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded) after silence of
-/// [`Limits::body_read_timeout`], or where the whole takes longer than [`Limits::body_time`];
+/// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded) if no data arrives for
+/// [`Limits::body_read_timeout`], or the whole body takes longer than [`Limits::body_time`];
 /// [`Unavailable`](ErrorKind::Unavailable) beyond [`Limits::max_pending_body_bytes`];
-/// [`InvalidRequest`](ErrorKind::InvalidRequest) where the body breaks off.
+/// [`InvalidRequest`](ErrorKind::InvalidRequest) if the body is incomplete.
 pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
-    let mut reading = pin!(read_in_time(body, limits));
+    let mut reading = pin!(read_or_discard(body, limits));
     // A body that has already arrived needs no timer.
     if let Some(read) = (&mut reading).now_or_never() {
         return read;
     }
-    timeout(limits.body_time, reading).await.unwrap_or_else(|_elapsed| Err(GivenUp::Whole.into()))
+    timeout(limits.body_time, reading)
+        .await
+        .unwrap_or_else(|_elapsed| Err(BodyError::TotalTimeout.into()))
 }
 
-async fn read_in_time(mut body: Body, limits: &Limits) -> Result<Bytes> {
+async fn read_or_discard(mut body: Body, limits: &Limits) -> Result<Bytes> {
     let read = collect(&mut body, limits).await;
     let kind = read.as_ref().err().map(Error::kind);
-    // The rest is on its way, and the peer waits until it is sent.
+    // The peer may read the response only after it has sent the rest.
     if matches!(kind, Some(ErrorKind::PayloadTooLarge | ErrorKind::Unavailable)) {
         discard(body, limits).await;
     }
@@ -50,8 +51,8 @@ async fn read_in_time(mut body: Body, limits: &Limits) -> Result<Bytes> {
 
 async fn collect(body: &mut Body, limits: &Limits) -> Result<Bytes> {
     let limit = limits.max_body_bytes;
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > limit {
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if declared > limit {
         return Err(too_large(limit));
     }
     let Some(first) = next(body, limits).await? else { return Ok(Bytes::new()) };
@@ -59,17 +60,17 @@ async fn collect(body: &mut Body, limits: &Limits) -> Result<Bytes> {
         return Err(too_large(limit));
     }
     let Some(second) = next(body, limits).await? else { return Ok(first) };
-    // Never more than 1 MiB ahead of what has arrived: the length is only a claim.
-    let mut whole = BytesMut::with_capacity(announced.min(1 << 20).max(first.len()));
+    // Preallocates at most 1 MiB: the declared length is not trusted.
+    let mut whole = BytesMut::with_capacity(declared.min(1 << 20).max(first.len()));
     whole.extend_from_slice(&first);
-    let mut piece = second;
+    let mut chunk = second;
     loop {
-        if whole.len().saturating_add(piece.len()) > limit {
+        if whole.len().saturating_add(chunk.len()) > limit {
             return Err(too_large(limit));
         }
-        whole.extend_from_slice(&piece);
+        whole.extend_from_slice(&chunk);
         match next(body, limits).await? {
-            Some(next) => piece = next,
+            Some(next) => chunk = next,
             None => return Ok(whole.freeze()),
         }
     }
@@ -81,7 +82,7 @@ async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
             Some(frame) => frame,
             None => timeout(limits.body_read_timeout, body.frame())
                 .await
-                .map_err(|_elapsed| Error::from(GivenUp::Silent))?,
+                .map_err(|_elapsed| Error::from(BodyError::ReadTimeout))?,
         };
         match frame {
             None => return Ok(None),
@@ -89,7 +90,7 @@ async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
                 if let Some(failure) = failure(&error) {
                     return Err(failure);
                 }
-                return Err(Error::new(ErrorKind::InvalidRequest, "the request body broke off")
+                return Err(Error::new(ErrorKind::InvalidRequest, "incomplete request body")
                     .with_source(error));
             }
             Some(Ok(frame)) => {
@@ -101,8 +102,7 @@ async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
     }
 }
 
-/// Reads a body that nobody needs and throws it away, up to a bound: a connection over which a
-/// body is still on its way can't be used again.
+/// Reads and discards a body, up to a limit: a connection with an unread body cannot be reused.
 pub async fn discard(mut body: Body, limits: &Limits) {
     if body.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
         return;
@@ -110,53 +110,55 @@ pub async fn discard(mut body: Body, limits: &Limits) {
     let discarding = async {
         let mut discarded = 0_usize;
         while discarded <= MAX_DISCARDED_BYTES
-            && let Ok(Some(piece)) = next(&mut body, limits).await
+            && let Ok(Some(chunk)) = next(&mut body, limits).await
         {
-            discarded = discarded.saturating_add(piece.len());
+            discarded = discarded.saturating_add(chunk.len());
         }
     };
-    // Nobody waits for it to be over.
+    // The result does not matter.
     drop(timeout(limits.body_time, discarding).await);
 }
 
-/// Finds what the server gave a body up for behind the failure of the body, for bindings that
-/// read it in their own way. `None` where the body failed by itself.
+/// Returns the server limit that made a body fail, for bindings that read bodies themselves. `None`
+/// if the body failed for another reason.
 pub fn failure(error: &(dyn StdError + 'static)) -> Option<Error> {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if let Some(given_up) = error.downcast_ref::<GivenUp>() {
-            return Some((*given_up).into());
+        if let Some(body_error) = error.downcast_ref::<BodyError>() {
+            return Some((*body_error).into());
         }
         cause = error.source();
     }
     None
 }
 
-/// Why a body is not read any further.
+/// Why the server stopped reading a body.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-pub(crate) enum GivenUp {
-    #[error("the request body stopped arriving")]
-    Silent,
-    #[error("the request body took too long to arrive")]
-    Whole,
-    #[error("there is no room for the request body beside those of other requests")]
-    NoRoom,
+pub(crate) enum BodyError {
+    #[error("timed out waiting for request body data")]
+    ReadTimeout,
+    #[error("timed out reading the request body")]
+    TotalTimeout,
+    #[error("too many pending request body bytes")]
+    OverBudget,
 }
 
-impl From<GivenUp> for Error {
-    fn from(given_up: GivenUp) -> Self {
-        let message = given_up.to_string();
-        match given_up {
-            GivenUp::Silent | GivenUp::Whole => Self::new(ErrorKind::DeadlineExceeded, message),
-            GivenUp::NoRoom => {
-                Self::new(ErrorKind::Unavailable, message).with_retry_after(COME_BACK)
+impl From<BodyError> for Error {
+    fn from(body_error: BodyError) -> Self {
+        let message = body_error.to_string();
+        match body_error {
+            BodyError::ReadTimeout | BodyError::TotalTimeout => {
+                Self::new(ErrorKind::DeadlineExceeded, message)
+            }
+            BodyError::OverBudget => {
+                Self::new(ErrorKind::Unavailable, message).with_retry_after(RETRY_AFTER)
             }
         }
     }
 }
 
 fn too_large(limit: usize) -> Error {
-    Error::new(ErrorKind::PayloadTooLarge, format!("the body is larger than {limit} bytes"))
+    Error::new(ErrorKind::PayloadTooLarge, format!("request body exceeds {limit} bytes"))
         .with_metadata("maxBodyBytes", limit.to_string())
 }
 
@@ -172,12 +174,12 @@ mod tests {
         Limits::default().with_max_body_bytes(bytes)
     }
 
-    fn chunked(pieces: &'static [&'static str]) -> Body {
-        Body::from_stream(stream::iter(pieces).map(|piece| Ok::<_, Infallible>(*piece)))
+    fn chunked(chunks: &'static [&'static str]) -> Body {
+        Body::from_stream(stream::iter(chunks).map(|chunk| Ok::<_, Infallible>(*chunk)))
     }
 
     #[tokio::test]
-    async fn a_body_is_read_up_to_the_limit() {
+    async fn body_is_read_up_to_the_limit() {
         for (body, limit, expected) in [
             (Body::empty(), 0, Some("")),
             (Body::from("1234"), 4, Some("1234")),
@@ -195,25 +197,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_falls_silent_is_given_up() {
+    async fn stalled_body_times_out() {
         let silent = stream::iter([Ok::<_, Infallible>("1")]).chain(stream::pending());
         let limits = limits(10).with_body_read_timeout(Duration::from_secs(5));
         let error = read(Body::from_stream(silent), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
-        assert_eq!(error.message(), "the request body stopped arriving");
+        assert_eq!(error.message(), "timed out waiting for request body data");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_comes_a_byte_at_a_time_is_given_up() {
+    async fn slow_body_exceeds_the_total_timeout() {
         let drip = stream::repeat(Ok::<_, Infallible>("1")).then(async |byte| {
             tokio::time::sleep(Duration::from_secs(1)).await;
             byte
         });
         let limits = limits(1000).with_body_time(Duration::from_secs(20));
-        let begun = tokio::time::Instant::now();
+        let start = tokio::time::Instant::now();
         let error = read(Body::from_stream(drip), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
-        assert_eq!(error.message(), "the request body took too long to arrive");
-        assert_eq!(begun.elapsed().as_secs(), 20);
+        assert_eq!(error.message(), "timed out reading the request body");
+        assert_eq!(start.elapsed().as_secs(), 20);
     }
 }

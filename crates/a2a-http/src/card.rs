@@ -1,4 +1,4 @@
-//! The agent card at its well-known address (spec §8.2, §8.6).
+//! Serves the agent card at its well-known path (spec §8.2, §8.6).
 
 use std::time::{Duration, SystemTime};
 
@@ -11,24 +11,24 @@ use http::{
 };
 use tower_http::cors::{Any, CorsLayer};
 
-use crate::media;
+use crate::content_type;
 
-/// Where every agent shows its card.
+/// Path of the agent card on every agent.
 pub const WELL_KNOWN_PATH: &str = "/.well-known/agent-card.json";
 
-/// How long a card may be kept by those who fetch it.
+/// Default `max-age` of a card.
 const MAX_AGE: Duration = Duration::from_secs(300);
 
-/// Serves a card at [`WELL_KNOWN_PATH`], to every origin.
+/// Serves a card at [`WELL_KNOWN_PATH`], readable from every origin.
 ///
 /// # Errors
 ///
-/// [`Internal`](a2a_core::ErrorKind::Internal) where the card has no JSON form.
+/// [`Internal`](a2a_core::ErrorKind::Internal) if the card cannot be serialized.
 pub fn router(card: AgentCard) -> Result<Router> {
     Ok(CardDocument::new(&card)?.into_router())
 }
 
-/// A card as the bytes and headers that are served, made once.
+/// A serialized card with its response headers.
 #[derive(Clone, Debug)]
 pub struct CardDocument {
     json: Bytes,
@@ -39,17 +39,17 @@ pub struct CardDocument {
 }
 
 impl CardDocument {
-    /// Prepares a card that may be kept for 5 minutes and was changed now.
+    /// Serializes a card, with a `max-age` of 5 minutes and the current time as `Last-Modified`.
     ///
     /// # Errors
     ///
-    /// [`Internal`](a2a_core::ErrorKind::Internal) where the card has no JSON form.
+    /// [`Internal`](a2a_core::ErrorKind::Internal) if the card cannot be serialized.
     pub fn new(card: &AgentCard) -> Result<Self> {
         let json = serde_json::to_vec(card).map_err(Error::internal)?;
         Ok(Self::from_json(json))
     }
 
-    /// Prepares a card that is JSON already.
+    /// Creates a document from a card in JSON.
     pub fn from_json(json: impl Into<Bytes>) -> Self {
         let json = json.into();
         let etag = etag(&json);
@@ -63,7 +63,7 @@ impl CardDocument {
         document.with_max_age(MAX_AGE)
     }
 
-    /// Sets how long the card may be kept by those who fetch it.
+    /// Sets the `max-age` for caches.
     #[must_use]
     pub fn with_max_age(mut self, age: Duration) -> Self {
         let text = format!("public, max-age={}", age.as_secs());
@@ -73,35 +73,35 @@ impl CardDocument {
         self
     }
 
-    /// Sets when the card was last changed.
+    /// Sets `Last-Modified`.
     #[must_use]
     pub fn with_last_modified(mut self, time: SystemTime) -> Self {
         self.last_modified = time;
         self
     }
 
-    /// Leaves it to layers around the router whose pages may read the card (CORS). Otherwise
-    /// those of every origin may.
+    /// Omits the CORS layer, which allows every origin to read the card, so that an outer layer
+    /// can set the policy.
     #[must_use]
     pub fn without_cors(mut self) -> Self {
         self.has_cors = false;
         self
     }
 
-    /// The card as JSON.
+    /// Returns the card as JSON.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
 
-    /// Answers a GET with these headers: with the card, or with 304 where the caller has it.
+    /// Responds to a GET with these headers: with the card, or 304 if the cached copy is current.
     pub fn respond(&self, headers: &HeaderMap) -> Response<Body> {
-        let unchanged = self.is_known(headers);
+        let unchanged = self.is_not_modified(headers);
         let body = if unchanged { Body::empty() } else { Body::from(self.json.clone()) };
         let mut response = Response::new(body);
         if unchanged {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         } else {
-            response.headers_mut().insert(CONTENT_TYPE, media::JSON);
+            response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
         }
         let headers = response.headers_mut();
         headers.insert(ETAG, self.etag.clone());
@@ -112,12 +112,12 @@ impl CardDocument {
         response
     }
 
-    /// Serves the card at [`WELL_KNOWN_PATH`].
+    /// Returns a router that serves the card at [`WELL_KNOWN_PATH`].
     pub fn into_router(self) -> Router {
         self.into_router_at(WELL_KNOWN_PATH)
     }
 
-    /// Serves the card at `path`: GET and HEAD.
+    /// Returns a router that serves GET and HEAD at `path`.
     pub fn into_router_at(self, path: &str) -> Router {
         let cors = CorsLayer::new()
             .allow_origin(Any)
@@ -129,8 +129,8 @@ impl CardDocument {
         Router::new().route(path, if has_cors { route.layer(cors) } else { route })
     }
 
-    /// Returns whether the caller has this version of the card (RFC 9110 §13.2.2).
-    fn is_known(&self, headers: &HeaderMap) -> bool {
+    /// Evaluates the preconditions of a request (RFC 9110 §13.2.2).
+    fn is_not_modified(&self, headers: &HeaderMap) -> bool {
         if headers.contains_key(IF_NONE_MATCH) {
             return headers
                 .get_all(IF_NONE_MATCH)
@@ -142,12 +142,12 @@ impl CardDocument {
         }
         let Some(since) = headers.get(IF_MODIFIED_SINCE) else { return false };
         let since = since.to_str().ok().and_then(|text| httpdate::parse_http_date(text).ok());
-        // A date on the wire has no fractions of a second.
+        // HTTP dates have no fractions of a second.
         since.is_some_and(|since| self.last_modified < since + Duration::from_secs(1))
     }
 }
 
-/// A strong tag from the content: the same on every node that serves the same card.
+/// Returns a strong entity tag from a hash of the content: nodes with the same card agree on it.
 fn etag(json: &[u8]) -> HeaderValue {
     let digest = ring::digest::digest(&ring::digest::SHA256, json);
     let mut tag = String::from("\"");
@@ -166,10 +166,13 @@ mod tests {
 
     use super::*;
 
-    async fn ask(method: Method, lines: &[(&'static str, &str)]) -> (StatusCode, HeaderMap, Bytes) {
+    async fn send(
+        method: Method,
+        lines: &[(&'static str, &str)],
+    ) -> (StatusCode, HeaderMap, Bytes) {
         let changed = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         let document = CardDocument::new(&AgentCard::new("Echo", "Says what it hears")).unwrap();
-        // Half a second that the wire does not show.
+        // Half a second, which `Last-Modified` cannot represent.
         let document = document.with_last_modified(changed + Duration::from_millis(500));
         let mut request = Request::builder().method(method).uri(WELL_KNOWN_PATH);
         for (name, value) in lines {
@@ -182,8 +185,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_card_is_shown_to_every_origin() {
-        let (status, headers, body) = ask(Method::GET, &[("origin", "https://a.example")]).await;
+    async fn card_is_readable_from_every_origin() {
+        let (status, headers, body) = send(Method::GET, &[("origin", "https://a.example")]).await;
         assert_eq!(status, 200);
         assert_eq!(headers[CONTENT_TYPE], "application/json");
         assert_eq!(headers[CACHE_CONTROL], "public, max-age=300");
@@ -194,15 +197,15 @@ mod tests {
         let etag = headers[ETAG].to_str().unwrap();
         assert!(etag.len() == 34 && etag.starts_with('"') && etag.ends_with('"'), "{etag}");
 
-        let (status, head, nothing) = ask(Method::HEAD, &[]).await;
+        let (status, head, nothing) = send(Method::HEAD, &[]).await;
         assert_eq!((status, nothing.len()), (StatusCode::OK, 0));
         assert_eq!(head[ETAG], headers[ETAG]);
         assert_eq!(head[header::CONTENT_LENGTH], body.len().to_string().as_str());
     }
 
     #[tokio::test]
-    async fn a_caller_who_has_the_card_does_not_get_it_again() {
-        let (_, headers, _) = ask(Method::GET, &[]).await;
+    async fn matching_precondition_returns_not_modified() {
+        let (_, headers, _) = send(Method::GET, &[]).await;
         let etag = headers[ETAG].to_str().unwrap();
         let weak = format!("\"other\", W/{etag}");
         for (name, value, known) in [
@@ -215,7 +218,7 @@ mod tests {
             ("if-modified-since", "Sat, 06 Nov 2094 08:49:36 GMT", true),
             ("if-modified-since", "yesterday", false),
         ] {
-            let (status, headers, body) = ask(Method::GET, &[(name, value)]).await;
+            let (status, headers, body) = send(Method::GET, &[(name, value)]).await;
             let expected = if known { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
             assert_eq!(status, expected, "{name}: {value}");
             assert_eq!(body.is_empty(), known, "{name}: {value}");
@@ -225,24 +228,24 @@ mod tests {
             ("if-none-match", "\"other\""),
             ("if-modified-since", "Sat, 06 Nov 2094 08:49:36 GMT"),
         ];
-        assert_eq!(ask(Method::GET, &both).await.0, 200, "the tag decides where both are given");
+        assert_eq!(send(Method::GET, &both).await.0, 200, "If-None-Match takes precedence");
     }
 
     #[tokio::test]
-    async fn only_get_and_head_are_allowed() {
+    async fn other_methods_return_method_not_allowed() {
         for method in [Method::POST, Method::PUT, Method::DELETE] {
-            let (status, headers, _) = ask(method, &[]).await;
+            let (status, headers, _) = send(method, &[]).await;
             assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED);
             assert_eq!(headers[header::ALLOW], "GET,HEAD");
         }
         let preflight = [("origin", "https://a.example"), ("access-control-request-method", "GET")];
-        let (status, headers, _) = ask(Method::OPTIONS, &preflight).await;
+        let (status, headers, _) = send(Method::OPTIONS, &preflight).await;
         assert_eq!(status, 200);
         assert_eq!(headers[header::ACCESS_CONTROL_ALLOW_ORIGIN], "*");
     }
 
     #[test]
-    fn the_tag_changes_with_the_card_only() {
+    fn etag_changes_only_with_the_card() {
         let tag = |name: &str| CardDocument::new(&AgentCard::new(name, "x")).unwrap().etag;
         assert_eq!(tag("a"), tag("a"));
         assert_ne!(tag("a"), tag("b"));

@@ -1,4 +1,4 @@
-//! Calling the operation that a request names, for the bindings that speak JSON.
+//! Dispatches requests to operations, for the JSON bindings.
 
 use std::sync::Arc;
 
@@ -15,41 +15,40 @@ use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Instrument as _;
 
-use crate::parse::{MAX_INLINE_BYTES, apart, parse};
+use crate::parse::{MAX_INLINE_BYTES, offload, parse};
 
-/// Where a binding reads a request from, once it is known which request it is.
+/// The encoded request of an operation.
 pub trait Source: Send + 'static {
-    /// The size of the body that the request is in, in bytes.
+    /// Returns the size of the body that contains the request, in bytes.
     fn bytes(&self) -> usize;
 
-    /// Reads the request.
+    /// Decodes the request.
     ///
     /// # Errors
     ///
     /// [`ParseError`](a2a_core::ErrorKind::ParseError) and
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), as the binding words them.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), with the messages of the binding.
     fn read<T: Request + DeserializeOwned>(self) -> Result<T>;
 }
 
-/// What an operation answers.
+/// The output of an operation.
 #[derive(Debug)]
-pub enum Answer {
-    /// One JSON text.
+pub enum Output {
+    /// A JSON value.
     Json(Vec<u8>),
-    /// A stream, whose events the binding has yet to frame.
+    /// An event stream, which the binding has yet to frame.
     Events(EventStream),
 }
 
-/// Reads and checks a request, calls `operation` with it, and writes a unary answer as JSON behind
-/// what is already in `out`. What a large body takes to be read, worked on and answered is not done
-/// on the threads that serve.
+/// Decodes and validates a request, calls `operation` with it, and appends a unary response to
+/// `out` as JSON. Large requests are processed off the threads that serve connections.
 ///
-/// The call runs in a span named for the operation, and is counted: see [`Served`].
+/// The call runs in a span named after the operation, and is counted: see [`Served`].
 ///
 /// # Errors
 ///
 /// Those of the source, [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a request that
-/// breaks the rules of the proto, and those of the agent.
+/// violates the proto's rules, and those of the agent.
 pub async fn dispatch(
     agent: &Arc<dyn Agent>,
     binding: &'static str,
@@ -57,10 +56,10 @@ pub async fn dispatch(
     context: CallContext,
     source: impl Source,
     out: Vec<u8>,
-) -> Result<Reply<Answer>> {
+) -> Result<Reply<Output>> {
     let is_large = source.bytes() > MAX_INLINE_BYTES;
     let served = serve(Arc::clone(agent), binding, operation, context, source, out);
-    if is_large { apart(served).await? } else { served.await }
+    if is_large { offload(served).await? } else { served.await }
 }
 
 async fn serve(
@@ -70,15 +69,15 @@ async fn serve(
     mut context: CallContext,
     source: impl Source,
     out: Vec<u8>,
-) -> Result<Reply<Answer>> {
+) -> Result<Reply<Output>> {
     let mut served = Served::begin(operation, binding, &mut context);
     let performed = perform(&*agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
     let Reply { response, activated } = result?;
     let response = match response {
-        Answer::Events(events) => Answer::Events(served.keep_open(events)),
-        json @ Answer::Json(_) => json,
+        Output::Events(events) => Output::Events(served.keep_open(events)),
+        json @ Output::Json(_) => json,
     };
     Ok(Reply { response, activated })
 }
@@ -90,7 +89,7 @@ async fn perform(
     context: CallContext,
     source: impl Source,
     out: Vec<u8>,
-) -> Result<Reply<Answer>> {
+) -> Result<Reply<Output>> {
     macro_rules! call {
         ($method:ident($request:ident: $type:ty), $task_id:expr, $context_id:expr) => {{
             let $request: $type = read(source).await?;
@@ -123,7 +122,7 @@ async fn perform(
                 ids(&request).0,
                 ids(&request).1
             );
-            Ok(reply.map(Answer::Events))
+            Ok(reply.map(Output::Events))
         }
         Operation::GetTask => {
             let reply = call!(get_task(request: GetTaskRequest), &request.id);
@@ -139,7 +138,7 @@ async fn perform(
         }
         Operation::SubscribeToTask => {
             let reply = call!(subscribe_to_task(request: SubscribeToTaskRequest), &request.id);
-            Ok(reply.map(Answer::Events))
+            Ok(reply.map(Output::Events))
         }
         Operation::CreateTaskPushNotificationConfig => {
             let reply = call!(
@@ -184,8 +183,8 @@ async fn perform(
 #[derive(Serialize)]
 struct Empty {}
 
-// What is refused here never reaches an agent, so one that forwards its calls can't lose what
-// made a request wrong (an enum value that it does not know, for example).
+// Validated before the agent is called: an agent that forwards the request could drop the invalid
+// part, for example an unknown enum value.
 async fn read<T>(source: impl Source) -> Result<T>
 where
     T: Request + DeserializeOwned + Validate + Send + 'static,
@@ -198,12 +197,12 @@ where
     .await
 }
 
-fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Answer>> {
+fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>> {
     a2a_core::json::write(&mut out, &reply.response).map_err(Error::internal)?;
-    Ok(reply.map(|_| Answer::Json(out)))
+    Ok(reply.map(|_| Output::Json(out)))
 }
 
-fn task(reply: Reply<Arc<Task>>, served: &Served, out: Vec<u8>) -> Result<Reply<Answer>> {
+fn task(reply: Reply<Arc<Task>>, served: &Served, out: Vec<u8>) -> Result<Reply<Output>> {
     served.concerns("", &reply.response.context_id);
     let Reply { response, activated } = reply;
     json(Reply { response: &*response, activated }, out)

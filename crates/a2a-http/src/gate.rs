@@ -1,4 +1,4 @@
-//! A check in front of routes.
+//! Middleware that checks request heads.
 
 use std::{
     convert::Infallible,
@@ -12,9 +12,9 @@ use futures_util::future::Either;
 use http::request::Parts;
 use tower::{Service, layer::layer_fn};
 
-use crate::refusal;
+use crate::error_response;
 
-/// Puts a check in front of every route, which answers with its errors.
+/// Applies a check to every route, and responds with its error if it fails.
 pub(crate) fn gate<C>(router: Router, check: C) -> Router
 where
     C: Fn(&Parts) -> Result<()> + Clone + Send + Sync + 'static,
@@ -41,7 +41,7 @@ impl<C: Fn(&Parts) -> Result<()>> Service<Request> for Gate<C> {
         let (parts, body) = request.into_parts();
         match (self.check)(&parts) {
             Ok(()) => Either::Left(self.route.call(Request::from_parts(parts, body))),
-            Err(error) => Either::Right(ready(Ok(refusal::write(&parts, &error)))),
+            Err(error) => Either::Right(ready(Ok(error_response::write(&parts, &error)))),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What the HTTP bindings of A2A share: limits, service parameters, event streams, the card
-//! endpoint, the server loop, an HTTP client and webhooks.
+//! HTTP building blocks shared by the A2A bindings: limits, service parameters, event streams, the
+//! card endpoint, the server, an HTTP client and webhooks.
 //!
-//! Bindings are built on this crate. An application meets it in three places: [`Limits`] and
-//! [`VersionPolicy`] when it sets up a binding, [`Server`] when it serves a router, and
-//! [`Webhooks`] when its agent calls webhooks.
+//! Bindings are built on this crate. Applications use it in three places: [`Limits`] and
+//! [`VersionPolicy`] to configure a binding, [`Server`] to serve a router, and [`Webhooks`] to
+//! deliver push notifications.
 //!
 //! ```no_run
 //! use a2a_core::AgentCard;
@@ -20,30 +20,30 @@ mod address;
 pub mod body;
 pub mod card;
 pub mod client;
+pub mod content_type;
 pub mod dispatch;
-pub mod fault;
+pub mod error_body;
+mod error_log;
+pub mod error_response;
 mod gate;
 mod limits;
-pub mod media;
 mod options;
-pub mod parameters;
 pub mod parse;
 mod peer;
 pub mod pieces;
 pub mod rate;
-pub mod refusal;
-mod report;
 mod serve;
+pub mod service_parameters;
 pub mod site_guard;
 pub mod sse;
 pub mod tls;
 mod webhook;
 
 pub use address::{InvalidNetwork, TrustedProxy, client_address, network};
+pub use error_log::report;
 pub use limits::Limits;
 pub use options::Options;
-pub use parameters::VersionPolicy;
 pub use peer::PeerCertificates;
-pub use report::report;
-pub use serve::{Drain, ServeError, Server, Share, Shares, bind};
+pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind};
+pub use service_parameters::VersionPolicy;
 pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};

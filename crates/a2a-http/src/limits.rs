@@ -1,72 +1,70 @@
-//! What a server enforces before an operation is reached.
+//! Server limits.
 
 use std::time::Duration;
 
-/// What a server enforces before an operation is reached, and how it keeps connections.
+/// Limits that a server enforces on connections, and on requests before they reach an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Largest request body accepted, in bytes. Default: 8 MiB.
+    /// Maximum size of a request body, in bytes. Default: 8 MiB.
     pub max_body_bytes: usize,
-    /// Most JSON values in one request, at every level: each number, string, array and so on.
-    /// Over gRPC those of `google.protobuf.Struct` and `Value` count. Default: 100,000.
+    /// Maximum number of JSON values in a request, at all levels: numbers, strings, arrays and so
+    /// on. Over gRPC, values of `google.protobuf.Struct` and `Value` count. Default: 100,000.
     pub max_json_values: usize,
-    /// Most bytes of request bodies that are on their way or wait to be parsed, all connections of
-    /// a server together, and [`max_body_bytes`](Self::max_body_bytes) at least; one address has a
-    /// quarter, or one body. What goes beyond is refused. Default: 256 MiB.
+    /// Maximum bytes of request bodies in transit or waiting to be parsed, across all connections
+    /// of a server; at least [`max_body_bytes`](Self::max_body_bytes). Each address is limited to a
+    /// quarter, or one body. Bodies beyond it are rejected. Default: 256 MiB.
     pub max_pending_body_bytes: usize,
-    /// Most bytes of responses that are held for peers that have not taken them yet, all
-    /// connections of a server together; one address has a quarter. Responses with the same
-    /// content share one buffer and count once; one that is larger than the budget is let through
-    /// where nothing else is held. What goes beyond is refused. Default: 256 MiB.
+    /// Maximum bytes of responses that peers have not yet read, across all connections of a server.
+    /// Each address is limited to a quarter. Responses with equal content share one buffer and
+    /// count once; a response larger than the budget is accepted if no other is buffered. Responses
+    /// beyond it are rejected. Default: 256 MiB.
     pub max_pending_response_bytes: usize,
-    /// Silence in the middle of a request body after which the request is given up.
-    /// Default: 30 s.
+    /// Read timeout of a request body: maximum time between two reads. Default: 30 s.
     pub body_read_timeout: Duration,
-    /// Time in which the whole of a request body has to arrive, however it is spread.
-    /// Default: 2 min.
+    /// Total timeout of a request body. Default: 2 min.
     pub body_time: Duration,
-    /// Largest head of a request, in bytes; at least 8 KiB. Default: 64 KiB.
+    /// Maximum size of a request head, in bytes; at least 8 KiB. Default: 64 KiB.
     pub max_header_bytes: u32,
-    /// Time in which the head of a request has to arrive. An HTTP/1.1 connection that is kept
-    /// open is closed after the same time without a request. Default: 60 s.
+    /// Read timeout of a request head, and idle timeout of HTTP/1.1 keep-alive connections.
+    /// Default: 60 s.
     pub header_read_timeout: Duration,
-    /// Time in which a new connection has to make its first request. Default: 20 s.
+    /// Time from accepting a connection to its first request. Default: 20 s.
     pub first_request_timeout: Duration,
-    /// Time in which a peer has to read something of what waits for it, 16 KiB at least;
-    /// its connection is closed after that, or its stream of HTTP/2 reset. Default: 60 s.
+    /// Write timeout: time in which a peer has to read at least 16 KiB of pending data. After it
+    /// the connection is closed, or the HTTP/2 stream reset. Default: 60 s.
     pub write_timeout: Duration,
-    /// Time without a request after which an HTTP/2 connection is asked to leave, and closed
-    /// after [`grace`](Self::grace); also the longest silence of a stream that watches the health
-    /// of the server. Default: 10 min.
+    /// Idle timeout of HTTP/2 connections: they get a GOAWAY, and are closed after
+    /// [`grace`](Self::grace). Also the idle timeout of gRPC health watches. Default: 10 min.
     pub idle_timeout: Duration,
-    /// Silence on an event stream after which a keep-alive is written. Default: 4 s, as clients
-    /// on httpx give up after 5 s of silence unless they are told otherwise.
+    /// Keep-alive interval of idle event streams. Default: 4 s, because httpx clients have a
+    /// default read timeout of 5 s.
     pub keep_alive: Duration,
-    /// Most connections at a time; more wait in the listener's queue. Default: 65,536.
+    /// Maximum number of open connections; further ones wait in the accept queue. Default: 65,536.
     pub max_connections: usize,
-    /// Most connections of one address at a time, of IPv6 of one network of 64 bits; more are
+    /// Maximum number of open connections per IPv4 address or IPv6 /64 network; further ones are
     /// closed. Default: 16,384.
     pub max_connections_per_address: usize,
-    /// Most requests at a time on one HTTP/2 connection. Default: 1,024.
+    /// Maximum number of concurrent streams of an HTTP/2 connection. Default: 1,024.
     pub max_concurrent_streams: u32,
-    /// Most requests of an HTTP/2 connection that its peer took back before they were looked at,
-    /// or that broke the protocol; the connection is closed beyond it. Default: 100.
+    /// Maximum number of streams of an HTTP/2 connection that are reset before they are accepted
+    /// (rapid reset), or reset for a protocol error; beyond it the connection is closed.
+    /// Default: 100.
     pub max_reset_streams: usize,
-    /// Most frames of HTTP/2 that a peer may send within 10 s that carry nothing, such as PING,
-    /// SETTINGS, PRIORITY and WINDOW_UPDATE, beside those that its requests and their answers
-    /// call for; the connection is closed beyond it. Default: 1,000.
+    /// Maximum number of HTTP/2 control frames in 10 s, such as PING, SETTINGS, PRIORITY and
+    /// WINDOW_UPDATE, in addition to those that requests and responses cause; beyond it the
+    /// connection is closed. Default: 1,000.
     pub max_control_frames: u32,
-    /// Most streams that watch the health of the server over gRPC; one address has a quarter.
+    /// Maximum number of open gRPC health watches; each address is limited to a quarter.
     /// Default: 1,024.
     pub max_health_watches: usize,
-    /// Silence on an HTTP/2 connection after which it is pinged; an unanswered ping closes it
-    /// after the same time. Default: 20 s.
+    /// Interval of HTTP/2 keep-alive PINGs, and the timeout of their acknowledgement, after which
+    /// the connection is closed. Default: 20 s.
     pub http2_ping: Duration,
-    /// Time that a shutdown leaves to everything that runs, event streams included, before it
-    /// ends the streams. Default: none.
+    /// Time that a shutdown waits for all requests, including event streams, before it ends the
+    /// streams. Default: none.
     pub stream_grace: Duration,
-    /// Time that a shutdown leaves to running requests after that. Default: 10 s.
+    /// Time that a shutdown then waits for the other requests. Default: 10 s.
     pub grace: Duration,
 }
 
@@ -99,147 +97,147 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets the largest request body, in bytes.
+    /// Sets the maximum size of a request body, in bytes.
     #[must_use]
     pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
         self.max_body_bytes = bytes;
         self
     }
 
-    /// Sets how many JSON values one request may have.
+    /// Sets the maximum number of JSON values in a request.
     #[must_use]
     pub fn with_max_json_values(mut self, values: usize) -> Self {
         self.max_json_values = values;
         self
     }
 
-    /// Sets how many bytes of request bodies may be on their way at a time.
+    /// Sets the maximum bytes of pending request bodies.
     #[must_use]
     pub fn with_max_pending_body_bytes(mut self, bytes: usize) -> Self {
         self.max_pending_body_bytes = bytes;
         self
     }
 
-    /// Sets how many bytes of responses may be held for peers that have not taken them yet.
+    /// Sets the maximum bytes of responses that peers have not yet read.
     #[must_use]
     pub fn with_max_pending_response_bytes(mut self, bytes: usize) -> Self {
         self.max_pending_response_bytes = bytes;
         self
     }
 
-    /// Sets the longest silence in the middle of a request body.
+    /// Sets the read timeout of a request body.
     #[must_use]
     pub fn with_body_read_timeout(mut self, timeout: Duration) -> Self {
         self.body_read_timeout = timeout;
         self
     }
 
-    /// Sets the time in which the whole of a request body has to arrive.
+    /// Sets the total timeout of a request body.
     #[must_use]
     pub fn with_body_time(mut self, time: Duration) -> Self {
         self.body_time = time;
         self
     }
 
-    /// Sets the largest head of a request, in bytes.
+    /// Sets the maximum size of a request head, in bytes.
     #[must_use]
     pub fn with_max_header_bytes(mut self, bytes: u32) -> Self {
         self.max_header_bytes = bytes;
         self
     }
 
-    /// Sets the time in which the head of a request has to arrive.
+    /// Sets the read timeout of a request head.
     #[must_use]
     pub fn with_header_read_timeout(mut self, timeout: Duration) -> Self {
         self.header_read_timeout = timeout;
         self
     }
 
-    /// Sets the time in which a new connection has to make its first request.
+    /// Sets the time from accepting a connection to its first request.
     #[must_use]
     pub fn with_first_request_timeout(mut self, timeout: Duration) -> Self {
         self.first_request_timeout = timeout;
         self
     }
 
-    /// Sets the time in which a peer has to read something of what waits for it.
+    /// Sets the write timeout.
     #[must_use]
     pub fn with_write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
         self
     }
 
-    /// Sets the time without a request after which an HTTP/2 connection is closed.
+    /// Sets the idle timeout of HTTP/2 connections.
     #[must_use]
     pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self
     }
 
-    /// Sets the silence on an event stream after which a keep-alive is written.
+    /// Sets the keep-alive interval of idle event streams.
     #[must_use]
-    pub fn with_keep_alive(mut self, silence: Duration) -> Self {
-        self.keep_alive = silence;
+    pub fn with_keep_alive(mut self, interval: Duration) -> Self {
+        self.keep_alive = interval;
         self
     }
 
-    /// Sets how many connections there may be at a time.
+    /// Sets the maximum number of open connections.
     #[must_use]
     pub fn with_max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
         self
     }
 
-    /// Sets how many connections one address may have at a time.
+    /// Sets the maximum number of open connections per address.
     #[must_use]
     pub fn with_max_connections_per_address(mut self, connections: usize) -> Self {
         self.max_connections_per_address = connections;
         self
     }
 
-    /// Sets how many requests a peer of HTTP/2 may take back before they were looked at.
+    /// Sets the maximum number of prematurely reset HTTP/2 streams per connection.
     #[must_use]
     pub fn with_max_reset_streams(mut self, streams: usize) -> Self {
         self.max_reset_streams = streams;
         self
     }
 
-    /// Sets how many frames of HTTP/2 that carry nothing a peer may send within 10 s.
+    /// Sets the maximum number of HTTP/2 control frames in 10 s.
     #[must_use]
     pub fn with_max_control_frames(mut self, frames: u32) -> Self {
         self.max_control_frames = frames;
         self
     }
 
-    /// Sets how many streams may watch the health of the server over gRPC.
+    /// Sets the maximum number of open gRPC health watches.
     #[must_use]
     pub fn with_max_health_watches(mut self, streams: usize) -> Self {
         self.max_health_watches = streams;
         self
     }
 
-    /// Sets how many requests there may be at a time on one HTTP/2 connection.
+    /// Sets the maximum number of concurrent streams of an HTTP/2 connection.
     #[must_use]
     pub fn with_max_concurrent_streams(mut self, streams: u32) -> Self {
         self.max_concurrent_streams = streams;
         self
     }
 
-    /// Sets the silence on an HTTP/2 connection after which it is pinged.
+    /// Sets the interval and the timeout of HTTP/2 keep-alive PINGs.
     #[must_use]
-    pub fn with_http2_ping(mut self, silence: Duration) -> Self {
-        self.http2_ping = silence;
+    pub fn with_http2_ping(mut self, interval: Duration) -> Self {
+        self.http2_ping = interval;
         self
     }
 
-    /// Sets the time that a shutdown leaves to everything before it ends event streams.
+    /// Sets the time that a shutdown waits before it ends event streams.
     #[must_use]
     pub fn with_stream_grace(mut self, grace: Duration) -> Self {
         self.stream_grace = grace;
         self
     }
 
-    /// Sets the time that a shutdown leaves to running requests.
+    /// Sets the time that a shutdown then waits for the other requests.
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;

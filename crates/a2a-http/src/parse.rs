@@ -1,4 +1,4 @@
-//! Reading what a request body says, off the threads that serve where it is large.
+//! Parses request bodies: large ones off the threads that serve connections.
 
 use std::{
     future::Future,
@@ -16,14 +16,14 @@ use tokio::{
     task,
 };
 
-use crate::serve::Place;
+use crate::serve::Reservation;
 
-/// Largest body that is parsed and validated where it was received, in bytes: it takes about a
+/// Maximum size of a body that is parsed and validated inline, in bytes: it takes about a
 /// millisecond.
 pub const MAX_INLINE_BYTES: usize = 256 << 10;
 
-/// How many larger bodies are parsed at a time: half of the processors, so that the others serve.
-/// More wait in the order in which they came, and count as bodies that are on their way.
+/// Limits concurrent parsing of larger bodies to half of the processors, which leaves the others to
+/// serve connections. Further bodies wait in order of arrival, and count as pending.
 static PARSERS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new((processors() / 2).max(1))));
 
@@ -35,17 +35,17 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Runs `parse`, which reads a body of so many bytes: here, or for a large one on a thread that
-/// serves nobody, when it is its turn.
+/// Runs `parse`, which parses a body of `bytes` bytes: inline, or for a large body on the blocking
+/// thread pool when a permit is available.
 ///
 /// # Errors
 ///
-/// Those of `parse`, and [`Internal`](a2a_core::ErrorKind::Internal) where it panics.
+/// Those of `parse`, and [`Internal`](a2a_core::ErrorKind::Internal) if it panics.
 ///
 /// # Cancel safety
 ///
-/// Where this is dropped, a body that waits is not parsed, and one that is being parsed still
-/// counts among those until that is over.
+/// If the future is dropped, a waiting body is not parsed; a parse in progress completes, and holds
+/// its permit until then.
 pub async fn parse<T: Send + 'static>(
     bytes: usize,
     parse: impl FnOnce() -> Result<T> + Send + 'static,
@@ -67,17 +67,17 @@ pub async fn parse<T: Send + 'static>(
 ///
 /// # Errors
 ///
-/// [`Internal`](a2a_core::ErrorKind::Internal) where it panics.
+/// [`Internal`](a2a_core::ErrorKind::Internal) if the future panics.
 ///
 /// # Cancel safety
 ///
-/// Where this is dropped, the future is dropped too, once a poll that has begun is over.
-pub(crate) async fn apart<F>(future: F) -> Result<F::Output>
+/// If this is dropped, so is the future, after a poll in progress has finished.
+pub(crate) async fn offload<F>(future: F) -> Result<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let woken = Arc::new(Woken::default());
-    let waker = Waker::from(Arc::clone(&woken));
+    let wake_signal = Arc::new(WakeSignal::default());
+    let waker = Waker::from(Arc::clone(&wake_signal));
     let mut future = Box::pin(future);
     loop {
         let waker = waker.clone();
@@ -92,53 +92,55 @@ where
         if let Poll::Ready(output) = polled {
             return Ok(output);
         }
-        woken.0.notified().await;
+        wake_signal.0.notified().await;
     }
 }
 
-/// Notes that a future is to be polled.
+/// Signals that a future has to be polled.
 #[derive(Debug, Default)]
-struct Woken(Notify);
+struct WakeSignal(Notify);
 
-impl Wake for Woken {
+impl Wake for WakeSignal {
     fn wake(self: Arc<Self>) {
         self.0.notify_one();
     }
 }
 
-/// The place of a large body among those that are on their way, from when it is whole until it is
-/// parsed. Requests carry it in their extensions.
+/// The memory reservation of a large body, from its last byte until it is parsed. It is in the
+/// extensions of the request.
 #[derive(Clone, Debug, Default)]
-pub struct PendingBody(Arc<Mutex<Option<Place>>>);
+pub struct PendingBody(Arc<Mutex<Option<Reservation>>>);
 
 impl PendingBody {
-    /// Has `body`, which was read from a request with these extensions, keep its place until it
-    /// is dropped, and with it every copy and part of it.
+    /// Attaches the reservation in `extensions` to `body`, the body of that request: it is released
+    /// when all clones and slices of `body` are dropped.
     #[must_use]
     pub fn hold(extensions: &Extensions, body: Bytes) -> Bytes {
         match extensions.get::<Self>().and_then(Self::take) {
-            Some(place) => Bytes::from_owner(Held { body, _place: place }),
+            Some(reservation) => {
+                Bytes::from_owner(ReservedBody { body, _reservation: reservation })
+            }
             None => body,
         }
     }
 
-    /// Leaves the place of a body that is whole.
-    pub(crate) fn put(&self, place: Place) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+    /// Stores the reservation of a complete body.
+    pub(crate) fn put(&self, reservation: Reservation) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(reservation);
     }
 
-    fn take(&self) -> Option<Place> {
+    fn take(&self) -> Option<Reservation> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// A body and its place.
-struct Held {
+/// A body and its reservation.
+struct ReservedBody {
     body: Bytes,
-    _place: Place,
+    _reservation: Reservation,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReservedBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }
@@ -161,14 +163,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_body_is_parsed_on_another_thread() {
+    async fn large_body_is_parsed_on_another_thread() {
         let here = thread::current().id();
         assert_eq!(thread_of(MAX_INLINE_BYTES).await, here);
         assert_ne!(thread_of(MAX_INLINE_BYTES + 1).await, here);
     }
 
     #[tokio::test]
-    async fn large_bodies_are_parsed_by_half_of_the_processors_at_most() {
+    async fn large_bodies_are_parsed_on_at_most_half_of_the_processors() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
         static MOST: AtomicUsize = AtomicUsize::new(0);
         let parse = || {
@@ -184,11 +186,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn futures_apart_are_polled_by_as_many_threads_as_there_are_processors() {
+    async fn offloaded_futures_are_polled_on_at_most_all_processors() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
         static MOST: AtomicUsize = AtomicUsize::new(0);
         let work = || {
-            apart(async {
+            offload(async {
                 for _ in 0..2 {
                     MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     thread::sleep(std::time::Duration::from_millis(5));
@@ -204,9 +206,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_future_apart_is_polled_again_when_it_is_woken() {
+    async fn offloaded_future_is_polled_again_when_woken() {
         let here = thread::current().id();
-        let threads = apart(async {
+        let threads = offload(async {
             let mut threads = vec![thread::current().id()];
             for _ in 0..3 {
                 tokio::time::sleep(std::time::Duration::from_millis(1)).await;
@@ -217,12 +219,12 @@ mod tests {
         let threads = threads.await.unwrap();
         assert_eq!(threads.len(), 4);
         assert!(!threads.contains(&here));
-        let panicked = apart(async { panic!("on purpose") }).await;
+        let panicked = offload(async { panic!("on purpose") }).await;
         assert_eq!(panicked.unwrap_err().kind(), ErrorKind::Internal);
     }
 
     #[tokio::test]
-    async fn a_parser_that_panics_is_an_internal_error_and_gives_its_turn_back() {
+    async fn panicking_parser_returns_internal_error_and_releases_its_permit() {
         for _ in 0..20 {
             let parsed = parse::<()>(MAX_INLINE_BYTES + 1, || panic!("on purpose")).await;
             assert_eq!(parsed.unwrap_err().kind(), ErrorKind::Internal);

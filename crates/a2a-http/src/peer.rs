@@ -1,40 +1,39 @@
-//! What TLS has proved of the peer of a connection.
+//! TLS client certificates of a connection.
 
 use std::{fmt, sync::Arc};
 
 use http::Extensions;
 
-/// The certificates with which the peer of a connection proved who it is, in the extensions of
-/// every request over that connection.
+/// The verified certificate chain of the peer, in the extensions of every request on its
+/// connection.
 ///
-/// They are there only where the server asked for a certificate, the peer sent one, and the
-/// handshake proved that it holds the key and that one of the server's client roots vouches for
-/// it. Absent on connections in clear and for peers without a certificate.
+/// Present only if the server requested a certificate, the peer sent one, and the handshake
+/// verified possession of the key and a chain to one of the client roots. Absent on plaintext
+/// connections and for peers without a certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PeerCertificates(Arc<[Vec<u8>]>);
 
 impl PeerCertificates {
-    /// Creates the chain of a peer: its own certificate first, each in DER (RFC 5280). `None`
-    /// without any.
+    /// Creates a chain: the peer's own certificate first, each in DER (RFC 5280). `None` if empty.
     ///
-    /// For tests, and for servers that end TLS by other means; whoever calls it vouches that the
-    /// chain was verified.
+    /// For tests, and for servers that terminate TLS by other means. The caller is responsible for
+    /// verifying the chain.
     pub fn new(chain: impl IntoIterator<Item = Vec<u8>>) -> Option<Self> {
         let chain: Arc<[Vec<u8>]> = chain.into_iter().collect();
         (!chain.is_empty()).then_some(Self(chain))
     }
 
-    /// Finds the certificates of the peer that made a request.
+    /// Returns the certificates of the peer that sent a request.
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get()
     }
 
-    /// The peer's own certificate, in DER.
+    /// Returns the peer's own certificate, in DER.
     pub fn leaf(&self) -> &[u8] {
         self.0.first().map_or(&[], Vec::as_slice)
     }
 
-    /// The whole chain as the peer sent it, its own certificate first, each in DER.
+    /// Returns the chain as the peer sent it, its own certificate first, each in DER.
     pub fn chain(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.0.iter().map(Vec::as_slice)
     }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_begins_with_the_certificate_of_the_peer_and_is_never_empty() {
+    fn chain_starts_with_the_leaf_and_is_never_empty() {
         assert_eq!(PeerCertificates::new([]), None);
         let chain = PeerCertificates::new([vec![1], vec![2]]).unwrap();
         assert_eq!(chain.leaf(), [1]);

@@ -1,4 +1,4 @@
-//! A body in several pieces whose length is known.
+//! Response bodies in several chunks, with a known length.
 
 use std::{
     array,
@@ -11,25 +11,25 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-/// Size from which on a result goes out as a piece of its own, in bytes.
-const SHARED: usize = 64 << 10;
+/// Minimum size of a result that is sent as a chunk of its own, in bytes.
+const MIN_SHARED: usize = 64 << 10;
 
-/// Makes a body of an envelope whose result begins at `begin`, and the rest of the envelope. A
-/// large result becomes a piece of its own, so that equal results share their memory whatever is
-/// around them.
+/// Creates a body from `text`, an envelope whose result starts at `begin`, and `end`, the rest of
+/// the envelope. A large result becomes a chunk of its own, so that equal results share one buffer
+/// even in different envelopes.
 pub fn enveloped(mut text: Vec<u8>, begin: usize, end: &'static [u8]) -> Body {
-    if text.len() < SHARED || begin > text.len() {
+    if text.len() < MIN_SHARED || begin > text.len() {
         text.extend_from_slice(end);
         return Body::from(text);
     }
     let head = Bytes::copy_from_slice(&text[..begin]);
     let result = Bytes::from(text).slice(begin..);
-    Body::new(Pieces([head, result, Bytes::from_static(end)].into_iter()))
+    Body::new(Chunks([head, result, Bytes::from_static(end)].into_iter()))
 }
 
-struct Pieces(array::IntoIter<Bytes, 3>);
+struct Chunks(array::IntoIter<Bytes, 3>);
 
-impl http_body::Body for Pieces {
+impl http_body::Body for Chunks {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -37,7 +37,7 @@ impl http_body::Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.next().map(|piece| Ok(Frame::data(piece))))
+        Poll::Ready(self.0.next().map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -45,7 +45,7 @@ impl http_body::Body for Pieces {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.as_slice().iter().map(|piece| piece.len() as u64).sum())
+        SizeHint::with_exact(self.0.as_slice().iter().map(|chunk| chunk.len() as u64).sum())
     }
 }
 
@@ -57,15 +57,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_envelope_is_the_same_in_one_piece_and_in_several() {
-        for size in [10, SHARED, 3 * SHARED] {
+    async fn envelope_has_the_same_bytes_in_one_chunk_and_in_several() {
+        for size in [10, MIN_SHARED, 3 * MIN_SHARED] {
             let mut text = b"{\"id\":1,\"result\":".to_vec();
             let begin = text.len();
             text.resize(begin + size, b'7');
             let expected = [&text[..], b"}"].concat();
             let mut body = enveloped(text, begin, b"}");
             assert_eq!(body.size_hint().exact(), Some(expected.len() as u64));
-            if size >= SHARED {
+            if size >= MIN_SHARED {
                 let head = body.frame().await.unwrap().unwrap().into_data().unwrap();
                 assert_eq!(*head, expected[..begin]);
                 let result = body.frame().await.unwrap().unwrap().into_data().unwrap();

@@ -1,4 +1,4 @@
-//! How often an address may call.
+//! Rate limits per client address.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -14,15 +14,15 @@ use crate::{
     gate::gate,
 };
 
-/// Most addresses whose rate is remembered.
+/// Maximum number of tracked addresses.
 const MAX_ADDRESSES: usize = 65_536;
 
-/// Holds each address to a rate, before anything else is done for a request: of IPv4 each alone,
-/// of IPv6 all that share their first 64 bits.
+/// Limits the request rate of each client address, before any other processing of a request. The
+/// addresses of an IPv6 /64 network share one limit.
 ///
-/// What comes too often is answered with
-/// [`ResourceExhausted`](ErrorKind::ResourceExhausted) (429 and `Retry-After`, over gRPC
-/// `RESOURCE_EXHAUSTED`). Requests of which the server does not know the address are let through.
+/// Requests above the rate get [`ResourceExhausted`](ErrorKind::ResourceExhausted) (429 and
+/// `Retry-After`, over gRPC `RESOURCE_EXHAUSTED`). Requests without a known address are not
+/// limited.
 ///
 /// ```
 /// use a2a_http::rate::AddressRate;
@@ -40,30 +40,31 @@ pub struct AddressRate {
 }
 
 impl AddressRate {
-    /// Holds each address to `rate`.
+    /// Limits each address to `rate`.
     pub fn new(rate: Rate) -> Self {
         Self { rates: Arc::new(Rates::new(rate, MAX_ADDRESSES)), proxies: Arc::default() }
     }
 
-    /// Believes these proxies where requests come from (`X-Forwarded-For`).
+    /// Trusts `X-Forwarded-For` from these proxies.
     #[must_use]
     pub fn with_proxies(mut self, proxies: impl IntoIterator<Item = TrustedProxy>) -> Self {
         self.proxies = proxies.into_iter().collect();
         self
     }
 
-    /// Puts the rate in front of every route.
+    /// Applies the rate limit to every route.
     pub fn layer(&self, router: Router) -> Router {
-        let held = self.clone();
-        gate(router, move |parts| held.check(parts))
+        let limit = self.clone();
+        gate(router, move |parts| limit.check(parts))
     }
 
     fn check(&self, parts: &Parts) -> Result<()> {
         let Some(address) = client_address(parts, &self.proxies) else { return Ok(()) };
         self.rates.check(network(address)).map_err(|wait| {
             metrics::refused("rate");
-            debug!(%address, "an address calls too often");
-            let message = format!("too many requests: an address may make {}", self.rates.rate());
+            debug!(%address, "rate limit exceeded");
+            let message =
+                format!("too many requests: the limit is {} per address", self.rates.rate());
             Error::new(ErrorKind::ResourceExhausted, message).with_retry_after(wait)
         })
     }

@@ -1,10 +1,9 @@
-//! What keeps pages of other sites away from an agent that asks nobody for credentials.
+//! Protects agents without authentication against cross-site requests.
 //!
-//! A browser runs pages of every site beside what listens on its machine and its network. Such a
-//! page can send requests there (cross-site request forgery), and where a name of its own is made
-//! to resolve to that address, read the answers too (DNS rebinding). Credentials stop both; without
-//! any, the headers that browsers don't let a page choose have to: `Host`, `Origin` and
-//! `Sec-Fetch-Site`.
+//! A web page of any site can send requests to servers on the machine and the network of its
+//! visitor (cross-site request forgery), and read the responses if it makes its own host name
+//! resolve to their address (DNS rebinding). Authentication prevents both. Without it, the server
+//! checks the headers that pages cannot set: `Host`, `Origin` and `Sec-Fetch-Site`.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -19,17 +18,15 @@ use tracing::debug;
 
 use crate::gate::gate;
 
-/// How much of a host or an origin is repeated to the peer, in characters.
+/// Maximum length of a host or an origin in an error message, in characters.
 const MAX_ECHO: usize = 80;
 
-/// Refuses requests for hosts that are not this server's, and those that pages of other origins
-/// send, with [`PermissionDenied`](ErrorKind::PermissionDenied) (403, over gRPC
-/// `PERMISSION_DENIED`).
+/// Rejects requests for unknown hosts and requests from pages of other origins, with
+/// [`PermissionDenied`](ErrorKind::PermissionDenied) (403, over gRPC `PERMISSION_DENIED`).
 ///
-/// Always served are the loopback hosts: `localhost`, names below `.localhost`, 127.0.0.0/8 and
-/// `::1`. A server that listens elsewhere than on the loopback also serves every IP address: a
-/// page reaches those only by their own names, which no other site can take. Every other name has
-/// to be [allowed](Self::with_hosts).
+/// Loopback hosts are always served: `localhost`, names below `.localhost`, 127.0.0.0/8 and `::1`.
+/// A server that listens on another address also serves every IP address, as a page cannot rebind
+/// those. Other host names have to be [allowed](Self::with_hosts).
 #[derive(Clone, Debug)]
 pub struct SiteGuard {
     is_local: bool,
@@ -38,33 +35,33 @@ pub struct SiteGuard {
 }
 
 impl SiteGuard {
-    /// Creates a guard of a server that listens on `address`.
+    /// Creates a guard for a server that listens on `address`.
     pub fn new(address: SocketAddr) -> Self {
         let is_local = address.ip().to_canonical().is_loopback();
         Self { is_local, hosts: Arc::default(), origins: Arc::default() }
     }
 
-    /// Serves these hosts too: names and addresses, without a port. `*` serves all.
+    /// Allows these hosts: names and addresses, without a port. `*` allows all.
     #[must_use]
     pub fn with_hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
         self.hosts = hosts.into_iter().map(|host| bare(&host).to_ascii_lowercase()).collect();
         self
     }
 
-    /// Lets pages of these origins call, such as `https://app.example`. `*` lets all.
+    /// Allows requests from pages of these origins, such as `https://app.example`. `*` allows all.
     #[must_use]
     pub fn with_origins(mut self, origins: impl IntoIterator<Item = String>) -> Self {
         self.origins = origins.into_iter().map(|origin| origin.to_ascii_lowercase()).collect();
         self
     }
 
-    /// Puts the guard in front of every route.
+    /// Applies the guard to every route.
     pub fn layer(&self, router: Router) -> Router {
         let guard = self.clone();
         gate(router, move |parts| {
             guard.check(parts).inspect_err(|error| {
                 metrics::refused("site");
-                debug!(%error, "request of another site refused");
+                debug!(%error, "cross-site request rejected");
             })
         })
     }
@@ -79,7 +76,7 @@ impl SiteGuard {
         for authority in of_target.map(Ok).into_iter().chain(of_headers) {
             let authority = authority?;
             if !self.serves(authority.host()) {
-                let why = "is not served here without authentication; allow it on the server";
+                let why = "is not allowed without authentication: allow it on the server";
                 return Err(denied("host", authority.host(), why));
             }
             own = Some(authority);
@@ -95,13 +92,13 @@ impl SiteGuard {
     }
 
     fn check_origin(&self, headers: &HeaderMap, own: Option<&Authority>) -> Result<()> {
-        let why = "may not call this agent without authentication; allow it on the server";
+        let why = "is not allowed without authentication: allow it on the server";
         let Some(origin) = headers.get(header::ORIGIN) else {
-            // Browsers leave it out of some requests, but then they say where those come from.
+            // Browsers omit `Origin` from some requests, and send `Sec-Fetch-Site` instead.
             let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
             return match site {
                 Some(b"cross-site" | b"same-site") if !self.allows("*") => {
-                    Err(denied("a page of another site", "", why))
+                    Err(denied("cross-site request", "", why))
                 }
                 _ => Ok(()),
             };
@@ -119,7 +116,7 @@ impl SiteGuard {
     }
 }
 
-/// A host without the brackets of IPv6 and the dot at the end of a name.
+/// Strips the brackets of an IPv6 host and the trailing dot of a name.
 fn bare(host: &str) -> &str {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     inner.strip_suffix('.').unwrap_or(inner)
@@ -150,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn only_hosts_that_no_other_site_can_take_are_served() {
+    fn hosts_open_to_dns_rebinding_are_rejected() {
         for (host, on_loopback, elsewhere) in [
             ("localhost", true, true),
             ("localhost:8080", true, true),
@@ -180,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authority_of_the_target_and_the_host_header_both_have_to_be_served() {
+    fn target_authority_and_host_header_are_both_checked() {
         let mut request = parts("localhost", &[]);
         request.uri = "http://rebind.example/tasks".parse().unwrap();
         assert!(guard("127.0.0.1:80").check(&request).is_err());
@@ -190,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_origins_are_refused() {
+    fn requests_from_other_origins_are_rejected() {
         let guard = guard("127.0.0.1:80");
         for (headers, is_served) in [
             (&[][..], true),

@@ -1,6 +1,6 @@
 //! The HTTP client against real sockets.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ async fn serve(router: Router) -> String {
     base
 }
 
-/// Answers every connection with these bytes and closes it.
-async fn answer_with(bytes: &'static [u8]) -> String {
+/// Responds to every connection with these bytes and closes it.
+async fn respond_with(bytes: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -55,7 +55,7 @@ fn client() -> HttpClient {
 }
 
 #[tokio::test]
-async fn an_answer_of_any_status_is_an_answer() {
+async fn response_of_any_status_is_returned() {
     let echo = async |headers: HeaderMap, body: Bytes| {
         (StatusCode::IM_A_TEAPOT, [("x-seen", headers["x-key"].clone())], body)
     };
@@ -65,9 +65,12 @@ async fn an_answer_of_any_status_is_an_answer() {
         HeaderValue::from_static("settings"),
     )]);
     let client = HttpClient::new(ClientSettings::default().with_headers(headers)).unwrap();
-    let answer = client.send(post(&base)).await.unwrap();
-    assert_eq!((answer.status(), answer.body().as_ref()), (StatusCode::IM_A_TEAPOT, &b"{}"[..]));
-    assert_eq!(answer.headers()["x-seen"], "settings");
+    let response = client.send(post(&base)).await.unwrap();
+    assert_eq!(
+        (response.status(), response.body().as_ref()),
+        (StatusCode::IM_A_TEAPOT, &b"{}"[..])
+    );
+    assert_eq!(response.headers()["x-seen"], "settings");
 
     let mut request = post(&base);
     request.headers_mut().insert("x-key", HeaderValue::from_static("request"));
@@ -75,11 +78,11 @@ async fn an_answer_of_any_status_is_an_answer() {
 }
 
 #[tokio::test]
-async fn an_error_says_whether_the_request_may_have_been_seen() {
+async fn transport_error_tells_whether_the_request_may_have_been_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let nobody = format!("http://{}/secret?key=1", listener.local_addr().unwrap());
+    let unreachable = format!("http://{}/secret?key=1", listener.local_addr().unwrap());
     drop(listener);
-    let error = client().send(post(&nobody)).await.unwrap_err();
+    let error = client().send(post(&unreachable)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     let transport = TransportError::of(&error).unwrap();
     assert!(transport.is_connect() && !transport.maybe_sent(), "{error:?}");
@@ -87,14 +90,14 @@ async fn an_error_says_whether_the_request_may_have_been_seen() {
     let cause = std::error::Error::source(transport).unwrap().to_string();
     assert!(cause.contains("refused"), "{cause}");
 
-    let closing = answer_with(b"").await;
+    let closing = respond_with(b"").await;
     let error = client().send(post(&closing)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(TransportError::of(&error).unwrap().maybe_sent(), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_unary_call_is_bounded_in_time_and_size() {
+async fn unary_call_is_limited_in_time_and_size() {
     let router = Router::new()
         .route("/never", get(async || std::future::pending::<String>().await))
         .route("/large", get(async || "x".repeat(2000)));
@@ -112,7 +115,7 @@ async fn a_unary_call_is_bounded_in_time_and_size() {
 }
 
 #[tokio::test]
-async fn a_stream_outlives_the_timeout_of_unary_calls_and_is_cut_by_silence() {
+async fn stream_ignores_the_request_timeout_and_ends_at_the_idle_timeout() {
     let body = async || {
         let first = stream::iter([Ok::<_, std::convert::Infallible>("data: 1\n\n")]);
         Body::from_stream(first.chain(stream::pending()))
@@ -123,8 +126,8 @@ async fn a_stream_outlives_the_timeout_of_unary_calls_and_is_cut_by_silence() {
         .with_idle_timeout(Duration::from_millis(200));
     let client = HttpClient::new(settings).unwrap();
     let request = Request::get(&base).body(Bytes::new()).unwrap();
-    let answer = client.open(request).await.unwrap();
-    let mut events = sse::decode(answer.into_body(), 1000);
+    let response = client.open(request).await.unwrap();
+    let mut events = sse::decode(response.into_body(), 1000);
     assert_eq!(events.next().await.unwrap().unwrap().data, "1");
     let error = events.next().await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
@@ -132,20 +135,20 @@ async fn a_stream_outlives_the_timeout_of_unary_calls_and_is_cut_by_silence() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_does_not_look_finished() {
-    let base = answer_with(
+async fn interrupted_stream_ends_with_an_error() {
+    let base = respond_with(
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n20\r\ndata:",
     )
     .await;
-    let answer = client().open(post(&base)).await.unwrap();
-    let events: Vec<Result<_>> = sse::decode(answer.into_body(), 1000).collect().await;
+    let response = client().open(post(&base)).await.unwrap();
+    let events: Vec<Result<_>> = sse::decode(response.into_body(), 1000).collect().await;
     assert_eq!(events.len(), 2);
     assert!(events[0].is_ok());
     assert_eq!(events[1].as_ref().unwrap_err().kind(), ErrorKind::Unavailable);
 }
 
 #[tokio::test]
-async fn redirects_stay_in_the_origin_and_keep_the_method() {
+async fn only_same_origin_redirects_that_keep_the_method_are_followed() {
     let other = serve(Router::new().route("/", any(async || "stranger"))).await;
     let elsewhere = other.clone();
     let router = Router::new()
@@ -158,18 +161,21 @@ async fn redirects_stay_in_the_origin_and_keep_the_method() {
     for (path, status, body) in
         [("/kept", 200, "{}"), ("/turned", 302, ""), ("/away", 307, ""), ("/round", 307, "")]
     {
-        let answer = client().send(post(&format!("{base}{path}"))).await.unwrap();
-        assert_eq!((answer.status().as_u16(), answer.body().as_ref()), (status, body.as_bytes()));
+        let response = client().send(post(&format!("{base}{path}"))).await.unwrap();
+        assert_eq!(
+            (response.status().as_u16(), response.body().as_ref()),
+            (status, body.as_bytes())
+        );
     }
     let request = Request::get(format!("{base}/turned")).body(Bytes::new()).unwrap();
     assert_eq!(client().send(request).await.unwrap().status(), 200);
-    let staying = HttpClient::new(ClientSettings::default().with_max_redirects(0)).unwrap();
-    let answer = staying.send(post(&format!("{base}/kept"))).await.unwrap();
-    assert_eq!(answer.status(), 307);
+    let no_redirects = HttpClient::new(ClientSettings::default().with_max_redirects(0)).unwrap();
+    let response = no_redirects.send(post(&format!("{base}/kept"))).await.unwrap();
+    assert_eq!(response.status(), 307);
 }
 
 #[tokio::test]
-async fn only_http_addresses_are_called() {
+async fn other_url_schemes_are_rejected() {
     for url in ["ftp://example.com/", "/path", "mailto:a@b"] {
         let Ok(request) = Request::get(url).body(Bytes::new()) else { continue };
         let error = client().send(request).await.unwrap_err();
@@ -178,30 +184,30 @@ async fn only_http_addresses_are_called() {
 }
 
 #[tokio::test]
-async fn what_the_policy_keeps_back_is_not_called_by_any_name() {
+async fn policy_applies_to_addresses_and_host_names() {
     let base = serve(Router::new().route("/", any(async || "called"))).await;
     let named = base.replace("127.0.0.1", "localhost");
-    let kept = ClientSettings::default().with_policy(WebhookPolicy::default());
+    let restricted = ClientSettings::default().with_policy(WebhookPolicy::default());
     let loopback = WebhookPolicy::default().with_allowed("127.0.0.1".parse().unwrap());
     let host = WebhookPolicy::default().with_allowed("localhost".parse().unwrap());
     for (settings, url, is_called) in [
-        (kept.clone(), &base, false),
-        (kept.clone(), &named, false),
-        (kept.clone().with_policy(loopback.clone()), &base, true),
-        (kept.clone().with_policy(loopback), &named, true),
-        (kept.clone().with_policy(host.clone()), &base, false),
-        (kept.clone().with_policy(host), &named, true),
-        (kept.with_policy(None), &base, true),
+        (restricted.clone(), &base, false),
+        (restricted.clone(), &named, false),
+        (restricted.clone().with_policy(loopback.clone()), &base, true),
+        (restricted.clone().with_policy(loopback), &named, true),
+        (restricted.clone().with_policy(host.clone()), &base, false),
+        (restricted.clone().with_policy(host), &named, true),
+        (restricted.with_policy(None), &base, true),
     ] {
-        let answer = HttpClient::new(settings.clone()).unwrap().send(post(url)).await;
-        match answer {
+        let response = HttpClient::new(settings.clone()).unwrap().send(post(url)).await;
+        match response {
             Ok(_) => assert!(is_called, "{url} {settings:?}"),
             Err(error) => {
                 assert!(!is_called, "{url} {settings:?}: {error:?}");
                 assert_eq!(error.kind(), ErrorKind::InvalidParams);
             }
         }
-        // What other clients call through goes by the same policy.
+        // The connector applies the same policy.
         let connector = Connector::new(&settings, false).unwrap();
         let connected = connector.oneshot(url.parse().unwrap()).await;
         assert_eq!(connected.is_ok(), is_called, "{url} {settings:?}: {connected:?}");

@@ -1,10 +1,10 @@
-//! The server loop on real sockets.
+//! The server on real sockets.
 
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
+    reason = "a failed setup fails the test"
 )]
 
 use std::{future::pending, net::SocketAddr, time::Duration};
@@ -28,7 +28,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// More than any of these tests may take.
+/// Timeout of a test.
 const LONG: Duration = Duration::from_secs(20);
 
 struct Running {
@@ -54,7 +54,7 @@ impl Running {
     }
 }
 
-/// Reads until the text has come; what came before and with it.
+/// Reads until `end` and returns everything up to it.
 async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut text = String::new();
     let mut buffer = [0; 1024];
@@ -78,12 +78,12 @@ fn hello() -> Router {
     Router::new().route("/", get(async || "hello"))
 }
 
-/// Clients that find the queue full try again after 1 s, 3 s and so on: 500 of them take minutes.
+/// Clients that find the queue full retry after 1 s, 3 s and so on: 500 of them take minutes.
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn burst_of_connections_waits_to_be_accepted() {
-    let most = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
-    let count = 500.min(most.trim().parse::<usize>().unwrap());
+    let max = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let count = 500.min(max.trim().parse::<usize>().unwrap());
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let burst = async {
@@ -92,39 +92,39 @@ async fn burst_of_connections_waits_to_be_accepted() {
             connections.push(TcpStream::connect(address).await.unwrap());
         }
     };
-    tokio::time::timeout(LONG, burst).await.expect("nobody has to try again");
+    tokio::time::timeout(LONG, burst).await.expect("no client has to retry");
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_named() {
+async fn bind_error_names_the_address() {
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let taken = listener.local_addr().unwrap().to_string();
     let error = a2a_http::bind(&taken).await.unwrap_err();
-    assert_eq!(error.to_string(), format!("can't listen on {taken}"));
+    assert_eq!(error.to_string(), format!("failed to listen on {taken}"));
     assert!(a2a_http::bind("nowhere.invalid:0").await.is_err());
 }
 
 #[tokio::test]
-async fn a_connection_that_makes_no_request_is_closed() {
+async fn connection_without_a_request_is_closed() {
     let limits = Limits::default()
         .with_first_request_timeout(Duration::from_millis(100))
         .with_header_read_timeout(Duration::from_millis(200));
     let running = Running::start(hello(), limits).await;
-    for (opening, silence) in [
+    for (start, case) in [
         ("", "silent"),
-        ("GET ", "half of a version"),
-        ("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", "half of a head"),
-        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "a lone preface"),
+        ("GET ", "incomplete request line"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", "incomplete head"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "preface only"),
     ] {
         let mut stream = running.connect().await;
-        stream.write_all(opening.as_bytes()).await.unwrap();
-        let answer = read_to_end(&mut stream).await;
-        assert!(!answer.starts_with(b"HTTP/1.1 200"), "{silence}");
+        stream.write_all(start.as_bytes()).await.unwrap();
+        let response = read_to_end(&mut stream).await;
+        assert!(!response.starts_with(b"HTTP/1.1 200"), "{case}");
     }
 }
 
 #[tokio::test]
-async fn both_versions_of_http_are_spoken_on_one_port() {
+async fn http1_and_http2_are_served_on_one_port() {
     let router = Router::new().route(
         "/",
         get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request| {
@@ -138,13 +138,13 @@ async fn both_versions_of_http_are_spoken_on_one_port() {
             a2a_http::client::ClientSettings::default().with_http2_prior_knowledge(http2);
         let client = a2a_http::client::HttpClient::new(settings).unwrap();
         let request = http::Request::get(format!("http://{}/", running.address));
-        let answer = client.send(request.body("".into()).unwrap()).await.unwrap();
-        assert_eq!(answer.body(), expected);
+        let response = client.send(request.body("".into()).unwrap()).await.unwrap();
+        assert_eq!(response.body(), expected);
     }
 }
 
 #[tokio::test]
-async fn a_connection_is_usable_after_a_body_that_was_too_large() {
+async fn connection_stays_usable_after_an_oversized_body() {
     let limits = Limits::default().with_max_body_bytes(1000);
     let inner = limits.clone();
     let router = Router::new().route(
@@ -165,22 +165,22 @@ async fn a_connection_is_usable_after_a_body_that_was_too_large() {
         let head = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
         stream.write_all(&vec![b'x'; length]).await.unwrap();
-        let answer = read_until(&mut stream, "\r\n\r\n").await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{length}: {answer}");
+        let response = read_until(&mut stream, "\r\n\r\n").await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {expected}")), "{length}: {response}");
     }
-    // The same without an announced length.
+    // The same without a declared length.
     let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).await.unwrap();
     for _ in 0..100 {
         stream.write_all(format!("64\r\n{}\r\n", "x".repeat(100)).as_bytes()).await.unwrap();
     }
     stream.write_all(b"0\r\n\r\n").await.unwrap();
-    let answer = read_until(&mut stream, "\r\n\r\n").await;
-    assert!(answer.contains("HTTP/1.1 413"), "{answer}");
+    let response = read_until(&mut stream, "\r\n\r\n").await;
+    assert!(response.contains("HTTP/1.1 413"), "{response}");
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large_is_refused() {
+async fn oversized_head_returns_431() {
     let running = Running::start(hello(), Limits::default().with_max_header_bytes(8 << 10)).await;
     let mut stream = running.connect().await;
     let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(10_000));
@@ -189,7 +189,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_bound_wait_for_room() {
+async fn connections_beyond_the_limit_wait() {
     let running = Running::start(hello(), Limits::default().with_max_connections(1)).await;
     let request = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut first = running.connect().await;
@@ -198,13 +198,13 @@ async fn connections_beyond_the_bound_wait_for_room() {
     let mut second = running.connect().await;
     second.write_all(request).await.unwrap();
     let early = tokio::time::timeout(Duration::from_millis(50), second.readable()).await;
-    assert!(early.is_err(), "the second connection was served beside the first");
+    assert!(early.is_err(), "the second connection was served while the first was open");
     drop(first);
     read_until(&mut second, "hello").await;
 }
 
 fn endless(limits: Limits) -> Router {
-    let answer = async move |request: Request| -> Response {
+    let response = async move |request: Request| -> Response {
         let drain = Drain::of(request.extensions());
         let events = EventStream::new(stream::pending());
         sse::response(events, &limits, &drain, |item: &Result<Event>, line| {
@@ -213,12 +213,12 @@ fn endless(limits: Limits) -> Router {
             }
         })
     };
-    Router::new().route("/", get(answer))
+    Router::new().route("/", get(response))
 }
 
 #[tokio::test]
-async fn the_head_of_a_stream_comes_at_once_and_silence_is_filled() {
-    // A stream outlives the times that a request has to arrive in.
+async fn stream_head_is_sent_at_once_and_idle_streams_are_kept_alive() {
+    // The request timeouts do not apply to the stream.
     let limits = Limits::default()
         .with_keep_alive(Duration::from_millis(50))
         .with_first_request_timeout(Duration::from_millis(80))
@@ -234,7 +234,7 @@ async fn the_head_of_a_stream_comes_at_once_and_silence_is_filled() {
 }
 
 #[tokio::test]
-async fn a_shutdown_ends_endless_streams_and_says_so() {
+async fn shutdown_ends_streams_with_an_error() {
     let limits = Limits::default();
     let running = Running::start(endless(limits.clone()), limits).await;
     let mut stream = running.connect().await;
@@ -243,11 +243,11 @@ async fn a_shutdown_ends_endless_streams_and_says_so() {
     running.stop.send(()).unwrap();
     read_until(&mut stream, "event: error\ndata: Unavailable\n\n").await;
     tokio::time::timeout(LONG, running.server).await.expect("the server stops").unwrap();
-    assert!(TcpStream::connect(running.address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(running.address).await.is_err(), "the listener is closed");
 }
 
 #[tokio::test]
-async fn a_shutdown_lets_requests_finish_and_cuts_those_that_do_not() {
+async fn shutdown_waits_for_requests_until_the_grace_period_ends() {
     let (go, gone) = oneshot::channel::<()>();
     let gone = std::sync::Mutex::new(Some(gone));
     let slow = async move || {
@@ -268,7 +268,7 @@ async fn a_shutdown_lets_requests_finish_and_cuts_those_that_do_not() {
     slow.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     let mut stuck = running.connect().await;
     stuck.write_all(b"GET /stuck HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
-    // A third connection that was answered shows that the two before it were accepted.
+    // The response on a third connection shows that the first two were accepted.
     let mut third = running.connect().await;
     third.write_all(b"GET /none HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     read_until(&mut third, "404").await;
@@ -282,25 +282,25 @@ async fn a_shutdown_lets_requests_finish_and_cuts_those_that_do_not() {
 }
 
 #[tokio::test]
-async fn a_reader_that_hangs_up_lets_go_of_its_stream() {
+async fn disconnect_drops_the_stream() {
     let (held, dropped) = oneshot::channel::<()>();
     let held = std::sync::Arc::new(std::sync::Mutex::new(Some(held)));
-    let answer = async move || {
+    let response = async move || {
         let held = held.lock().unwrap().take();
         let events = EventStream::new(stream::pending().inspect(move |_| assert!(held.is_some())));
         sse::response(events, &Limits::default(), &Drain::new(), |_: &Result<Event>, _| {})
     };
-    let running = Running::start(Router::new().route("/", get(answer)), Limits::default()).await;
+    let running = Running::start(Router::new().route("/", get(response)), Limits::default()).await;
     let mut stream = running.connect().await;
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     read_until(&mut stream, "\r\n\r\n").await;
     drop(stream);
-    let end = tokio::time::timeout(LONG, dropped).await.expect("the stream is let go of");
-    assert!(end.is_err(), "what the stream held was dropped");
+    let end = tokio::time::timeout(LONG, dropped).await.expect("the stream is dropped");
+    assert!(end.is_err(), "the state of the stream is dropped");
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_takes_down_its_own_connection_only() {
+async fn panicking_handler_closes_only_its_own_connection() {
     let router = hello().route("/panic", get(async || -> &str { panic!("on purpose") }));
     let running = Running::start(router, Limits::default()).await;
     let mut other = running.connect().await;

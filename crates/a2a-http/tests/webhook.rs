@@ -1,6 +1,6 @@
 //! Webhooks against real sockets.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -79,7 +79,7 @@ fn allowing(network: &str) -> Webhooks {
 }
 
 #[tokio::test]
-async fn an_event_is_delivered_with_everything_a_receiver_needs() {
+async fn delivery_has_content_type_version_token_and_credentials() {
     let (port, mut received) = receiver().await;
     let config = config(format!("http://127.0.0.1:{port}/hook"));
     let webhooks = allowing("127.0.0.0/8");
@@ -99,7 +99,7 @@ async fn an_event_is_delivered_with_everything_a_receiver_needs() {
 }
 
 #[tokio::test]
-async fn private_networks_are_refused_before_and_after_dns() {
+async fn private_addresses_are_refused_before_and_after_dns() {
     let (port, mut received) = receiver().await;
     let webhooks = Webhooks::new(WebhookPolicy::default()).unwrap();
     for host in ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"] {
@@ -110,17 +110,17 @@ async fn private_networks_are_refused_before_and_after_dns() {
         let result = webhooks.deliver(&config, &event()).await;
         assert!(matches!(result, Err(PushError::Refused { .. })), "{host}: {result:?}");
     }
-    // The name is let through by the first check here, and stopped by what DNS says.
+    // The first check accepts the name; the check of the resolved address does not.
     let other_network = allowing("::1");
     let config = config(format!("http://localhost.:{port}/hook"));
     other_network.check(&config.config).await.unwrap();
     let result = other_network.deliver(&config, &event()).await;
-    assert!(result.is_err(), "only ::1 may be called, and nobody listens there");
+    assert!(result.is_err(), "only ::1 is allowed, and has no listener");
     assert!(received.try_recv().is_err());
 }
 
 #[tokio::test]
-async fn a_host_may_be_allowed_by_name() {
+async fn host_allowed_by_name_is_called() {
     let (port, mut received) = receiver().await;
     let config = config(format!("http://localhost:{port}/hook"));
     allowing("localhost").deliver(&config, &event()).await.unwrap();
@@ -128,7 +128,7 @@ async fn a_host_may_be_allowed_by_name() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_failed_says_whether_to_try_again() {
+async fn failed_delivery_is_retried_or_refused() {
     let (port, mut received) = receiver().await;
     let webhooks = allowing("127.0.0.1");
     for (path, expected) in
@@ -147,7 +147,7 @@ async fn a_delivery_that_failed_says_whether_to_try_again() {
 }
 
 #[tokio::test]
-async fn each_status_says_what_becomes_of_the_event() {
+async fn status_decides_between_delivered_retried_and_refused() {
     let (port, _received) = receiver().await;
     let webhooks = allowing("127.0.0.1");
     for (status, expected) in [
@@ -164,18 +164,18 @@ async fn each_status_says_what_becomes_of_the_event() {
         (410, "refused"),
         (413, "refused"),
         (422, "refused"),
-        (408, "again"),
-        (425, "again"),
-        (429, "again"),
-        (500, "again"),
-        (502, "again"),
-        (503, "again"),
-        (504, "again"),
+        (408, "retried"),
+        (425, "retried"),
+        (429, "retried"),
+        (500, "retried"),
+        (502, "retried"),
+        (503, "retried"),
+        (504, "retried"),
     ] {
         let config = config(format!("http://127.0.0.1:{port}/status/{status}"));
         let found = match webhooks.deliver(&config, &event()).await {
             Ok(()) => "delivered",
-            Err(PushError::Retry { after: None, .. }) => "again",
+            Err(PushError::Retry { after: None, .. }) => "retried",
             Err(PushError::Refused { .. }) => "refused",
             Err(error) => panic!("{status}: {error:?}"),
         };
@@ -184,7 +184,7 @@ async fn each_status_says_what_becomes_of_the_event() {
 }
 
 #[tokio::test]
-async fn a_receiver_may_name_the_time_to_come_back() {
+async fn retry_after_date_sets_the_delay() {
     let (port, _received) = receiver().await;
     let config = config(format!("http://127.0.0.1:{port}/date"));
     let result = allowing("127.0.0.1").deliver(&config, &event()).await;
@@ -193,11 +193,11 @@ async fn a_receiver_may_name_the_time_to_come_back() {
 }
 
 #[tokio::test]
-async fn an_answer_is_not_read_to_its_end_if_it_has_none() {
+async fn endless_response_body_is_not_awaited() {
     let (port, _received) = receiver().await;
     let config = config(format!("http://127.0.0.1:{port}/endless"));
     allowing("127.0.0.1").deliver(&config, &event()).await.unwrap();
-    // A head that promises a body which never comes counts too.
+    // The same for a declared body that is never sent.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let receiver = tokio::spawn(async move {
@@ -213,14 +213,14 @@ async fn an_answer_is_not_read_to_its_end_if_it_has_none() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_lies_or_hangs_up_is_tried_again() {
-    for answer in [&b""[..], b"HTTP/1.1", b"nonsense\r\n\r\n", b"HTTP/1.1 999999 ?\r\n\r\n"] {
+async fn malformed_or_missing_response_is_retried() {
+    for response in [&b""[..], b"HTTP/1.1", b"nonsense\r\n\r\n", b"HTTP/1.1 999999 ?\r\n\r\n"] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
                 let _ = socket.read(&mut [0; 4096]).await;
-                let _ = socket.write_all(answer).await;
+                let _ = socket.write_all(response).await;
             }
         });
         let config = config(format!("http://127.0.0.1:{port}/"));
@@ -230,7 +230,7 @@ async fn a_receiver_that_lies_or_hangs_up_is_tried_again() {
 }
 
 #[tokio::test]
-async fn addresses_that_hide_a_private_one_are_not_called() {
+async fn addresses_that_embed_a_private_one_are_refused() {
     let (port, mut received) = receiver().await;
     let webhooks = Webhooks::new(WebhookPolicy::default()).unwrap();
     for host in [
@@ -265,7 +265,7 @@ impl PushSigner for Signer {
 }
 
 #[tokio::test]
-async fn a_signature_goes_where_credentials_leave_it_room() {
+async fn signature_uses_authorization_unless_it_has_credentials() {
     let (port, mut received) = receiver().await;
     let webhooks = allowing("127.0.0.1").with_signer(Signer);
     let mut webhook = config(format!("http://127.0.0.1:{port}/hook"));
@@ -283,7 +283,7 @@ async fn a_signature_goes_where_credentials_leave_it_room() {
 }
 
 #[tokio::test]
-async fn credentials_go_under_the_scheme_they_were_given_for() {
+async fn credentials_are_sent_with_their_scheme() {
     let (port, mut received) = receiver().await;
     let webhooks = allowing("127.0.0.1");
     let mut webhook = config(format!("http://127.0.0.1:{port}/hook"));
@@ -292,7 +292,7 @@ async fn credentials_go_under_the_scheme_they_were_given_for() {
         ("Bearer", "abc", Some("Bearer abc")),
         ("Basic", "dXNlcjpwYXNz", Some("Basic dXNlcjpwYXNz")),
         ("ApiKey", "k", Some("ApiKey k")),
-        // Whoever gives a scheme alone expects a token of the agent's own.
+        // A scheme without credentials requests a token of the agent.
         ("Bearer", "", None),
     ] {
         let authentication =
@@ -313,7 +313,7 @@ async fn credentials_go_under_the_scheme_they_were_given_for() {
 }
 
 #[tokio::test]
-async fn secrets_that_do_not_fit_a_header_are_refused_when_they_are_set() {
+async fn secrets_invalid_in_a_header_are_rejected_on_registration() {
     let webhooks = Webhooks::new(WebhookPolicy::default()).unwrap();
     let mut config = config("https://example.com/".into());
     config.config.token = "line\nbreak".into();
@@ -322,7 +322,7 @@ async fn secrets_that_do_not_fit_a_header_are_refused_when_they_are_set() {
 }
 
 #[tokio::test]
-async fn a_receiver_of_an_older_revision_gets_what_that_revision_says() {
+async fn payload_follows_the_revision_of_the_webhook() {
     let (port, mut received) = receiver().await;
     let webhooks = allowing("127.0.0.0/8").with_payload(|webhook, delivery| {
         (webhook.revision == ProtocolVersion::V0_1).then(|| a2a_http::Payload {
@@ -339,5 +339,5 @@ async fn a_receiver_of_an_older_revision_gets_what_that_revision_says() {
     let (headers, body) = received.recv().await.unwrap();
     assert_eq!((&headers["x-a2a-token"], &body[..]), (&"token-1".parse().unwrap(), &b"[0]"[..]));
     assert!(!headers.contains_key("a2a-version"));
-    assert!(received.try_recv().is_err(), "the other revision had nothing to say");
+    assert!(received.try_recv().is_err(), "the other revision has no payload");
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_http::{client_address, parameters, refusal as answer};
+use a2a_http::{client_address, error_response as answer, service_parameters};
 use a2a_operations::Caller;
 use axum::{
     body::Body,
@@ -85,7 +85,7 @@ pub(super) async fn identify(
     }
     let mut caller = inner.caller(&identified);
     if inner.keeps_credentials
-        && let Some(credential) = parameters::credential(&parts.headers)
+        && let Some(credential) = service_parameters::credential(&parts.headers)
     {
         caller = caller.with_credential(credential);
     }

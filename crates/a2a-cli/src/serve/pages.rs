@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{Error, ErrorKind, v1::GetTaskRequest};
-use a2a_http::{fault, parameters};
+use a2a_http::{error_body, service_parameters};
 use a2a_operations::{Agent, Call, CallContext};
 use axum::{
     Json, Router,
@@ -47,7 +47,7 @@ async fn authorize(
     request: Request,
 ) -> Response {
     let mut context = CallContext::default();
-    context.caller = parameters::caller(request.extensions());
+    context.caller = service_parameters::caller(request.extensions());
     let query = request.uri().query().unwrap_or_default();
     let tenant = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "tenant");
     let asked = GetTaskRequest {
@@ -70,6 +70,6 @@ fn refused(error: &Error) -> Response {
     let body = Json(json!({"error": {"code": code, "message": error.message()}}));
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::FORBIDDEN);
     let mut response = (status, body).into_response();
-    fault::write_headers(error, response.headers_mut());
+    error_body::write_headers(error, response.headers_mut());
     response
 }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_gateway::{Forward, Record};
-use a2a_http::parameters;
+use a2a_http::service_parameters;
 use a2a_operations::Agent;
 use axum::{extract::Request, middleware::Next, response::Response};
 
@@ -105,8 +105,8 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
 
 /// Keeps the credential of a request for [`Forward`].
 pub(super) async fn keep_credential(mut request: Request, next: Next) -> Response {
-    if let Some(credential) = parameters::credential(request.headers()) {
-        let caller = parameters::caller(request.extensions()).with_credential(credential);
+    if let Some(credential) = service_parameters::credential(request.headers()) {
+        let caller = service_parameters::caller(request.extensions()).with_credential(credential);
         request.extensions_mut().insert(caller);
     }
     next.run(request).await

@@ -3,7 +3,7 @@
 use a2a_core::{Error, ErrorKind, Operation, Result};
 use a2a_http::{
     client::{HttpClient, place_call},
-    fault, parameters,
+    error_body, service_parameters,
 };
 use a2a_operations::{CallContext, Reply};
 use bytes::Bytes;
@@ -21,15 +21,15 @@ pub(super) async fn read(
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = address(endpoint)?;
     place_call(&mut request, Operation::GetExtendedAgentCard, context.clone())?;
-    request.headers_mut().remove(parameters::VERSION);
-    if let Some(extensions) = request.headers_mut().remove(parameters::EXTENSIONS) {
+    request.headers_mut().remove(service_parameters::VERSION);
+    if let Some(extensions) = request.headers_mut().remove(service_parameters::EXTENSIONS) {
         request.headers_mut().insert(X_EXTENSIONS, extensions);
     }
     let (head, body) = http.send(request).await?.into_parts();
     match head.status {
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Ok(None),
         status if !status.is_success() => {
-            return Err(fault::read(status, &head.headers, &body));
+            return Err(error_body::read(status, &head.headers, &body));
         }
         _ => {}
     }

@@ -11,7 +11,7 @@ use std::{
 use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, v1::StreamResponse};
 use a2a_http::{
     client::{HttpClient, place_call, read_events},
-    fault, media, parameters,
+    content_type, error_body, service_parameters,
 };
 use a2a_operations::{CallContext, EventStream, Reply};
 use async_trait::async_trait;
@@ -68,17 +68,17 @@ impl JsonRpcClient {
         *request.uri_mut() = self.url.clone();
         place_call(&mut request, operation, context)?;
         let headers = request.headers_mut();
-        headers.insert(CONTENT_TYPE, media::JSON);
+        headers.insert(CONTENT_TYPE, content_type::JSON);
         let revision = self.dialect.revision();
         match revision {
             // The examples of the draft send the version before it.
             ProtocolVersion::V0_3 | ProtocolVersion::V1Draft => {
-                headers.insert(parameters::VERSION, HeaderValue::from_static("0.3"));
+                headers.insert(service_parameters::VERSION, HeaderValue::from_static("0.3"));
             }
-            _ => drop(headers.remove(parameters::VERSION)),
+            _ => drop(headers.remove(service_parameters::VERSION)),
         }
         if revision < ProtocolVersion::V1Draft
-            && let Some(extensions) = headers.remove(parameters::EXTENSIONS)
+            && let Some(extensions) = headers.remove(service_parameters::EXTENSIONS)
         {
             headers.insert(X_EXTENSIONS, extensions);
         }
@@ -104,7 +104,7 @@ impl Back for JsonRpcClient {
         let answer = self.http.send(request).await?;
         let (head, body) = answer.into_parts();
         if !head.status.is_success() {
-            return Err(fault::read(head.status, &head.headers, &body));
+            return Err(error_body::read(head.status, &head.headers, &body));
         }
         let result = result(Some(id), &body)?;
         let response = self.dialect.read_response(operation, result)?;
@@ -130,7 +130,7 @@ impl Back for JsonRpcClient {
 impl_agent!(JsonRpcClient);
 
 pub(super) fn activated(headers: &http::HeaderMap) -> a2a_core::ExtensionSet {
-    let mut activated = parameters::read_activated(headers);
+    let mut activated = service_parameters::read_activated(headers);
     for line in headers.get_all(X_EXTENSIONS).iter().filter_map(|line| line.to_str().ok()) {
         activated.extend_from_header(line);
     }
@@ -155,7 +155,7 @@ fn result(id: Option<u64>, body: &[u8]) -> Result<Value> {
         if let Some(data) = error.get_mut("data") {
             *data = details(data.take());
         }
-        return Err(fault::read_object(StatusCode::OK, error));
+        return Err(error_body::read_object(StatusCode::OK, error));
     }
     // Some older agents leave the id out of their events.
     if let Some(id) = id

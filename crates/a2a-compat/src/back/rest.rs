@@ -6,7 +6,7 @@ mod request;
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_http::{
     client::{HttpClient, open_stream, place_call},
-    media, parameters, sse,
+    content_type, service_parameters, sse,
 };
 use a2a_operations::{CallContext, Event, EventStream, Reply};
 use async_trait::async_trait;
@@ -100,7 +100,7 @@ impl RestClient {
             let body = body.read_all(settings.max_response_bytes).await?;
             return Err(answer::read_error(operation, head.status, &head.headers, &body));
         }
-        if !media::is_event_stream(&head.headers) {
+        if !content_type::is_event_stream(&head.headers) {
             let body = body.read_all(settings.max_response_bytes).await?;
             let event = Event::new(None, answer::read_event(shape, &body)?);
             let response = EventStream::new(stream::iter([Ok(event)]));
@@ -151,11 +151,11 @@ impl RestClient {
         place_call(&mut request, operation, context)?;
         let headers = request.headers_mut();
         if !outgoing.body.is_empty() {
-            headers.insert(CONTENT_TYPE, media::JSON);
+            headers.insert(CONTENT_TYPE, content_type::JSON);
         }
         if self.shape != RestShape::Draft {
-            headers.insert(parameters::VERSION, HeaderValue::from_static("0.3"));
-            if let Some(extensions) = headers.remove(parameters::EXTENSIONS) {
+            headers.insert(service_parameters::VERSION, HeaderValue::from_static("0.3"));
+            if let Some(extensions) = headers.remove(service_parameters::EXTENSIONS) {
                 headers.insert(X_EXTENSIONS, extensions);
             }
         }

@@ -9,7 +9,7 @@ use a2a_core::{
         send_message_response, stream_response::Payload,
     },
 };
-use a2a_http::{VersionPolicy, parameters};
+use a2a_http::{VersionPolicy, service_parameters};
 use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::Served};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, request::Parts};
@@ -134,11 +134,12 @@ fn is_of_task(request: &AnyRequest) -> bool {
 
 /// The version that a request says it is in.
 pub(super) fn asked_version(parts: &Parts) -> Option<&str> {
-    let header = parts.headers.get(parameters::VERSION).and_then(|value| value.to_str().ok());
+    let header =
+        parts.headers.get(service_parameters::VERSION).and_then(|value| value.to_str().ok());
     let query = || {
         let pairs = parts.uri.query()?.split('&');
         pairs.filter_map(|pair| pair.split_once('=')).find_map(|(name, value)| {
-            name.eq_ignore_ascii_case(parameters::VERSION.as_str()).then_some(value)
+            name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()).then_some(value)
         })
     };
     header.or_else(query)
@@ -148,9 +149,9 @@ pub(super) fn asked_version(parts: &Parts) -> Option<&str> {
 pub(crate) fn context(parts: &Parts, revision: ProtocolVersion) -> Result<CallContext> {
     // The version has been looked at; older values of it are not for the current binding's eyes.
     let mut headers = parts.headers.clone();
-    headers.remove(parameters::VERSION);
-    let mut context = parameters::read(&headers, None, VersionPolicy::Lenient)?;
-    context.caller = parameters::caller(&parts.extensions);
+    headers.remove(service_parameters::VERSION);
+    let mut context = service_parameters::read(&headers, None, VersionPolicy::Lenient)?;
+    context.caller = service_parameters::caller(&parts.extensions);
     context.version = revision;
     Ok(context)
 }
@@ -162,9 +163,9 @@ pub(crate) fn write_activated(
     activated: &ExtensionSet,
     headers: &mut HeaderMap,
 ) {
-    parameters::write_activated(activated, headers);
+    service_parameters::write_activated(activated, headers);
     if revision < ProtocolVersion::V1Draft
-        && let Some(value) = headers.remove(parameters::EXTENSIONS)
+        && let Some(value) = headers.remove(service_parameters::EXTENSIONS)
     {
         headers.insert(X_EXTENSIONS, value);
     }

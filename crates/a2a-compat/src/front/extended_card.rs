@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::{
     Error, ErrorKind, Operation, ProtocolVersion, Result, card, v1::GetExtendedAgentCardRequest,
 };
-use a2a_http::{fault, media, report};
+use a2a_http::{content_type, error_body, report};
 use a2a_operations::Agent;
 use axum::{Router, body::Body, extract::State, routing::get};
 use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
@@ -41,7 +41,7 @@ async fn serve(
         Err(error) => {
             let error = report(error);
             let mut headers = HeaderMap::new();
-            fault::write_headers(&error, &mut headers);
+            error_body::write_headers(&error, &mut headers);
             // An agent without such a card has no such document.
             let status = match error.kind() {
                 ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured => 404,
@@ -74,6 +74,6 @@ fn answer(status: StatusCode, headers: HeaderMap, body: &Value) -> Response<Body
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    response.headers_mut().insert(CONTENT_TYPE, media::JSON);
+    response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
     response
 }

@@ -6,11 +6,10 @@ use a2a_core::{
     Detail, Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
 };
 use a2a_http::{
-    Drain, VersionPolicy, body, fault, media, parameters,
+    Drain, VersionPolicy, body, content_type, error_body,
+    error_response::Instead,
     parse::{PendingBody, parse},
-    pieces,
-    refusal::Instead,
-    report, sse,
+    pieces, report, service_parameters, sse,
 };
 use a2a_jsonrpc::{Endpoint, Opened};
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
@@ -201,7 +200,7 @@ impl Front {
 
     /// The revision in which the task that a request names was made.
     fn origin(&self, parts: &Parts, params: &Value) -> Option<ProtocolVersion> {
-        let scope = Scope::new("", &parameters::caller(&parts.extensions));
+        let scope = Scope::new("", &service_parameters::caller(&parts.extensions));
         let id = ["id", "taskId", "name"].iter().find_map(|name| params.get(name)?.as_str())?;
         let id = id.strip_prefix("tasks/").unwrap_or(id);
         self.options.origins.revision(&scope, id)
@@ -260,7 +259,7 @@ impl Front {
         revision: ProtocolVersion,
         request: Result<AnyRequest>,
     ) -> Result<(Operation, Reply<AnyAnswer>)> {
-        media::require_json(&parts.headers)?;
+        content_type::require_json(&parts.headers)?;
         let context = context(parts, revision)?;
         let request = request?;
         let operation = request.operation();
@@ -289,7 +288,7 @@ fn refuse(dialect: Option<&dyn Dialect>, id: &str, error: Error) -> Response<Bod
         None => write(&mut body, id, "error", &CurrentError::of(&error)),
     }
     let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.freeze());
-    fault::write_headers(&error, response.headers_mut());
+    error_body::write_headers(&error, response.headers_mut());
     response
 }
 
@@ -332,6 +331,6 @@ fn text(value: &Value) -> Vec<u8> {
 fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, media::JSON);
+    response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
     response
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, card, json, value_limit::check_json};
 use a2a_http::{
-    Drain, body, media, parameters,
+    Drain, body, content_type,
+    error_response::Instead,
     parse::{PendingBody, parse},
-    refusal::Instead,
-    sse,
+    service_parameters, sse,
 };
 use a2a_operations::{Agent, Scope};
 use axum::{Router, body::Body, extract::State, routing::any};
@@ -121,7 +121,7 @@ impl Front {
         if task_id.is_empty() {
             return None;
         }
-        let scope = Scope::new("", &parameters::caller(&parts.extensions));
+        let scope = Scope::new("", &service_parameters::caller(&parts.extensions));
         self.options.origins.revision(&scope, task_id)
     }
 
@@ -134,7 +134,7 @@ impl Front {
         value: Value,
     ) -> Result<Response<Body>> {
         if !body.is_empty() {
-            media::require_json(&parts.headers)?;
+            content_type::require_json(&parts.headers)?;
         }
         let operation = target.operation;
         let query = request::read_query(parts.uri.query());

@@ -6,7 +6,7 @@ use a2a_core::{Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Resul
 use a2a_grpc::{AddressError, wire};
 use a2a_http::{
     client::{ClientSettings, open_stream},
-    parameters,
+    service_parameters,
 };
 use a2a_operations::{CallContext, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
@@ -130,10 +130,11 @@ impl GrpcClient {
     fn request<Q>(&self, context: &CallContext, message: Q) -> Request<Q> {
         let mut request = Request::new(message);
         let headers = request.metadata_mut().as_mut();
-        parameters::write(context, headers);
-        headers.insert(parameters::VERSION, HeaderValue::from_static(self.revision.as_str()));
+        service_parameters::write(context, headers);
+        headers
+            .insert(service_parameters::VERSION, HeaderValue::from_static(self.revision.as_str()));
         if !self.is_draft()
-            && let Some(extensions) = headers.remove(parameters::EXTENSIONS)
+            && let Some(extensions) = headers.remove(service_parameters::EXTENSIONS)
         {
             headers.insert(X_EXTENSIONS, extensions);
         }
@@ -156,7 +157,7 @@ impl fmt::Debug for GrpcClient {
 }
 
 fn activated(headers: &HeaderMap) -> ExtensionSet {
-    let mut activated = parameters::read_activated(headers);
+    let mut activated = service_parameters::read_activated(headers);
     for line in headers.get_all(X_EXTENSIONS).iter().filter_map(|line| line.to_str().ok()) {
         activated.extend_from_header(line);
     }

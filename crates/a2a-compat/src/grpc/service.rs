@@ -7,7 +7,7 @@ use a2a_core::{
     v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
 };
 use a2a_grpc::wire::{self, Undecoded};
-use a2a_http::{Drain, parameters};
+use a2a_http::{Drain, service_parameters};
 use a2a_operations::{Agent, CallContext, Reply};
 use http::request::Parts;
 use tokio::time::Instant;
@@ -70,7 +70,8 @@ impl AgentService {
         let (mut parts, ()) = http::Request::new(()).into_parts();
         parts.headers = metadata.into_headers();
         parts.extensions = extensions;
-        let version = parts.headers.get(parameters::VERSION).and_then(|value| value.to_str().ok());
+        let version =
+            parts.headers.get(service_parameters::VERSION).and_then(|value| value.to_str().ok());
         let revision = decide(family, version, &self.options.revisions)?;
         Ok((parts, message, revision))
     }

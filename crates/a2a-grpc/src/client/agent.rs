@@ -14,7 +14,7 @@ use a2a_core::{
 };
 use a2a_http::{
     client::{ClientSettings, open_stream},
-    parameters,
+    service_parameters,
 };
 use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
@@ -138,7 +138,7 @@ impl Client {
         seen.message(response.get_ref());
         seen.end();
         // An answer's trailers are among its metadata: one SDK tells the extensions there.
-        let activated = parameters::read_activated(response.metadata().as_ref());
+        let activated = service_parameters::read_activated(response.metadata().as_ref());
         Ok(Reply { response: response.into_inner(), activated })
     }
 
@@ -161,7 +161,7 @@ impl Client {
         let response = response.map_err(|status| self.failure(status))?;
         seen.head(response.metadata());
         let headers = response.metadata().as_ref();
-        let activated = parameters::read_activated(headers);
+        let activated = service_parameters::read_activated(headers);
         let mut position = read_position(headers);
         let target = Arc::clone(&self.target);
         let events = response.into_inner().map(move |item| match item {
@@ -196,7 +196,7 @@ impl fmt::Debug for Client {
 
 fn request<Q>(context: &CallContext, message: Q) -> Request<Q> {
     let mut request = Request::new(message);
-    parameters::write(context, request.metadata_mut().as_mut());
+    service_parameters::write(context, request.metadata_mut().as_mut());
     request
 }
 

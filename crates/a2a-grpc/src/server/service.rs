@@ -12,7 +12,7 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
 };
-use a2a_http::{Drain, VersionPolicy, parameters};
+use a2a_http::{Drain, VersionPolicy, service_parameters};
 use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::Served};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
@@ -49,8 +49,8 @@ impl AgentService {
 
     fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
         let headers = request.metadata().as_ref();
-        let mut context = parameters::read(headers, None, self.versions)?;
-        context.caller = parameters::caller(request.extensions());
+        let mut context = service_parameters::read(headers, None, self.versions)?;
+        context.caller = service_parameters::caller(request.extensions());
         Ok((context, deadline::read(headers)?))
     }
 
@@ -92,7 +92,7 @@ impl AgentService {
         });
         let (message, activated) = answer.map_err(status::encode)?;
         let mut response = Response::new(message);
-        parameters::write_activated(&activated, response.metadata_mut().as_mut());
+        service_parameters::write_activated(&activated, response.metadata_mut().as_mut());
         Ok(response)
     }
 
@@ -117,7 +117,7 @@ impl AgentService {
         let position = events.position();
         let mut response = Response::new(events);
         let headers = response.metadata_mut().as_mut();
-        parameters::write_activated(&activated, headers);
+        service_parameters::write_activated(&activated, headers);
         if let Some(position) = position {
             write_position(position, headers);
         }

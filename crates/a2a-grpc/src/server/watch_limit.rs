@@ -11,7 +11,7 @@ use std::{
 };
 
 use a2a_core::{Error, ErrorKind};
-use a2a_http::{Limits, Share, Shares};
+use a2a_http::{Limits, PerIpLimit, PerIpPermit};
 use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use futures_util::{
@@ -37,7 +37,7 @@ const WATCH: &str = "/Watch";
 pub(super) struct WatchLimit<S> {
     service: S,
     all: Arc<Semaphore>,
-    of_addresses: Shares,
+    of_addresses: PerIpLimit,
     most: usize,
     idle_timeout: Duration,
 }
@@ -48,7 +48,7 @@ impl<S> WatchLimit<S> {
         Self {
             service,
             all: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
-            of_addresses: Shares::new(most / 4),
+            of_addresses: PerIpLimit::new(most / 4),
             most,
             idle_timeout: limits.idle_timeout,
         }
@@ -58,7 +58,7 @@ impl<S> WatchLimit<S> {
     fn place(&self, request: &Request<Body>) -> Option<Place> {
         let permit = Arc::clone(&self.all).try_acquire_owned().ok()?;
         let share = match request.extensions().get::<ConnectInfo<SocketAddr>>() {
-            Some(ConnectInfo(peer)) => Some(self.of_addresses.take(peer.ip())?),
+            Some(ConnectInfo(peer)) => Some(self.of_addresses.try_acquire(peer.ip())?),
             None => None,
         };
         Some(Place { _permit: permit, _share: share })
@@ -108,7 +108,7 @@ where
 #[derive(Debug)]
 struct Place {
     _permit: OwnedSemaphorePermit,
-    _share: Option<Share>,
+    _share: Option<PerIpPermit>,
 }
 
 /// A stream that ends when it has been silent for long.

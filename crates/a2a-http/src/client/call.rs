@@ -1,22 +1,21 @@
-//! What a call carries beside its body.
+//! Request headers of a call.
 
 use a2a_core::{Error, Operation, ProtocolVersion, Result};
 use a2a_operations::{CallContext, Credential, Place};
 use http::{HeaderValue, Request, Uri, header::ACCEPT, uri::PathAndQuery};
 use url::form_urlencoded;
 
-use crate::{media, parameters};
+use crate::{content_type, service_parameters};
 
-/// Writes what goes beside a call into a request that has its address: its service parameters,
-/// in revision 1.0, its credential, and the answers that the client reads.
+/// Adds the context of a call to a request: its service parameters in revision 1.0, its credential
+/// and `Accept`. The URL of the request has to be set.
 ///
-/// A position to go on from is sent with a subscription alone, a key of idempotency with what
-/// it names: a send.
+/// `Last-Event-ID` is sent only with a subscription, `Idempotency-Key` only with a send.
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) where a secret for the query makes the
-/// address longer than an address can be.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if a query credential makes the URL too
+/// long.
 pub fn place_call<B>(
     request: &mut Request<B>,
     operation: Operation,
@@ -34,12 +33,12 @@ pub fn place_call<B>(
     }
     let headers = request.headers_mut();
     headers.clear();
-    parameters::write(&context, headers);
+    service_parameters::write(&context, headers);
     let accept = if operation.is_streaming() {
-        // A refusal is JSON. `application/json` is what every known server tests for.
+        // Errors are JSON. Known servers test for `application/json`.
         HeaderValue::from_static("text/event-stream, application/json")
     } else {
-        media::JSON
+        content_type::JSON
     };
     headers.insert(ACCEPT, accept);
     Ok(())
@@ -59,12 +58,12 @@ fn append_query(uri: &mut Uri, credential: &Credential) -> Result<()> {
     let pairs = form_urlencoded::Serializer::new(String::new()).extend_pairs(secrets).finish();
     let path = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let separator = if path.contains('?') { '&' } else { '?' };
-    // The source of the error would be of no use, and what is too long has a secret in it.
+    // The error is dropped: it has no detail, and the URL contains a secret.
     let path = PathAndQuery::try_from(format!("{path}{separator}{pairs}"));
-    let unfit = || Error::invalid_params("", "the credential does not fit into a URL");
+    let too_long = || Error::invalid_params("", "the URL is too long with the credential");
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(path.ok().ok_or_else(unfit)?);
-    *uri = Uri::from_parts(parts).ok().ok_or_else(unfit)?;
+    parts.path_and_query = Some(path.ok().ok_or_else(too_long)?);
+    *uri = Uri::from_parts(parts).ok().ok_or_else(too_long)?;
     Ok(())
 }
 
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_go_where_they_belong_and_are_encoded_for_it() {
+    fn credentials_are_encoded_in_headers_cookies_and_query() {
         let places = [
             (Place::Authorization, "Bearer a"),
             (Place::Header("x-api-key".into()), "b"),

@@ -1,4 +1,4 @@
-//! Connections for clients that speak HTTP/2 themselves.
+//! Connector for HTTP/2 clients other than [`HttpClient`](super::HttpClient).
 
 use std::{
     fmt,
@@ -31,10 +31,10 @@ use crate::{
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Makes connections over HTTP/2 for a client that has its own way to speak it, as that of gRPC:
-/// with the certificates of [`ClientSettings::tls`] if they are to be secure, in clear otherwise.
+/// Opens connections for a client with its own HTTP/2 implementation, such as gRPC: over TLS with
+/// [`ClientSettings::tls`] if secure, otherwise in plaintext.
 ///
-/// The scheme of the address that it is called with does not matter.
+/// The scheme of the URI that it is called with is ignored.
 #[derive(Clone)]
 pub struct Connector {
     connector: HttpsConnector<HttpConnector<Resolver>>,
@@ -47,7 +47,7 @@ impl Connector {
     ///
     /// # Errors
     ///
-    /// [`TlsError`] where the certificates of the settings can't be used.
+    /// [`TlsError`] if the certificates in the settings are invalid.
     pub fn new(settings: &ClientSettings, secure: bool) -> Result<Self, TlsError> {
         let policy = settings.policy.clone().map(Arc::new);
         let mut tcp = HttpConnector::new_with_resolver(Resolver(policy.clone()));
@@ -63,7 +63,7 @@ impl Connector {
         Ok(Self { connector, scheme, policy })
     }
 
-    /// Says what is called, if it may be.
+    /// Sets the scheme of the URI, and checks it against the policy.
     fn check(&self, address: Uri) -> Result<Uri, BoxError> {
         let mut parts = address.into_parts();
         parts.scheme = Some(self.scheme.clone());
@@ -95,7 +95,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Asks DNS, and keeps what may be called where there is a policy.
+/// Resolves names by DNS, and filters the addresses by the policy, if any.
 #[derive(Clone)]
 struct Resolver(Option<Arc<WebhookPolicy>>);
 
@@ -126,7 +126,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// A connection that a [`Connector`] has made.
+/// A connection opened by a [`Connector`].
 #[derive(Debug)]
 pub struct Connected(MaybeHttpsStream<TokioIo<TcpStream>>);
 

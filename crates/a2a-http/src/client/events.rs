@@ -1,4 +1,4 @@
-//! The answer of a streaming operation, in whatever form it comes.
+//! Decodes the response of a streaming operation.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::Response;
 
 use super::{ByteStream, ClientSettings};
-use crate::{fault, media, sse};
+use crate::{content_type, error_body, sse};
 
-/// How long the first event of a stream is waited for before the stream counts as open.
+/// Timeout for the first event before a stream counts as open.
 ///
-/// Some servers refuse a stream inside of it, under status 200. They do so at once, while an
-/// agent may take its time.
+/// Some servers report errors as the first event, with status 200. They send it immediately, while
+/// the first event of an agent may take longer.
 const FIRST_EVENT: Duration = Duration::from_millis(500);
 
-/// Reads the answer of a streaming operation. `read` reads the data of one event, or the whole
-/// body where an agent answers with plain JSON.
+/// Decodes the response of a streaming operation. `read` decodes the data of one event, or the
+/// whole body if the agent responds with JSON.
 ///
-/// With `await_first` a short while is given to the first event, so that an error there is an
-/// error of the operation and not of its stream.
+/// With `await_first`, waits briefly for the first event, so that an error there becomes an error
+/// of the operation instead of its stream.
 ///
 /// # Errors
 ///
-/// What the agent refused the operation with, wherever it put that; the errors of `read`.
+/// The error of the agent, in the response or in the first event; those of `read`.
 pub async fn read_events(
     response: Response<ByteStream>,
     settings: &ClientSettings,
@@ -32,20 +32,21 @@ pub async fn read_events(
     read: impl Fn(&[u8]) -> Result<StreamResponse> + Send + 'static,
 ) -> Result<EventStream> {
     let (head, body) = response.into_parts();
-    if !media::is_event_stream(&head.headers) {
+    if !content_type::is_event_stream(&head.headers) {
         let body = body.read_all(settings.max_response_bytes).await?;
         if !head.status.is_success() {
-            return Err(fault::read(head.status, &head.headers, &body));
+            return Err(error_body::read(head.status, &head.headers, &body));
         }
-        let response = read(&body).map_err(|error| fault::read_headers(error, &head.headers))?;
+        let response =
+            read(&body).map_err(|error| error_body::read_headers(error, &head.headers))?;
         let event = Event::new(None, response);
         return Ok(EventStream::new(stream::iter([Ok(event)])));
     }
     let events = sse::decode(body, settings.max_event_bytes).map(move |event| {
         let event = event?;
-        // Said to be an error: whatever it is, it is no event of the task.
+        // An event of type `error` is never a task event, whatever its data.
         if event.event.as_deref() == Some("error") {
-            return Err(fault::read(head.status, &head.headers, &event.data));
+            return Err(error_body::read(head.status, &head.headers, &event.data));
         }
         let id = event.id.as_deref().and_then(|id| id.parse().ok());
         Ok(Event::new(id, read(&event.data)?))
@@ -53,19 +54,19 @@ pub async fn read_events(
     if await_first { open_stream(events).await } else { Ok(EventStream::new(events)) }
 }
 
-/// Makes a stream of events, and gives a short while to its first one: a server that refuses
-/// the operation behind the head of its answer has refused it all the same.
+/// Creates an event stream, after a brief wait for its first event: a server may report an error of
+/// the operation after the response head.
 ///
 /// # Errors
 ///
-/// That of the first event, if it is one and comes in time.
+/// The error in place of the first event, if it arrives in time.
 pub async fn open_stream(
     mut events: impl Stream<Item = Result<Event>> + Send + Unpin + 'static,
 ) -> Result<EventStream> {
     match tokio::time::timeout(FIRST_EVENT, events.next()).await {
         Ok(Some(Err(error))) => Err(error),
         Ok(first) => Ok(EventStream::new(stream::iter(first).chain(events))),
-        // Still on its way: the stream is taken as it is.
+        // No event yet: the stream counts as open.
         Err(_elapsed) => Ok(EventStream::new(events)),
     }
 }

@@ -1,4 +1,4 @@
-//! Makes calls over HTTP.
+//! The HTTP client.
 
 use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
 
@@ -10,11 +10,11 @@ use url::Url;
 use super::{ByteStream, ClientSettings, Exchange, TransportError, WirePart};
 use crate::webhook::resolver::{CheckedResolver, system};
 
-/// Makes calls over HTTP: one connection pool, cheap to clone.
+/// An HTTP client with one connection pool, cheap to clone.
 ///
-/// An answer of any status is an answer; errors are those of the transport only, and have a
-/// [`TransportError`] as their source. Redirects are followed within the same origin and where
-/// they keep the method; others come back as answers.
+/// A response of any status is `Ok`. Errors are transport errors, with a [`TransportError`] as
+/// their source. Redirects are followed only within the same origin and with the same method;
+/// others are returned as responses.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     client: reqwest::Client,
@@ -26,12 +26,13 @@ impl HttpClient {
     ///
     /// # Errors
     ///
-    /// [`Internal`](a2a_core::ErrorKind::Internal) where the settings can't be used.
+    /// [`Internal`](a2a_core::ErrorKind::Internal) if the settings are invalid.
     pub fn new(settings: ClientSettings) -> Result<Self> {
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(settings.tls.http_config().map_err(Error::internal)?)
             .connect_timeout(settings.connect_timeout)
-            // Servers close idle connections, ours after 60 s: a request must not race that.
+            // Below the idle timeout of servers (60 s in this workspace), so that a request does
+            // not race the close.
             .pool_idle_timeout(Duration::from_secs(45))
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(&settings.user_agent)
@@ -49,21 +50,21 @@ impl HttpClient {
         Ok(Self { client, settings: Arc::new(settings) })
     }
 
-    /// The settings that the client was made with.
+    /// Returns the settings of the client.
     pub fn settings(&self) -> &ClientSettings {
         &self.settings
     }
 
-    /// Makes a call and reads the whole answer.
+    /// Sends a request and reads the whole response.
     ///
     /// # Errors
     ///
-    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) where there is no connection or it is lost;
+    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) if the connection fails or is lost;
     /// [`DeadlineExceeded`](a2a_core::ErrorKind::DeadlineExceeded) after
     /// [`ClientSettings::request_timeout`];
-    /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse) for an answer that is too
-    /// large; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an address that is not HTTP,
-    /// or that [`ClientSettings::policy`] keeps from being called.
+    /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse) for a response that is
+    /// too large; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a URL that is not HTTP,
+    /// or that [`ClientSettings::policy`] forbids.
     ///
     /// # Cancel safety
     ///
@@ -78,13 +79,13 @@ impl HttpClient {
         within(self.settings.request_timeout, &target, call).await
     }
 
-    /// Makes a call and gives the answer as soon as its head is there, its body as it comes.
+    /// Sends a request and returns the response when its head has arrived, with a streaming body.
     ///
     /// No total timeout applies, only [`ClientSettings::idle_timeout`].
     ///
     /// # Errors
     ///
-    /// As [`send`](Self::send), until the head is there.
+    /// As [`send`](Self::send), until the head has arrived.
     pub async fn open(&self, request: Request<Bytes>) -> Result<Response<ByteStream>> {
         let target = origin(request.uri())?;
         let idle = self.settings.idle_timeout;
@@ -101,7 +102,7 @@ impl HttpClient {
         let (head, body) = request.into_parts();
         let mut url = parse(&head.uri)?;
         let mut headers = self.settings.headers.clone();
-        // A name of the request replaces the name of the settings, with all its lines.
+        // A header of the request replaces all values of that header in the settings.
         for name in head.headers.keys() {
             headers.remove(name);
         }
@@ -127,7 +128,7 @@ impl HttpClient {
                 .map_err(|error| {
                     let error = TransportError::from_reqwest(error);
                     if let Some(exchange) = &exchange {
-                        exchange.show(WirePart::Failed(&described(&error)));
+                        exchange.show(WirePart::Failed(&describe(&error)));
                     }
                     error.into_error(&target)
                 })?;
@@ -144,8 +145,8 @@ impl HttpClient {
     }
 }
 
-/// Returns where an answer sends us, if we may go there: to the same origin, with the same
-/// method, so that credentials and bodies reach nobody else.
+/// Returns the target of a redirect if it may be followed: with the same origin and method, so that
+/// credentials and bodies do not leave the origin.
 fn redirect(method: &Method, url: &Url, response: &reqwest::Response) -> Option<Url> {
     let keeps_method = match response.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
@@ -157,8 +158,8 @@ fn redirect(method: &Method, url: &Url, response: &reqwest::Response) -> Option<
     (keeps_method && next.origin() == url.origin()).then_some(next)
 }
 
-/// What went wrong, and why.
-fn described(error: &TransportError) -> String {
+/// Formats an error with its cause.
+fn describe(error: &TransportError) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
@@ -192,16 +193,16 @@ async fn within<T>(
 }
 
 fn parse(uri: &http::Uri) -> Result<Url> {
-    let refused = |why: String| Error::invalid_params("url", why);
+    let invalid = |why: String| Error::invalid_params("url", why);
     let url = Url::parse(&uri.to_string())
-        .map_err(|error| refused(format!("is not an address: {error}")))?;
+        .map_err(|error| invalid(format!("is not a valid URL: {error}")))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
-        other => Err(refused(format!("has the scheme {other:?} and must have http or https"))),
+        other => Err(invalid(format!("has the scheme {other:?} and must have http or https"))),
     }
 }
 
-/// The origin of an address: what may be shown of it.
+/// Returns the origin of a URL, the part without secrets.
 fn origin(uri: &http::Uri) -> Result<Arc<str>> {
     Ok(parse(uri)?.origin().ascii_serialization().into())
 }

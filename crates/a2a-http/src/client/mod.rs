@@ -1,4 +1,4 @@
-//! The HTTP client under the clients of the HTTP bindings, the card fetch and webhooks.
+//! The HTTP client of the HTTP bindings and of card discovery.
 
 mod call;
 mod connector;

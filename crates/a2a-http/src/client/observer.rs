@@ -1,4 +1,4 @@
-//! What a client sends and receives, shown to an observer.
+//! Observes the requests and responses of a client.
 
 use std::{
     fmt,
@@ -10,49 +10,49 @@ use std::{
 
 use http::{HeaderMap, StatusCode};
 
-/// Sees what a client sends and receives, for diagnostics.
+/// Observes what a client sends and receives, for diagnostics.
 ///
-/// Headers, addresses and bodies hold credentials as they are sent: an observer has to mask them
-/// wherever it shows them. It is called while the call waits, so it has to be quick.
+/// Headers, URLs and bodies are passed unredacted: the observer has to redact credentials before it
+/// displays them. It is called synchronously, and must not block.
 pub trait WireObserver: fmt::Debug + Send + Sync {
-    /// Sees a part of an exchange: a request, and what comes back for it. Exchanges are numbered
-    /// 1, 2, 3… within the process.
+    /// Called for each part of an exchange: a request and its response. Exchanges are numbered 1,
+    /// 2, 3… within the process.
     fn observe(&self, exchange: u64, part: WirePart<'_>);
 }
 
-/// A part of an exchange, in the order in which they come.
+/// A part of an exchange, in order of arrival.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum WirePart<'a> {
     /// The head of a request.
     Request {
-        /// The method of HTTP.
+        /// The HTTP method.
         method: &'a str,
-        /// The address, with its query.
+        /// The URL, including the query.
         url: &'a str,
-        /// The headers, or metadata of gRPC.
+        /// The headers, or gRPC metadata.
         headers: &'a HeaderMap,
     },
-    /// The whole body of the request; over gRPC its message as JSON.
+    /// The whole request body; over gRPC the message as JSON.
     RequestBody(&'a [u8]),
-    /// The head of the answer.
+    /// The head of the response.
     Response {
-        /// The status of HTTP.
+        /// The HTTP status.
         status: StatusCode,
-        /// The headers, or metadata of gRPC.
+        /// The headers, or gRPC metadata.
         headers: &'a HeaderMap,
     },
-    /// A piece of the body of the answer, cut anywhere; over gRPC a whole message as JSON.
+    /// A chunk of the response body, split anywhere; over gRPC a whole message as JSON.
     ResponseBody(&'a [u8]),
-    /// The end of the answer.
+    /// The end of the response.
     End,
-    /// Why there is no answer, or no more of it.
+    /// The error that prevented or interrupted the response.
     Failed(&'a str),
 }
 
 static EXCHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// One exchange, with whoever observes it.
+/// An exchange and its observer.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     number: u64,
@@ -60,13 +60,13 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Begins an exchange.
+    /// Starts an exchange.
     pub fn begin(observer: &Arc<dyn WireObserver>) -> Self {
         let number = EXCHANGES.fetch_add(1, Ordering::Relaxed) + 1;
         Self { number, observer: Arc::clone(observer) }
     }
 
-    /// Shows a part of the exchange.
+    /// Passes a part of the exchange to the observer.
     pub fn show(&self, part: WirePart<'_>) {
         self.observer.observe(self.number, part);
     }

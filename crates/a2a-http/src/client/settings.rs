@@ -1,4 +1,4 @@
-//! How an HTTP client behaves.
+//! Settings of the HTTP client.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,43 +7,41 @@ use http::HeaderMap;
 use super::WireObserver;
 use crate::{WebhookPolicy, tls::ClientTls};
 
-/// How an HTTP client behaves: its timeouts, bounds, and what it adds to every call.
+/// Settings of an HTTP client: timeouts, limits and headers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientSettings {
-    /// Time to make a connection, TLS included. Default: 10 s.
+    /// Timeout for connecting, including the TLS handshake. Default: 10 s.
     pub connect_timeout: Duration,
-    /// Time from a unary request to the whole of its answer; `None` waits for ever. It does
-    /// not apply to event streams. Default: 30 s.
+    /// Timeout of a unary request, including the response body; `None` for no timeout. It does not
+    /// apply to event streams. Default: 30 s.
     pub request_timeout: Option<Duration>,
-    /// Silence after which an event stream counts as cut, before its head too; `None` waits
-    /// for ever. Our own servers write every 4 s, others may never. Default: 5 min.
+    /// Idle timeout of an event stream, including the wait for its head; `None` for no timeout.
+    /// Servers of this workspace write every 4 s, others may never. Default: 5 min.
     pub idle_timeout: Option<Duration>,
-    /// Largest answer that is not an event stream, in bytes. Default: 64 MiB.
+    /// Maximum size of a response that is not an event stream, in bytes. Default: 64 MiB.
     pub max_response_bytes: usize,
-    /// Largest event of a stream, in bytes. Default: 64 MiB.
+    /// Maximum size of an event, in bytes. Default: 64 MiB.
     pub max_event_bytes: usize,
-    /// Headers of every request, for credentials; those of the request itself win. They are
-    /// not sent to any other origin. Default: none.
+    /// Headers of every request, for example credentials; headers of the request take precedence.
+    /// They are not sent to other origins. Default: none.
     pub headers: HeaderMap,
-    /// Most redirects followed for one call, all within one origin. Default: 3.
+    /// Maximum number of redirects per call, all within one origin. Default: 3.
     pub max_redirects: usize,
     /// The `User-Agent`. Default: `a2a-rust/` and the version.
     pub user_agent: String,
-    /// Speaks HTTP/2 on clear connections, without asking. Default: false.
+    /// Uses HTTP/2 with prior knowledge on plaintext connections. Default: false.
     pub http2_prior_knowledge: bool,
-    /// Goes through the proxies that the environment names (`HTTP_PROXY` and so on).
-    /// Default: false.
+    /// Uses the proxies in the environment (`HTTP_PROXY` and so on). Default: false.
     pub proxy_from_environment: bool,
-    /// What may be called, where it is others who say what is: its networks and schemes hold for
-    /// each address that is called, those in cards and redirects too, and for what names stand
-    /// for at the time; there are no proxies then, which would ask for names themselves.
-    /// Default: anything.
+    /// Policy for untrusted URLs: its networks and schemes apply to every URL that is called,
+    /// including those in cards and redirects, and to the addresses that names resolve to at the
+    /// time. Proxies are then disabled, because they resolve names themselves.
+    /// Default: no restriction.
     pub policy: Option<WebhookPolicy>,
-    /// Whom to trust over TLS, and the certificate to show. Default: whom the platform trusts,
-    /// and none.
+    /// Trust anchors and client certificate for TLS. Default: those of the platform, and none.
     pub tls: ClientTls,
-    /// Who sees what is sent and received, for diagnostics. Default: nobody.
+    /// Observer of requests and responses, for diagnostics. Default: none.
     pub observer: Option<Arc<dyn WireObserver>>,
 }
 
@@ -68,35 +66,35 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// Sets the time to make a connection.
+    /// Sets the connect timeout.
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets the time from a unary request to the whole of its answer; `None` waits for ever.
+    /// Sets the timeout of a unary request; `None` for no timeout.
     #[must_use]
     pub fn with_request_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         self.request_timeout = timeout.into();
         self
     }
 
-    /// Sets the silence after which an event stream counts as cut; `None` waits for ever.
+    /// Sets the idle timeout of event streams; `None` for no timeout.
     #[must_use]
     pub fn with_idle_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = timeout.into();
         self
     }
 
-    /// Sets the largest answer that is not an event stream, in bytes.
+    /// Sets the maximum size of a response that is not an event stream, in bytes.
     #[must_use]
     pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_response_bytes = bytes;
         self
     }
 
-    /// Sets the largest event of a stream, in bytes.
+    /// Sets the maximum size of an event, in bytes.
     #[must_use]
     pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
@@ -110,7 +108,7 @@ impl ClientSettings {
         self
     }
 
-    /// Sets how many redirects are followed for one call, all within one origin; 0 for none.
+    /// Sets the maximum number of redirects per call, all within one origin; 0 for none.
     #[must_use]
     pub fn with_max_redirects(mut self, redirects: usize) -> Self {
         self.max_redirects = redirects;
@@ -124,35 +122,35 @@ impl ClientSettings {
         self
     }
 
-    /// Sets whether HTTP/2 is spoken on clear connections, without asking.
+    /// Sets whether to use HTTP/2 with prior knowledge on plaintext connections.
     #[must_use]
     pub fn with_http2_prior_knowledge(mut self, known: bool) -> Self {
         self.http2_prior_knowledge = known;
         self
     }
 
-    /// Sets what may be called.
+    /// Sets the policy for URLs.
     #[must_use]
     pub fn with_policy(mut self, policy: impl Into<Option<WebhookPolicy>>) -> Self {
         self.policy = policy.into();
         self
     }
 
-    /// Sets whether the proxies that the environment names are used.
+    /// Sets whether to use the proxies in the environment.
     #[must_use]
     pub fn with_proxy_from_environment(mut self, used: bool) -> Self {
         self.proxy_from_environment = used;
         self
     }
 
-    /// Sets whom to trust over TLS, and the certificate to show.
+    /// Sets the trust anchors and the client certificate for TLS.
     #[must_use]
     pub fn with_tls(mut self, tls: ClientTls) -> Self {
         self.tls = tls;
         self
     }
 
-    /// Sets who sees what is sent and received.
+    /// Sets the observer of requests and responses.
     #[must_use]
     pub fn with_observer(mut self, observer: impl Into<Option<Arc<dyn WireObserver>>>) -> Self {
         self.observer = observer.into();

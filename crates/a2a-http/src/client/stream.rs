@@ -1,4 +1,4 @@
-//! The body of an answer, as it comes.
+//! Streaming response bodies.
 
 use std::{
     fmt,
@@ -17,12 +17,12 @@ use tokio::time::{Instant, Sleep};
 
 use super::{Exchange, TransportError, WirePart};
 
-/// The body of an answer, as it comes. After an error it ends.
+/// A streaming response body. It ends after an error.
 ///
-/// An error of kind [`Unavailable`](ErrorKind::Unavailable) means that the connection was lost,
-/// or that nothing came for the idle timeout: it was cut, not finished.
+/// An error of kind [`Unavailable`](ErrorKind::Unavailable) means that the connection was lost or
+/// idle for too long: the body is incomplete.
 pub struct ByteStream {
-    /// `None` when the end was seen.
+    /// `None` after the end.
     bytes: Option<Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>>,
     target: Arc<str>,
     idle: Option<Idle>,
@@ -57,25 +57,25 @@ impl ByteStream {
     /// # Errors
     ///
     /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for more than `limit` bytes;
-    /// [`Unavailable`](ErrorKind::Unavailable) where the body is cut.
+    /// [`Unavailable`](ErrorKind::Unavailable) if the body is incomplete.
     pub async fn read_all(mut self, limit: usize) -> Result<Bytes> {
         let mut whole = BytesMut::new();
         let mut first = Bytes::new();
-        while let Some(piece) = self.next().await {
-            let piece = piece?;
-            if whole.len() + first.len() + piece.len() > limit {
+        while let Some(chunk) = self.next().await {
+            let chunk = chunk?;
+            if whole.len() + first.len() + chunk.len() > limit {
                 return Err(Error::new(
                     ErrorKind::InvalidAgentResponse,
-                    format!("the answer of {} is larger than {limit} bytes", self.target),
+                    format!("response of {} exceeds {limit} bytes", self.target),
                 ));
             }
-            // A body in one piece is not copied.
+            // A body in a single chunk is not copied.
             if whole.is_empty() && first.is_empty() {
-                first = piece;
+                first = chunk;
                 continue;
             }
             whole.extend_from_slice(&std::mem::take(&mut first));
-            whole.extend_from_slice(&piece);
+            whole.extend_from_slice(&chunk);
         }
         Ok(if whole.is_empty() { first } else { whole.freeze() })
     }
@@ -88,12 +88,12 @@ impl Stream for ByteStream {
         let this = self.get_mut();
         let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
         match bytes.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(piece))) => {
+            Poll::Ready(Some(Ok(chunk))) => {
                 if let Some(idle) = &mut this.idle {
                     idle.timer.as_mut().reset(Instant::now() + idle.timeout);
                 }
-                this.show(WirePart::ResponseBody(&piece));
-                Poll::Ready(Some(Ok(piece)))
+                this.show(WirePart::ResponseBody(&chunk));
+                Poll::Ready(Some(Ok(chunk)))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.bytes = None;
@@ -113,7 +113,7 @@ impl Stream for ByteStream {
                     return Poll::Pending;
                 }
                 this.bytes = None;
-                let message = format!("{} was silent for {:?}", this.target, idle.timeout);
+                let message = format!("{} sent no data for {:?}", this.target, idle.timeout);
                 this.show(WirePart::Failed(&message));
                 Poll::Ready(Some(Err(Error::unavailable(message))))
             }

@@ -1,11 +1,11 @@
-//! Why an answer did not come.
+//! Transport errors.
 
 use std::{error::Error as StdError, fmt};
 
 use a2a_core::{Error, ErrorKind};
 
-/// Why a request got no answer, or only a part of one. It is the source of the
-/// [`Error`] that an operation gives; [`TransportError::of`] finds it there.
+/// Why a request got no response, or an incomplete one. It is a source of the [`Error`] that the
+/// operation returns: see [`TransportError::of`].
 #[derive(Debug)]
 pub struct TransportError {
     sent: bool,
@@ -14,7 +14,7 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// Finds the failure of the transport behind an error, if there is one.
+    /// Returns the transport error in the source chain of an error, if any.
     pub fn of(error: &Error) -> Option<&Self> {
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -26,23 +26,23 @@ impl TransportError {
         None
     }
 
-    /// Returns whether the peer may have seen the request. Where it has not, making the same
-    /// request again can't do anything twice.
+    /// Returns whether the peer may have received the request. If not, a retry is safe.
     pub fn maybe_sent(&self) -> bool {
         self.sent
     }
 
-    /// Returns whether no connection could be made.
+    /// Returns whether connecting failed.
     pub fn is_connect(&self) -> bool {
         !self.sent
     }
 
-    /// Returns whether time ran out.
+    /// Returns whether the error is a timeout.
     pub fn is_timeout(&self) -> bool {
         self.timed_out
     }
 
-    /// Creates the failure of a transport. `sent` unless the peer can't have seen the request.
+    /// Creates a transport error. `sent` is false only if the peer cannot have received the
+    /// request.
     pub fn new(
         sent: bool,
         timed_out: bool,
@@ -53,7 +53,7 @@ impl TransportError {
 
     pub(crate) fn from_reqwest(error: reqwest::Error) -> Self {
         let sent = !(error.is_connect() || error.is_builder());
-        // The address is in the message already, and may carry what is not for the log.
+        // The URL may contain secrets; the message has its origin.
         Self { sent, timed_out: error.is_timeout(), source: error.without_url().into() }
     }
 
@@ -61,19 +61,16 @@ impl TransportError {
         Self { sent: true, timed_out: true, source: elapsed.into() }
     }
 
-    /// Makes the error that an operation gives. `target` is the origin that was called.
+    /// Converts into the error of an operation. `target` is the origin that was called.
     pub fn into_error(self, target: &str) -> Error {
         let (kind, message) = match (self.sent, self.timed_out) {
-            (false, true) => {
-                (ErrorKind::Unavailable, format!("{target} did not accept a connection in time"))
-            }
-            (false, false) => (ErrorKind::Unavailable, format!("{target} could not be reached")),
-            (true, true) => {
-                (ErrorKind::DeadlineExceeded, format!("{target} did not answer in time"))
-            }
-            (true, false) => {
-                (ErrorKind::Unavailable, format!("the connection to {target} was lost"))
-            }
+            (false, true) => (ErrorKind::Unavailable, format!("timed out connecting to {target}")),
+            (false, false) => (ErrorKind::Unavailable, format!("failed to connect to {target}")),
+            (true, true) => (
+                ErrorKind::DeadlineExceeded,
+                format!("timed out waiting for a response from {target}"),
+            ),
+            (true, false) => (ErrorKind::Unavailable, format!("lost the connection to {target}")),
         };
         let error = Error::new(kind, message).with_metadata("target", target);
         error.with_source(self)
@@ -83,15 +80,15 @@ impl TransportError {
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match (self.sent, self.timed_out) {
-            (false, _) => "no connection",
-            (true, true) => "no answer in time",
+            (false, _) => "connection failed",
+            (true, true) => "response timed out",
             (true, false) => "connection lost",
         })
     }
 }
 
 impl StdError for TransportError {
-    /// The innermost cause: the layers of the client above it say nothing more.
+    /// Returns the root cause: the intermediate errors of the client add no detail.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         let mut cause: &(dyn StdError + 'static) = self.source.as_ref();
         while let Some(inner) = cause.source() {

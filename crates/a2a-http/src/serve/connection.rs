@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1 or HTTP/2, whichever it speaks.
+//! Serves one connection over HTTP/1.1 or HTTP/2.
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
@@ -20,14 +20,14 @@ use tower::Service as _;
 
 use super::{
     Drain,
-    activity::Activity,
-    answer::{AnswerBody, Answering},
-    executor::Streams,
+    body_budget::BodyBudget,
+    frame_limit::FrameLimit,
+    h2_executor::H2Executor,
     host,
-    meter::Metered,
-    request::TimedBody,
-    response_budget::{ForAddress, ResponseBudget},
-    room::Room,
+    idle::IdleTracker,
+    request::RequestBody,
+    response::{ResponseBody, ResponseFuture},
+    response_budget::{AddressBudget, ResponseBudget},
     version,
 };
 use crate::{
@@ -35,22 +35,22 @@ use crate::{
     parse::{MAX_INLINE_BYTES, PendingBody},
 };
 
-/// How each version of HTTP is served.
+/// The hyper connection builder of each HTTP version.
 pub(super) struct Builder {
-    http1: auto::Builder<Streams>,
-    http2: auto::Builder<Streams>,
+    http1: auto::Builder<H2Executor>,
+    http2: auto::Builder<H2Executor>,
 }
 
-/// Smallest buffer that hyper takes for the head of a request, in bytes.
+/// Minimum request head buffer that hyper accepts, in bytes.
 const MIN_HEAD_BYTES: u32 = 8 << 10;
 
-/// Most that a stream of HTTP/2 has waiting to be sent, in bytes.
+/// Send buffer of an HTTP/2 stream, in bytes.
 const MAX_SEND_BYTES: usize = 64 << 10;
 
 pub(super) fn builder(limits: &Limits) -> Builder {
     let head = limits.max_header_bytes.max(MIN_HEAD_BYTES);
-    let mut builder = auto::Builder::new(Streams::new(limits.write_timeout));
-    // Queued buffers are flushed every 16, which are about 5 events; flattened ones are not.
+    let mut builder = auto::Builder::new(H2Executor::new(limits.write_timeout));
+    // hyper flushes queued buffers every 16, about 5 events; flattened buffers have no such limit.
     builder
         .http1()
         .writev(false)
@@ -70,50 +70,51 @@ pub(super) fn builder(limits: &Limits) -> Builder {
     Builder { http1: builder.clone().http1_only(), http2: builder.http2_only() }
 }
 
-/// One connection that was accepted.
+/// An accepted connection.
 pub(super) struct Connection {
     pub(super) router: Router,
     pub(super) peer: SocketAddr,
     pub(super) drain: Drain,
     pub(super) limits: Arc<Limits>,
-    pub(super) room: Room,
+    pub(super) bodies: BodyBudget,
     pub(super) responses: Arc<ResponseBudget>,
-    /// What TLS has proved of the peer.
+    /// Client certificates verified by TLS.
     pub(super) certificates: Option<PeerCertificates>,
-    /// `Strict-Transport-Security` of every answer.
+    /// `Strict-Transport-Security` of every response.
     pub(super) hsts: Option<HeaderValue>,
 }
 
 impl Connection {
-    /// Serves the connection to its end. When told to stop, it answers what was asked, and ends.
+    /// Serves the connection until it ends. On `stop` it finishes the requests in flight, then
+    /// closes.
     pub(super) async fn serve<I>(self, builder: &Builder, stream: I, stop: CancellationToken)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let peer = self.peer;
         let limits = Arc::clone(&self.limits);
-        let activity = Activity::new();
+        let idle = IdleTracker::new();
         let deadline = sleep(limits.first_request_timeout);
         tokio::pin!(deadline);
         let detected = tokio::select! {
-            // What has been sent is served, even by a server that stops.
+            // A request that has arrived is served even while the server stops.
             biased;
             detected = version::detect(stream) => detected,
             () = stop.cancelled() => return,
             () = &mut deadline => {
-                return tracing::debug!(%peer, "closing a connection without a request");
+                return tracing::debug!(%peer, "closing connection: no request in time");
             }
         };
         let (version, stream) = match detected {
             Ok(detected) => detected,
-            Err(error) => return tracing::debug!(%peer, %error, "a connection ended early"),
+            Err(error) => return tracing::debug!(%peer, %error, "connection error"),
         };
         let builder = if version == Version::HTTP_2 { &builder.http2 } else { &builder.http1 };
-        let service = ConnectionService { connection: self, activity: Arc::clone(&activity) };
-        let stream = Metered::new(stream, limits.max_control_frames);
+        let service = ConnectionService { connection: self, idle: Arc::clone(&idle) };
+        let stream = FrameLimit::new(stream, limits.max_control_frames);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
-        let mut is_watched = true;
+        let mut is_timed = true;
         let mut is_stopping = false;
         let ended = loop {
             tokio::select! {
@@ -122,54 +123,55 @@ impl Connection {
                     is_stopping = true;
                     connection.as_mut().graceful_shutdown();
                 }
-                () = &mut deadline, if is_watched => {
+                () = &mut deadline, if is_timed => {
                     if is_stopping {
-                        // Told to leave for having been idle, and still there.
+                        // Idle, and still open after the graceful shutdown.
                         if !stop.is_cancelled() {
-                            return tracing::debug!(%peer, "closing an idle connection");
+                            return tracing::debug!(%peer, "closing idle connection");
                         }
-                        is_watched = false;
-                    } else if !activity.has_asked() {
-                        return tracing::debug!(%peer, "closing a connection without a request");
-                    } else if let Some(idle) = activity.idle_at(limits.idle_timeout) {
+                        is_timed = false;
+                    } else if !idle.has_request() {
+                        return tracing::debug!(%peer, "closing connection: no request in time");
+                    } else if let Some(idle_deadline) = idle.idle_deadline(limits.idle_timeout) {
                         let now = Instant::now();
-                        if idle <= now {
+                        if idle_deadline <= now {
                             is_stopping = true;
                             connection.as_mut().graceful_shutdown();
                             deadline.as_mut().reset(now + limits.grace);
                         } else {
-                            deadline.as_mut().reset(idle);
+                            deadline.as_mut().reset(idle_deadline);
                         }
                     } else {
-                        is_watched = false;
+                        is_timed = false;
                     }
                 }
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%peer, error, "a connection ended early");
+            tracing::debug!(%peer, error, "connection error");
         }
     }
 }
 
-/// Hands requests to the router, with what the connection knows.
+/// Passes requests to the router, with the extensions of the connection.
 struct ConnectionService {
     connection: Connection,
-    activity: Arc<Activity>,
+    idle: Arc<IdleTracker>,
 }
 
 impl hyper::service::Service<Request<Incoming>> for ConnectionService {
-    type Response = Response<AnswerBody>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = ResponseFuture;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let connection = &self.connection;
-        let open = self.activity.ask(request.version() == Version::HTTP_2);
-        let place = connection.room.place(connection.peer.ip());
+        let in_flight = self.idle.begin_request(request.version() == Version::HTTP_2);
+        let reservation = connection.bodies.reservation(connection.peer.ip());
         let may_be_large =
-            request.body().size_hint().upper().is_none_or(|most| most > MAX_INLINE_BYTES as u64);
-        let mut request = request.map(|body| TimedBody::new(body, &connection.limits, place));
+            request.body().size_hint().upper().is_none_or(|upper| upper > MAX_INLINE_BYTES as u64);
+        let mut request =
+            request.map(|body| RequestBody::new(body, &connection.limits, reservation));
         if may_be_large {
             let pending = PendingBody::default();
             request = request.map(|body| body.with_pending(pending.clone()));
@@ -181,16 +183,18 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
         if let Some(certificates) = &connection.certificates {
             extensions.insert(certificates.clone());
         }
-        // A router is always ready.
+        // `Router::poll_ready` is always ready.
         let route = match host::check(&request) {
             Ok(()) => Either::Left(connection.router.clone().call(request)),
-            Err(wrong) => {
-                tracing::debug!(peer = %connection.peer, wrong, "request refused");
-                Either::Right(ready(Ok(host::refuse(wrong))))
+            Err(reason) => {
+                tracing::debug!(peer = %connection.peer, reason, "rejecting request");
+                Either::Right(ready(Ok(host::reject(reason))))
             }
         };
-        let budget =
-            ForAddress { budget: Arc::clone(&connection.responses), address: connection.peer.ip() };
-        Answering::new(route, connection.hsts.clone(), open, budget)
+        let budget = AddressBudget {
+            budget: Arc::clone(&connection.responses),
+            address: connection.peer.ip(),
+        };
+        ResponseFuture::new(route, connection.hsts.clone(), in_flight, budget)
     }
 }

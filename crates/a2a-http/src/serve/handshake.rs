@@ -1,4 +1,4 @@
-//! What comes before HTTP on a port that speaks TLS.
+//! The TLS handshake.
 
 use std::{io, net::IpAddr, time::Duration};
 
@@ -12,115 +12,115 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     connection::{Builder, Connection},
-    patience::Patient,
-    share::Shares,
+    per_ip::PerIpLimit,
+    write_timeout::WriteTimeout,
 };
 use crate::{PeerCertificates, tls::Tls};
 
-/// The first byte of a handshake (RFC 8446 §5.1).
+/// Content type of a handshake record, its first byte (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
 
-/// What those are told who come in clear.
-const IN_CLEAR: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
+/// The response to plaintext HTTP.
+const PLAINTEXT_RESPONSE: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
     content-type: text/plain; charset=utf-8\r\n\
-    content-length: 42\r\n\
+    content-length: 44\r\n\
     connection: close\r\n\
     \r\n\
-    this port speaks TLS: call it by https://\n";
+    this port requires TLS: use an https:// URL\n";
 
-/// How much is still read of who came in clear, so that the answer is not lost, and how long.
-const MAX_LEFT_BYTES: u64 = 64 << 10;
-const TELL_TIMEOUT: Duration = Duration::from_secs(1);
+/// How much of a plaintext request is drained, so that the response is not lost, and for how long.
+const MAX_DRAINED_BYTES: u64 = 64 << 10;
+const PLAINTEXT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Makes the handshakes of one listener.
+/// Performs the TLS handshakes of one listener.
 #[derive(Clone, Debug)]
 pub(super) struct Handshakes {
     tls: Tls,
-    shares: Shares,
+    per_ip: PerIpLimit,
 }
 
-/// Why there is no connection over TLS.
-enum Refused {
-    InClear(TcpStream),
+/// Why a handshake failed.
+enum HandshakeError {
+    Plaintext(TcpStream),
     TooMany,
     Failed(io::Error),
 }
 
 impl Handshakes {
     pub(super) fn new(tls: Tls) -> Self {
-        let shares = Shares::new(tls.settings().max_handshakes / 4);
-        Self { tls, shares }
+        let per_ip = PerIpLimit::new(tls.settings().max_handshakes / 4);
+        Self { tls, per_ip }
     }
 
-    /// Makes the handshake in its time, and serves the connection to its end.
+    /// Performs the handshake within its timeout, then serves the connection until it ends.
     pub(super) async fn serve(
         self,
         mut connection: Connection,
         builder: &Builder,
-        stream: Patient<TcpStream>,
+        stream: WriteTimeout<TcpStream>,
         stop: CancellationToken,
     ) {
         let peer = connection.peer;
-        // It is large and soon over; what lives on should not keep room for it.
-        let handshake = Box::pin(self.shake(peer.ip(), stream));
+        // Boxed: the handshake state is large, and must not enlarge the task for its whole life.
+        let handshake = Box::pin(self.accept(peer.ip(), stream));
         let drain = connection.drain.clone();
-        let made = tokio::select! {
-            made = timeout(self.tls.settings().handshake_timeout, handshake) => made,
-            // A server that stops doesn't wait for who has not asked for anything yet.
+        let result = tokio::select! {
+            result = timeout(self.tls.settings().handshake_timeout, handshake) => result,
+            // There is no request to finish yet.
             () = drain.started() => return,
         };
-        let stream = match made {
+        let stream = match result {
             Ok(Ok(stream)) => stream,
-            Ok(Err(Refused::InClear(stream))) => {
-                tracing::debug!(%peer, "came in clear to a port that speaks TLS");
-                return Box::pin(tell(stream)).await;
+            Ok(Err(HandshakeError::Plaintext(stream))) => {
+                tracing::debug!(%peer, "plaintext request on TLS port");
+                return Box::pin(respond_to_plaintext(stream)).await;
             }
-            Ok(Err(Refused::TooMany)) => {
-                return tracing::debug!(%peer, "too many handshakes of one address");
+            Ok(Err(HandshakeError::TooMany)) => {
+                return tracing::debug!(%peer, "rejecting handshake: per-address limit reached");
             }
-            Ok(Err(Refused::Failed(error))) => {
-                return tracing::debug!(%peer, %error, "a handshake failed");
+            Ok(Err(HandshakeError::Failed(error))) => {
+                return tracing::debug!(%peer, %error, "handshake failed");
             }
-            Err(_elapsed) => return tracing::debug!(%peer, "a handshake took too long"),
+            Err(_elapsed) => return tracing::debug!(%peer, "handshake timed out"),
         };
         let (_, session) = stream.get_ref();
         let chain = session.peer_certificates().unwrap_or_default();
-        connection.certificates = PeerCertificates::new(chain.iter().map(|one| one.to_vec()));
+        connection.certificates = PeerCertificates::new(chain.iter().map(|der| der.to_vec()));
         connection.hsts = self.tls.hsts().cloned();
         connection.serve(builder, stream, stop).await;
     }
 
-    async fn shake(
+    async fn accept(
         &self,
         address: IpAddr,
-        stream: Patient<TcpStream>,
-    ) -> Result<TlsStream<Patient<TcpStream>>, Refused> {
-        // Who is silent has no place among the handshakes yet.
+        stream: WriteTimeout<TcpStream>,
+    ) -> Result<TlsStream<WriteTimeout<TcpStream>>, HandshakeError> {
+        // A peer that has sent nothing takes no handshake permit.
         let mut first = [0];
-        if stream.get_ref().peek(&mut first).await.map_err(Refused::Failed)? == 0 {
-            return Err(Refused::Failed(io::ErrorKind::UnexpectedEof.into()));
+        if stream.get_ref().peek(&mut first).await.map_err(HandshakeError::Failed)? == 0 {
+            return Err(HandshakeError::Failed(io::ErrorKind::UnexpectedEof.into()));
         }
         if first[0] != HANDSHAKE && first[0].is_ascii_uppercase() {
-            return Err(Refused::InClear(stream.into_inner()));
+            return Err(HandshakeError::Plaintext(stream.into_inner()));
         }
-        let _share = self.shares.take(address).ok_or(Refused::TooMany)?;
+        let _ip_permit = self.per_ip.try_acquire(address).ok_or(HandshakeError::TooMany)?;
         // The semaphore is never closed.
         let _permit = self.tls.handshakes().acquire().await.ok();
         let acceptor = TlsAcceptor::from(self.tls.config());
-        acceptor.accept(stream).await.map_err(Refused::Failed)
+        acceptor.accept(stream).await.map_err(HandshakeError::Failed)
     }
 }
 
-/// Answers who came in clear. What they have sent is read, for a connection that is closed
-/// before that is reset, and the answer lost.
-async fn tell(mut stream: TcpStream) {
-    let told = async {
-        stream.write_all(IN_CLEAR).await?;
+/// Responds to plaintext HTTP. The request is drained before closing: closing a socket with unread
+/// data resets the connection, and the response is lost.
+async fn respond_to_plaintext(mut stream: TcpStream) {
+    let respond = async {
+        stream.write_all(PLAINTEXT_RESPONSE).await?;
         stream.shutdown().await?;
-        tokio::io::copy(&mut stream.take(MAX_LEFT_BYTES), &mut tokio::io::sink()).await
+        tokio::io::copy(&mut stream.take(MAX_DRAINED_BYTES), &mut tokio::io::sink()).await
     };
-    if let Ok(Err(error)) = timeout(TELL_TIMEOUT, told).await {
-        tracing::debug!(%error, "who came in clear did not wait for the answer");
+    if let Ok(Err(error)) = timeout(PLAINTEXT_TIMEOUT, respond).await {
+        tracing::debug!(%error, "plaintext client closed the connection early");
     }
 }
 
@@ -129,9 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_to_who_comes_in_clear_is_as_long_as_it_says() {
-        let answer = std::str::from_utf8(IN_CLEAR).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    fn plaintext_response_has_the_declared_content_length() {
+        let response = std::str::from_utf8(PLAINTEXT_RESPONSE).unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
     }
 }

@@ -1,4 +1,4 @@
-//! The `Host` of HTTP/1.1, which every request has once (RFC 9112 §3.2).
+//! Validates the `Host` header of HTTP/1.1 requests (RFC 9112 §3.2).
 
 use axum::body::Body;
 use http::{
@@ -7,12 +7,12 @@ use http::{
     uri::Authority,
 };
 
-/// Checks the `Host` of a request. Over HTTP/2 `:authority` stands for it, and HTTP/1.0 may go
-/// without.
+/// Checks the `Host` header of a request. HTTP/2 has `:authority` instead, and HTTP/1.0 does not
+/// require it.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// The reason why the header is invalid.
 pub(super) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
     if request.version() > Version::HTTP_11 {
         return Ok(());
@@ -20,16 +20,16 @@ pub(super) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
     let mut lines = request.headers().get_all(HOST).iter();
     match (lines.next(), lines.next()) {
         (None, _) if request.version() < Version::HTTP_11 => Ok(()),
-        (None, _) => Err("the Host header is missing"),
-        (Some(_), Some(_)) => Err("there is more than one Host header"),
+        (None, _) => Err("missing Host header"),
+        (Some(_), Some(_)) => Err("more than one Host header"),
         (Some(host), None) if is_host(host) => Ok(()),
-        (Some(_), None) => Err("the Host header is malformed"),
+        (Some(_), None) => Err("malformed Host header"),
     }
 }
 
-/// Refuses a request. Where its host is in doubt, so is where the next request begins.
-pub(super) fn refuse(wrong: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(wrong));
+/// Rejects a request and closes the connection, whose framing can no longer be trusted.
+pub(super) fn reject(reason: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(reason));
     *response.status_mut() = StatusCode::BAD_REQUEST;
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
@@ -37,7 +37,7 @@ pub(super) fn refuse(wrong: &'static str) -> Response<Body> {
     response
 }
 
-/// Whether this is `uri-host [":" port]`, with a host that is not empty.
+/// Returns whether the value is `uri-host [":" port]` with a non-empty host.
 fn is_host(value: &HeaderValue) -> bool {
     let Some(text) = value.to_str().ok().filter(|text| !text.contains('@')) else { return false };
     let Ok(authority) = text.parse::<Authority>() else { return false };
@@ -53,7 +53,7 @@ fn is_host(value: &HeaderValue) -> bool {
 mod tests {
     use super::*;
 
-    fn outcome(version: Version, hosts: &[&str]) -> Result<(), &'static str> {
+    fn check_hosts(version: Version, hosts: &[&str]) -> Result<(), &'static str> {
         let mut request = Request::builder().version(version);
         for host in hosts {
             request = request.header(HOST, *host);
@@ -62,8 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn http_1_1_has_one_well_formed_host() {
-        for (hosts, is_served) in [
+    fn http_1_1_requires_one_well_formed_host() {
+        for (hosts, is_accepted) in [
             (&["a"][..], true),
             (&["agent.example:8080"], true),
             (&["agent.example:"], true),
@@ -84,10 +84,10 @@ mod tests {
             (&["[::1"], false),
             (&["a\u{e9}"], false),
         ] {
-            assert_eq!(outcome(Version::HTTP_11, hosts).is_ok(), is_served, "{hosts:?}");
+            assert_eq!(check_hosts(Version::HTTP_11, hosts).is_ok(), is_accepted, "{hosts:?}");
         }
-        assert!(outcome(Version::HTTP_10, &[]).is_ok());
-        assert!(outcome(Version::HTTP_10, &["a", "b"]).is_err());
-        assert!(outcome(Version::HTTP_2, &[]).is_ok());
+        assert!(check_hosts(Version::HTTP_10, &[]).is_ok());
+        assert!(check_hosts(Version::HTTP_10, &["a", "b"]).is_err());
+        assert!(check_hosts(Version::HTTP_2, &[]).is_ok());
     }
 }

@@ -1,24 +1,24 @@
-//! The one place that accepts connections.
+//! The server: accepts connections and serves HTTP on them.
 
-mod activity;
-mod answer;
+mod body_budget;
 mod connection;
 mod drain;
-mod executor;
+mod frame_limit;
 mod frames;
+mod h2_executor;
 mod handshake;
 mod host;
-mod meter;
-mod patience;
+mod idle;
+mod per_ip;
 mod request;
+mod response;
 mod response_budget;
-mod room;
 mod server;
-mod share;
 mod version;
+mod write_timeout;
 
+pub(crate) use body_budget::Reservation;
 pub use drain::Drain;
+pub use per_ip::{PerIpLimit, PerIpPermit};
 pub(crate) use response_budget::UNCOUNTED;
-pub(crate) use room::Place;
 pub use server::{ServeError, Server, bind};
-pub use share::{Share, Shares};

@@ -1,4 +1,4 @@
-//! The body of a request, which has to arrive in its time, and needs room.
+//! Request bodies, with timeouts and a memory budget.
 
 use std::{
     error::Error as StdError,
@@ -13,103 +13,106 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::room::Place;
+use super::body_budget::Reservation;
 use crate::{
     Limits,
-    body::GivenUp,
+    body::BodyError,
     parse::{MAX_INLINE_BYTES, PendingBody},
 };
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// A body that fails when it falls silent, when the whole of it takes too long, and when there
-/// is no room for it beside the others.
-pub(super) struct TimedBody<B> {
+/// A body that fails on a read timeout, on the total timeout, and when it exceeds the memory
+/// budget.
+pub(super) struct RequestBody<B> {
     body: B,
-    silence: Duration,
-    total: Duration,
-    /// Most that is kept of it, in bytes.
-    most: usize,
-    /// `None` once there was none: what still comes is for nobody who keeps it.
-    place: Option<Place>,
-    /// Where the place goes when the body has been read, for what still has to be parsed.
+    read_timeout: Duration,
+    total_timeout: Duration,
+    /// Maximum number of buffered bytes.
+    max_bytes: usize,
+    /// `None` once the budget was exceeded: the rest is discarded, not buffered.
+    reservation: Option<Reservation>,
+    /// Receives the reservation when the body is complete and has yet to be parsed.
     pending: Option<PendingBody>,
-    /// Set when something had to be waited for.
+    /// Set at the first wait for data.
     timer: Option<Pin<Box<Timer>>>,
 }
 
 struct Timer {
     sleep: Pin<Box<Sleep>>,
-    end: Instant,
-    silent_until: Instant,
+    total_deadline: Instant,
+    read_deadline: Instant,
 }
 
-impl<B> TimedBody<B> {
-    pub(super) fn new(body: B, limits: &Limits, place: Place) -> Self {
+impl<B> RequestBody<B> {
+    pub(super) fn new(body: B, limits: &Limits, reservation: Reservation) -> Self {
         Self {
             body,
-            silence: limits.body_read_timeout,
-            total: limits.body_time,
-            most: limits.max_body_bytes,
-            place: Some(place),
+            read_timeout: limits.body_read_timeout,
+            total_timeout: limits.body_time,
+            max_bytes: limits.max_body_bytes,
+            reservation: Some(reservation),
             pending: None,
             timer: None,
         }
     }
 
-    /// Leaves the place of a large body to what parses it.
+    /// Hands the reservation of a large body over to the parser.
     pub(super) fn with_pending(mut self, pending: PendingBody) -> Self {
         self.pending = Some(pending);
         self
     }
 
-    /// Returns whether there is room for what has come.
-    fn has_room(&mut self, frame: &Frame<Bytes>) -> bool {
-        let (Some(place), Some(data)) = (&mut self.place, frame.data_ref()) else { return true };
-        // What goes beyond is refused and thrown away.
-        let more = data.len().min(self.most.saturating_sub(place.bytes()));
-        if !place.take(more) {
+    /// Reserves memory for a frame; `false` if the budget is exceeded.
+    fn try_reserve(&mut self, frame: &Frame<Bytes>) -> bool {
+        let (Some(reservation), Some(data)) = (&mut self.reservation, frame.data_ref()) else {
+            return true;
+        };
+        // Bytes beyond the body limit are rejected and discarded.
+        let more = data.len().min(self.max_bytes.saturating_sub(reservation.bytes()));
+        if !reservation.try_grow(more) {
             metrics::refused("bodies");
-            self.place = None;
+            self.reservation = None;
         }
-        self.place.is_some()
+        self.reservation.is_some()
     }
 
-    /// Ready when time is up.
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<GivenUp> {
+    /// Ready on timeout.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<BodyError> {
         let timer = self.timer.get_or_insert_with(|| {
             let now = Instant::now();
-            let (end, silent_until) = (now + self.total, now + self.silence);
-            let sleep = Box::pin(sleep_until(end.min(silent_until)));
-            Box::pin(Timer { sleep, end, silent_until })
+            let (total_deadline, read_deadline) =
+                (now + self.total_timeout, now + self.read_timeout);
+            let sleep = Box::pin(sleep_until(total_deadline.min(read_deadline)));
+            Box::pin(Timer { sleep, total_deadline, read_deadline })
         });
-        // The timer is only looked after when it fires, not moved at each piece.
+        // The timer is rescheduled when it fires, not at each frame.
         while timer.sleep.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            if now >= timer.end {
-                return Poll::Ready(GivenUp::Whole);
+            if now >= timer.total_deadline {
+                return Poll::Ready(BodyError::TotalTimeout);
             }
-            if now >= timer.silent_until {
-                return Poll::Ready(GivenUp::Silent);
+            if now >= timer.read_deadline {
+                return Poll::Ready(BodyError::ReadTimeout);
             }
-            let due = timer.end.min(timer.silent_until);
+            let due = timer.total_deadline.min(timer.read_deadline);
             timer.sleep.as_mut().reset(due);
         }
         Poll::Pending
     }
 }
 
-impl<B> Drop for TimedBody<B> {
+impl<B> Drop for RequestBody<B> {
     fn drop(&mut self) {
-        if let (Some(pending), Some(place)) = (&self.pending, self.place.take())
-            && place.bytes() > MAX_INLINE_BYTES
+        if let (Some(pending), Some(reservation)) = (&self.pending, self.reservation.take())
+            && reservation.bytes() > MAX_INLINE_BYTES
         {
-            pending.put(place);
+            pending.put(reservation);
         }
     }
 }
 
-impl<B> Body for TimedBody<B>
+impl<B> Body for RequestBody<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -122,23 +125,23 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(frame) => {
-                let silence = self.silence;
+                let read_timeout = self.read_timeout;
                 if let Some(timer) = &mut self.timer {
-                    timer.silent_until = Instant::now() + silence;
-                    // Pieces that are always there would never look at the clock.
-                    if Instant::now() >= timer.end && frame.is_some() {
-                        return Poll::Ready(Some(Err(GivenUp::Whole.into())));
+                    timer.read_deadline = Instant::now() + read_timeout;
+                    // A body that is always ready never polls the timer.
+                    if Instant::now() >= timer.total_deadline && frame.is_some() {
+                        return Poll::Ready(Some(Err(BodyError::TotalTimeout.into())));
                     }
                 }
                 if let Some(Ok(frame)) = &frame
-                    && !self.has_room(frame)
+                    && !self.try_reserve(frame)
                 {
-                    return Poll::Ready(Some(Err(GivenUp::NoRoom.into())));
+                    return Poll::Ready(Some(Err(BodyError::OverBudget.into())));
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }
             Poll::Pending => match self.poll_timer(cx) {
-                Poll::Ready(slow) => Poll::Ready(Some(Err(slow.into()))),
+                Poll::Ready(timeout) => Poll::Ready(Some(Err(timeout.into()))),
                 Poll::Pending => Poll::Pending,
             },
         }

@@ -1,7 +1,7 @@
-//! The version of HTTP that a connection speaks, known from its first bytes.
+//! Detects the HTTP version of a connection from its first bytes.
 //!
-//! They are read here and not by hyper-util, which hands hyper the 24 bytes that it looked at: the
-//! head is then incomplete, and hyper doubles its buffer to 16 KiB to read the rest.
+//! hyper-util has its own detection, but passes only the 24 bytes that it inspected to hyper: the
+//! request head is then incomplete, and hyper doubles its buffer to 16 KiB to read the rest.
 
 use std::{
     io,
@@ -16,10 +16,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 /// Connection preface of HTTP/2 (RFC 9113 §3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Most that is read at first, in bytes: as much as hyper takes in its first buffer.
+/// Size of the first read, in bytes: the initial buffer size of hyper.
 const FIRST_READ: usize = 8 << 10;
 
-/// Reads until the version is known. The end of the connection is left to the one that serves it.
+/// Reads until the version is known. An early end of the connection is left to hyper.
 pub(super) async fn detect<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(Version, Prefixed<I>)> {
     let mut prefix = BytesMut::with_capacity(FIRST_READ);
     loop {
@@ -34,7 +34,7 @@ pub(super) async fn detect<I: AsyncRead + Unpin>(mut io: I) -> io::Result<(Versi
     }
 }
 
-/// A connection with bytes that were read before.
+/// A connection with a prefix that was already read.
 #[derive(Debug)]
 pub(super) struct Prefixed<I> {
     prefix: Bytes,
@@ -54,7 +54,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Prefixed<I> {
         buffer.put_slice(&self.prefix[..count]);
         self.prefix.advance(count);
         if self.prefix.is_empty() {
-            // An empty view would keep its memory for as long as the connection lives.
+            // An empty slice would keep the buffer allocated for the life of the connection.
             self.prefix = Bytes::new();
         }
         Poll::Ready(Ok(()))
@@ -73,9 +73,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Prefixed<I> {
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
+        slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, pieces)
+        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
     }
 
     fn is_write_vectored(&self) -> bool {

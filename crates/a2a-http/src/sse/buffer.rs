@@ -2,45 +2,45 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Size from which on bytes are not copied, but go out as a piece of their own.
-const SHARED: usize = 64 << 10;
+/// Minimum size of bytes that are not copied, but sent as a chunk of their own.
+const MIN_SHARED: usize = 64 << 10;
 
-/// Room that text has at first, in bytes: some ten chunks of an artifact.
-const FIRST: usize = 4 << 10;
+/// Initial capacity of the text buffer, in bytes: about ten artifact chunks.
+const INITIAL_CAPACITY: usize = 4 << 10;
 
-/// Where events are written: small ones one behind the other, large ones as the bytes that all
-/// who read them share.
+/// A write buffer for events. Small events are copied into one chunk; large ones are chunks of
+/// their own, shared by all readers.
 #[derive(Debug, Default)]
 pub struct Buffer {
-    pieces: VecDeque<Bytes>,
-    /// Bytes in `pieces`.
+    chunks: VecDeque<Bytes>,
+    /// Bytes in `chunks`.
     len: usize,
     text: BytesMut,
 }
 
 impl Buffer {
-    /// Where text is appended.
+    /// Returns the buffer to append text to.
     pub fn text(&mut self) -> &mut BytesMut {
         if self.text.capacity() == 0 {
-            self.text.reserve(FIRST);
+            self.text.reserve(INITIAL_CAPACITY);
         }
         &mut self.text
     }
 
-    /// Appends bytes that others hold too.
+    /// Appends shared bytes.
     pub fn push(&mut self, bytes: Bytes) {
-        if bytes.len() < SHARED {
+        if bytes.len() < MIN_SHARED {
             self.text.extend_from_slice(&bytes);
             return;
         }
         if !self.text.is_empty() {
-            // Given away whole, so that what was sent is not kept with what comes.
+            // Moved out whole, so that later text does not keep sent bytes in memory.
             let text = std::mem::take(&mut self.text).freeze();
             self.len += text.len();
-            self.pieces.push_back(text);
+            self.chunks.push_back(text);
         }
         self.len += bytes.len();
-        self.pieces.push_back(bytes);
+        self.chunks.push_back(bytes);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -51,13 +51,13 @@ impl Buffer {
         self.len() == 0
     }
 
-    /// Takes the next piece. An empty buffer keeps no memory.
+    /// Takes the next chunk. An empty buffer keeps no memory allocated.
     pub(super) fn take(&mut self) -> Option<Bytes> {
-        if let Some(piece) = self.pieces.pop_front() {
-            self.len -= piece.len();
-            return Some(piece);
+        if let Some(chunk) = self.chunks.pop_front() {
+            self.len -= chunk.len();
+            return Some(chunk);
         }
-        self.pieces = VecDeque::new();
+        self.chunks = VecDeque::new();
         (!self.text.is_empty()).then(|| std::mem::take(&mut self.text).freeze())
     }
 }
@@ -67,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_bytes_are_not_copied_and_everything_comes_in_order() {
-        let large = Bytes::from(vec![b'x'; SHARED]);
+    fn large_bytes_are_not_copied_and_order_is_kept() {
+        let large = Bytes::from(vec![b'x'; MIN_SHARED]);
         let mut buffer = Buffer::default();
         buffer.text().extend_from_slice(b"a");
         buffer.push(Bytes::from_static(b"b"));
         buffer.push(large.clone());
         buffer.text().extend_from_slice(b"c");
-        assert_eq!(buffer.len(), SHARED + 3);
+        assert_eq!(buffer.len(), MIN_SHARED + 3);
         assert_eq!(buffer.take().unwrap(), "ab");
         assert_eq!(buffer.take().unwrap().as_ptr(), large.as_ptr());
         assert_eq!(buffer.take().unwrap(), "c");

@@ -1,4 +1,4 @@
-//! Reads server-sent events out of bytes, however they are cut.
+//! Decodes server-sent events.
 
 use std::{
     collections::VecDeque,
@@ -12,50 +12,50 @@ use a2a_core::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use futures_core::Stream;
 
-/// One event, as it stood in the stream.
+/// One event, as received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSentEvent {
-    /// The `id:` of this event; `None` where it has none, whatever came before.
+    /// The `id:` of this event; `None` if it has none, even if an earlier event had one.
     pub id: Option<String>,
-    /// The `event:` of this event; `None` where it has none.
+    /// The `event:` of this event; `None` if it has none.
     pub event: Option<String>,
     /// The `data:` lines, joined with line feeds.
     pub data: Bytes,
 }
 
-/// Why an event stream can't be read on.
+/// Why an event stream cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// One event is larger than the reader takes.
-    #[error("an event is larger than {limit} bytes")]
+    /// An event exceeds the size limit.
+    #[error("event exceeds {limit} bytes")]
     TooLarge {
-        /// The bound, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
 }
 
-/// Reads server-sent events piece by piece (WHATWG HTML §9.2).
+/// An incremental decoder of server-sent events (WHATWG HTML §9.2).
 ///
-/// Lines may end in any way and lie in any number of pieces. Comments and unknown fields are
-/// passed over, and so is an event without data. An event counts when the blank line after it
-/// has come, or when the stream ends after a whole line of it.
+/// Accepts all line endings, and lines split across chunks. Ignores comments, unknown fields and
+/// events without data. An event is complete at the blank line after it, or if the stream ends
+/// after one of its line endings.
 #[derive(Debug)]
 pub struct Decoder {
     limit: usize,
-    /// The line that has begun.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The last byte was a carriage return, so that a line feed now belongs to it.
+    /// The last byte was a carriage return: a line feed now is part of the same line ending.
     after_return: bool,
-    /// Nothing has been read, so that a byte order mark may come.
+    /// No line has been read: a byte order mark is allowed.
     at_start: bool,
     pending: Pending,
     retry: Option<Duration>,
     ready: VecDeque<ServerSentEvent>,
 }
 
-/// The event that has begun.
+/// The incomplete event.
 #[derive(Debug, Default)]
 struct Pending {
     id: Option<String>,
@@ -65,7 +65,7 @@ struct Pending {
 }
 
 impl Decoder {
-    /// The largest event of a decoder made with [`Decoder::new`]: 64 MiB.
+    /// The event size limit of [`Decoder::new`]: 64 MiB.
     pub const DEFAULT_LIMIT: usize = 64 << 20;
 
     /// Creates a decoder for events of at most 64 MiB.
@@ -86,47 +86,47 @@ impl Decoder {
         }
     }
 
-    /// Takes the next piece of the stream.
+    /// Feeds the next chunk of the stream.
     ///
     /// # Errors
     ///
-    /// [`DecodeError::TooLarge`], after which the stream can't be read on.
-    pub fn push(&mut self, mut piece: &[u8]) -> Result<(), DecodeError> {
-        while !piece.is_empty() {
+    /// [`DecodeError::TooLarge`], after which the stream cannot be decoded further.
+    pub fn push(&mut self, mut chunk: &[u8]) -> Result<(), DecodeError> {
+        while !chunk.is_empty() {
             if mem::take(&mut self.after_return)
-                && let Some(rest) = piece.strip_prefix(b"\n")
+                && let Some(rest) = chunk.strip_prefix(b"\n")
             {
-                piece = rest;
+                chunk = rest;
                 continue;
             }
-            let Some(end) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
-                self.check(piece.len())?;
-                self.line.extend_from_slice(piece);
+            let Some(end) = chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.check(chunk.len())?;
+                self.line.extend_from_slice(chunk);
                 return Ok(());
             };
             self.check(end)?;
-            self.after_return = piece[end] == b'\r';
+            self.after_return = chunk[end] == b'\r';
             if self.line.is_empty() {
-                self.take_line(&piece[..end]);
+                self.take_line(&chunk[..end]);
             } else {
                 let mut line = mem::take(&mut self.line);
-                line.extend_from_slice(&piece[..end]);
+                line.extend_from_slice(&chunk[..end]);
                 self.take_line(&line);
                 line.clear();
                 self.line = line;
             }
-            piece = &piece[end + 1..];
+            chunk = &chunk[end + 1..];
         }
         Ok(())
     }
 
-    /// Returns the next event that is complete.
+    /// Returns the next complete event.
     pub fn pop(&mut self) -> Option<ServerSentEvent> {
         self.ready.pop_front()
     }
 
-    /// Says that the stream has ended. An event whose last line is whole counts; a line that
-    /// was cut does not.
+    /// Signals the end of the stream. Completes the current event unless its last line is
+    /// incomplete.
     pub fn finish(&mut self) {
         if self.line.is_empty() {
             self.dispatch();
@@ -135,7 +135,7 @@ impl Decoder {
         self.pending = Pending::default();
     }
 
-    /// How long the server wants a reader to wait before it connects again, if it said so.
+    /// Returns the reconnection time that the server requested, if any.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -182,7 +182,7 @@ impl Decoder {
                     self.retry = Some(Duration::from_millis(milliseconds));
                 }
             }
-            // A comment has an empty name; everything else is not known here.
+            // Comments, which have an empty name, and unknown fields.
             _ => {}
         }
     }
@@ -201,9 +201,9 @@ impl Default for Decoder {
     }
 }
 
-/// Reads the events of a stream of bytes, each of at most `limit` bytes.
+/// Decodes a byte stream into events of at most `limit` bytes.
 ///
-/// An error of the bytes, or an event that is too large, ends the stream as its last item.
+/// A read error or an event beyond the limit is the last item of the stream.
 pub fn decode<S>(bytes: S, limit: usize) -> Decoded<S>
 where
     S: Stream<Item = Result<Bytes>> + Unpin,
@@ -211,10 +211,10 @@ where
     Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit) }
 }
 
-/// The events of a stream of bytes; see [`decode`].
+/// The events of a byte stream; see [`decode`].
 #[derive(Debug)]
 pub struct Decoded<S> {
-    /// `None` when the end was seen.
+    /// `None` after the end.
     bytes: Option<S>,
     decoder: Decoder,
 }
@@ -233,8 +233,8 @@ where
             }
             let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
             match ready!(Pin::new(bytes).poll_next(cx)) {
-                Some(Ok(piece)) => {
-                    if let Err(error) = this.decoder.push(&piece) {
+                Some(Ok(chunk)) => {
+                    if let Err(error) = this.decoder.push(&chunk) {
                         this.bytes = None;
                         this.decoder = Decoder::with_limit(0);
                         let error = Error::new(ErrorKind::InvalidAgentResponse, error.to_string());
@@ -260,10 +260,10 @@ mod tests {
 
     use super::*;
 
-    fn read(pieces: &[&[u8]]) -> Vec<ServerSentEvent> {
+    fn read(chunks: &[&[u8]]) -> Vec<ServerSentEvent> {
         let mut decoder = Decoder::new();
-        for piece in pieces {
-            decoder.push(piece).unwrap();
+        for chunk in chunks {
+            decoder.push(chunk).unwrap();
         }
         decoder.finish();
         std::iter::from_fn(|| decoder.pop()).collect()
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_in_every_form_a_peer_writes() {
+    fn events_are_decoded_in_all_variants() {
         for (text, expected) in [
             ("data: a\n\n", vec![event(None, None, "a")]),
             ("data:a\n\n", vec![event(None, None, "a")]),
@@ -302,18 +302,18 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_that_a_server_asks_for_is_kept() {
+    fn retry_field_sets_the_reconnection_time() {
         let mut decoder = Decoder::new();
         decoder.push(b"retry: 1500\nretry: soon\n\n").unwrap();
         assert_eq!(decoder.retry(), Some(Duration::from_millis(1500)));
     }
 
     #[test]
-    fn an_event_is_bounded_however_it_is_cut() {
-        for pieces in [&["data: 12345678901"][..], &["data: 123456\n", "data: 78901"]] {
+    fn event_beyond_the_limit_is_rejected_in_chunks_of_any_size() {
+        for chunks in [&["data: 12345678901"][..], &["data: 123456\n", "data: 78901"]] {
             let mut decoder = Decoder::with_limit(16);
-            let result = pieces.iter().try_for_each(|piece| decoder.push(piece.as_bytes()));
-            assert_eq!(result, Err(DecodeError::TooLarge { limit: 16 }), "{pieces:?}");
+            let result = chunks.iter().try_for_each(|chunk| decoder.push(chunk.as_bytes()));
+            assert_eq!(result, Err(DecodeError::TooLarge { limit: 16 }), "{chunks:?}");
         }
         let mut decoder = Decoder::with_limit(16);
         for _ in 0..100 {
@@ -323,7 +323,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_the_bytes_are_cut_makes_no_difference(
+        fn chunk_boundaries_do_not_change_the_events(
             lines in prop::collection::vec(
                 ("(data|id|event|retry|)", "(:|: |)", "[a-z0-9 \u{e4}:]{0,8}", "(\n|\r|\r\n|\n\n)"),
                 0..20,
@@ -337,13 +337,13 @@ mod tests {
             let mut at: Vec<_> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
             at.extend([0, text.len()]);
             at.sort_unstable();
-            let pieces: Vec<_> =
+            let chunks: Vec<_> =
                 at.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect();
-            prop_assert_eq!(read(&pieces), read(&[text.as_bytes()]));
+            prop_assert_eq!(read(&chunks), read(&[text.as_bytes()]));
         }
 
         #[test]
-        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             read(&[&bytes]);
         }
     }

@@ -1,5 +1,5 @@
-//! Server-sent events, both ways: [`response`] writes a stream of events as the body of an
-//! answer, [`decode`] reads one.
+//! Server-sent events: [`response`] writes an event stream as a response body, [`decode`] reads
+//! one.
 
 mod buffer;
 mod decoder;

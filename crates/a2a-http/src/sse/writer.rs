@@ -1,4 +1,4 @@
-//! Writes a stream of events as the body of an answer.
+//! Writes event streams as response bodies.
 
 use std::{
     convert::Infallible,
@@ -23,70 +23,70 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::Buffer;
-use crate::{Drain, Limits, media, report};
+use crate::{Drain, Limits, content_type, report};
 
-/// Most events in one write.
+/// Maximum number of events in one write.
 const MAX_BATCH_EVENTS: usize = 64;
-/// Size of a write that takes no further event, in bytes.
+/// Size from which a write is not extended by further events, in bytes.
 const MAX_BATCH_BYTES: usize = 256 << 10;
-/// A comment: readers skip it, proxies see that the connection is alive.
+/// A keep-alive comment, ignored by clients.
 const PING: &[u8] = b": ping\n\n";
 
-/// Answers with the events as they come (spec §11.7).
+/// Creates a response that streams the events (spec §11.7).
 ///
-/// `frame` appends one event, or the error that ends the stream, to the buffer as one line of
-/// JSON without a line break. Its position goes on a line of its own (`id:`), so that the reader
-/// can go on from there. Everything that is ready goes out in one write. After
-/// [`Limits::keep_alive`] of silence a comment is written. When the server drains, the stream
-/// ends with an error of kind [`Unavailable`](a2a_core::ErrorKind::Unavailable).
+/// `frame` appends one event, or the error that ends the stream, to the buffer as JSON without line
+/// breaks. The position of the event is its `id:`, from which a client can resume. All ready events
+/// are sent in one write. After [`Limits::keep_alive`] without a write, a comment is sent. When the
+/// server drains, the stream ends with an error of kind
+/// [`Unavailable`](a2a_core::ErrorKind::Unavailable).
 ///
-/// Dropping the answer detaches the reader and cancels nothing.
+/// Dropping the response detaches the client and cancels nothing.
 pub fn response(
     events: EventStream,
     limits: &Limits,
     drain: &Drain,
     frame: impl Fn(&Result<Event>, &mut Buffer) + Send + 'static,
 ) -> Response<Body> {
-    // Some readers look for the type of the event, some only at the data.
-    answer(events, limits, drain, Box::new(frame), b"event: error\n")
+    // Some clients check the event type, others only the data.
+    stream_response(events, limits, drain, Box::new(frame), b"event: error\n")
 }
 
-/// Answers as [`response`] does, with an error as an event like any other: readers of older
-/// revisions take an event of another type for a fault of the connection.
+/// Like [`response`], but without an event type for errors: clients of older revisions treat other
+/// event types as connection errors.
 pub fn untyped_response(
     events: EventStream,
     limits: &Limits,
     drain: &Drain,
     frame: impl Fn(&Result<Event>, &mut Buffer) + Send + 'static,
 ) -> Response<Body> {
-    answer(events, limits, drain, Box::new(frame), b"")
+    stream_response(events, limits, drain, Box::new(frame), b"")
 }
 
-fn answer(
+fn stream_response(
     events: EventStream,
     limits: &Limits,
     drain: &Drain,
     frame: WriteFrame,
     error_type: &'static [u8],
 ) -> Response<Body> {
-    // A silence of nothing would be a busy loop.
-    let silence = limits.keep_alive.max(Duration::from_millis(1));
+    // An interval of zero would be a busy loop.
+    let interval = limits.keep_alive.max(Duration::from_millis(1));
     let body = EventBody {
         events: Some(events),
         frame,
         error_type,
         buffer: Buffer::default(),
         last_write: Instant::now(),
-        silence,
-        keep_alive: Box::pin(tokio::time::sleep(silence)),
+        interval,
+        keep_alive: Box::pin(tokio::time::sleep(interval)),
         drain: drain.clone(),
         drained: Box::pin(drain.started()),
     };
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, media::EVENT_STREAM);
+    headers.insert(CONTENT_TYPE, content_type::EVENT_STREAM);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // nginx and those who follow it collect an answer before they pass it on, unless told.
+    // nginx and compatible proxies buffer responses otherwise.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -95,14 +95,14 @@ fn answer(
 type WriteFrame = Box<dyn Fn(&Result<Event>, &mut Buffer) + Send>;
 
 struct EventBody {
-    /// `None` when the end was seen.
+    /// `None` after the end.
     events: Option<EventStream>,
     frame: WriteFrame,
-    /// The line in front of an error.
+    /// The `event:` line of an error.
     error_type: &'static [u8],
     buffer: Buffer,
     last_write: Instant,
-    silence: Duration,
+    interval: Duration,
     keep_alive: Pin<Box<Sleep>>,
     drain: Drain,
     drained: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -126,7 +126,7 @@ impl EventBody {
         self.buffer.text().extend_from_slice(b"\n\n");
     }
 
-    /// Takes what is ready.
+    /// Reads ready events into the buffer.
     fn fill(&mut self, cx: &mut Context<'_>) {
         for _ in 0..MAX_BATCH_EVENTS {
             let Some(events) = &mut self.events else { return };
@@ -147,23 +147,22 @@ impl EventBody {
                 break;
             }
         }
-        // Checked on every round: a stream that always has more must not outlive the server.
+        // Checked on every poll: a stream that is always ready must not delay the shutdown.
         if self.drain.has_started() {
             self.events = None;
             self.write(&Err(Error::unavailable("the server is shutting down")));
         }
     }
 
-    /// Returns whether the stream has been silent for too long.
-    fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        // The timer is not moved at each write, only looked after when it fires: a write is
-        // far more frequent than a silence.
+    /// Ready when a keep-alive is due.
+    fn poll_keep_alive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // The timer is rescheduled when it fires, not at each write: writes are far more frequent.
         while self.keep_alive.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            let due = self.last_write + self.silence;
+            let due = self.last_write + self.interval;
             if now >= due {
                 self.last_write = now;
-                self.keep_alive.as_mut().reset(now + self.silence);
+                self.keep_alive.as_mut().reset(now + self.interval);
                 return Poll::Ready(());
             }
             self.keep_alive.as_mut().reset(due);
@@ -180,7 +179,7 @@ impl http_body::Body for EventBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        // What is left of the last batch goes first.
+        // The rest of the last batch goes first.
         if self.buffer.is_empty() {
             if self.events.is_none() {
                 return Poll::Ready(None);
@@ -188,10 +187,10 @@ impl http_body::Body for EventBody {
             self.fill(cx);
         }
         if self.buffer.is_empty() && self.events.is_some() {
-            // Registers for the signal; if it has come in between, there is one more round.
+            // Registers for the drain signal, and polls again if it started in between.
             if self.drained.as_mut().poll(cx).is_ready() {
                 self.fill(cx);
-            } else if self.poll_silence(cx).is_ready() {
+            } else if self.poll_keep_alive(cx).is_ready() {
                 return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(PING)))));
             }
         }
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_that_is_ready_goes_out_in_one_write() {
+    async fn ready_events_are_sent_in_one_write() {
         let events = [
             update(1, TaskState::Submitted),
             update(2, TaskState::Working),
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_is_bounded() {
+    async fn write_has_at_most_64_events() {
         let many = stream::iter(1..=130).map(|position| update(position, TaskState::Working));
         let events = EventStream::new(many.chain(stream::pending()));
         let mut body = body(events, &Limits::default(), &Drain::new());
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_has_no_position_and_a_cut_stream_says_so() {
+    async fn message_has_no_id_and_interrupted_stream_ends_with_an_error() {
         let payload = Some(Payload::Message(Message::user("hello")));
         let message = Event::new(None, StreamResponse { payload });
         let events = EventStream::new(stream::iter([Ok(message)]));
@@ -296,19 +295,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_error_has_no_type_where_readers_would_not_look_at_its_data() {
+    async fn untyped_response_sends_errors_without_an_event_type() {
         let events = EventStream::new(stream::iter([Err(Error::unavailable("no"))]));
         let frame = |item: &Result<Event>, out: &mut Buffer| {
             assert!(item.is_err());
             out.text().extend_from_slice(b"no");
         };
-        let answer = untyped_response(events, &Limits::default(), &Drain::new(), frame);
-        let mut body = answer.into_body();
+        let response = untyped_response(events, &Limits::default(), &Drain::new(), frame);
+        let mut body = response.into_body();
         assert_eq!(next(&mut body).await.as_deref(), Some("data: no\n\n"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_stream_is_kept_alive() {
+    async fn idle_stream_gets_keep_alive_comments() {
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
         let receiver = stream::unfold(receiver, async |mut receiver| {
             let event = receiver.recv().await?;
@@ -323,7 +322,7 @@ mod tests {
         sender.send(update(1, TaskState::Working)).await.unwrap();
         assert!(next(&mut body).await.unwrap().starts_with("id: 1\n"));
         assert_eq!(next(&mut body).await.as_deref(), Some(": ping\n\n"));
-        assert_eq!(start.elapsed().as_secs(), 4 + 3 + 4, "silence begins at the last write");
+        assert_eq!(start.elapsed().as_secs(), 4 + 3 + 4, "the interval starts at the last write");
         sender.send(update(2, TaskState::Completed)).await.unwrap();
         drop(sender);
         assert!(next(&mut body).await.unwrap().starts_with("id: 2\n"));
@@ -331,15 +330,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_draining_server_ends_quiet_and_busy_streams_alike() {
-        let quiet = EventStream::new(stream::pending());
+    async fn drain_ends_idle_and_busy_streams() {
+        let idle = EventStream::new(stream::pending());
         let drain = Drain::new();
-        let mut quiet = body(quiet, &Limits::default(), &drain);
-        assert!(futures_util::poll!(quiet.frame()).is_pending());
+        let mut idle = body(idle, &Limits::default(), &drain);
+        assert!(futures_util::poll!(idle.frame()).is_pending());
         drain.start();
         let end = "event: error\ndata: Unavailable\n\n";
-        assert_eq!(next(&mut quiet).await.as_deref(), Some(end));
-        assert_eq!(next(&mut quiet).await, None);
+        assert_eq!(next(&mut idle).await.as_deref(), Some(end));
+        assert_eq!(next(&mut idle).await, None);
 
         let busy = EventStream::new(stream::repeat_with(|| update(1, TaskState::Working)));
         let mut busy = body(busy, &Limits::default(), &drain);
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_on_the_way_may_hold_events_back() {
+    async fn response_headers_disable_proxy_buffering() {
         let events = EventStream::new(stream::pending());
         let response = response(events, &Limits::default(), &Drain::new(), |_, _| {});
         for (name, value) in [

@@ -1,4 +1,4 @@
-//! TLS for both ends: rustls with ring, version 1.2 at least and 1.3 by preference (spec §7.1,
+//! TLS for servers and clients: rustls with ring, TLS 1.2 or later, 1.3 preferred (spec §7.1,
 //! §13.4).
 //!
 //! ```no_run
@@ -13,9 +13,9 @@
 //! # }
 //! ```
 
-mod live;
+mod reload;
 mod settings;
 
 pub use a2a_tls::{ClientTls, Pem, TlsError};
-pub use live::Tls;
+pub use reload::Tls;
 pub use settings::{ClientCertificates, TlsSettings};

@@ -1,4 +1,4 @@
-//! How a server encrypts.
+//! TLS settings of a server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,20 +13,20 @@ use rustls::{
 
 use super::{Pem, Tls, TlsError};
 
-/// Whether a server asks its peers for certificates.
+/// Whether a server requires client certificates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientCertificates {
-    /// A handshake without a certificate that the client roots vouch for fails.
+    /// A handshake without a valid client certificate fails.
     #[default]
     Required,
-    /// A peer may send none. One that is sent has to be good.
+    /// Clients may send no certificate. One that is sent has to be valid.
     Optional,
 }
 
-/// How a server encrypts: its certificate and key, whom it trusts, and its bounds.
+/// TLS settings of a server: certificate and key, client trust anchors, and limits.
 ///
-/// [`load`](Self::load) reads it all and gives the [`Tls`] for a server.
+/// [`load`](Self::load) reads the files and returns the [`Tls`] for a server.
 ///
 /// ```no_run
 /// use a2a_http::tls::{ClientCertificates, Pem, TlsSettings};
@@ -41,29 +41,28 @@ pub enum ClientCertificates {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TlsSettings {
-    /// The certificate of the server, and behind it those that lead to its root.
+    /// The certificate of the server, followed by its intermediates.
     pub certificate: Pem,
     /// The private key of the certificate, in PKCS #8, SEC 1 or PKCS #1.
     pub key: Pem,
-    /// Who vouches for certificates of clients. Default: no client is asked for one.
+    /// Trust anchors for client certificates. Default: client certificates are not requested.
     pub client_roots: Option<Pem>,
-    /// Whether clients have to have a certificate, where there are client roots.
-    /// Default: required.
+    /// Whether client certificates are required, if there are client roots. Default: required.
     pub client_certificates: ClientCertificates,
-    /// Certificates of clients that are not taken any more (CRL, RFC 5280 §5). A certificate of
-    /// a root without a list is taken. Default: none.
+    /// Certificate revocation lists for client certificates (CRL, RFC 5280 §5). Certificates of
+    /// roots without a list are accepted. Default: none.
     pub revocations: Option<Pem>,
-    /// Whether TLS 1.2 is refused. Default: no.
+    /// Whether TLS 1.2 is rejected. Default: no.
     pub only_tls13: bool,
-    /// Time in which a handshake has to be done. Default: 10 s.
+    /// Handshake timeout. Default: 10 s.
     pub handshake_timeout: Duration,
-    /// Most handshakes at a time, of which one address has a quarter at most; further ones wait,
-    /// and their time runs. Default: 1,024.
+    /// Maximum number of concurrent handshakes; each address is limited to a quarter. Further
+    /// handshakes wait, within their timeout. Default: 1,024.
     pub max_handshakes: usize,
-    /// Time between two looks at files for changes; `None` for never. Default: 10 s.
+    /// Interval at which files are checked for changes; `None` for never. Default: 10 s.
     pub reload_interval: Option<Duration>,
-    /// Time for which a browser is told to use this host over TLS only
-    /// (`Strict-Transport-Security`, RFC 6797); `None` says nothing. Default: 1 year.
+    /// `max-age` of `Strict-Transport-Security` (RFC 6797); `None` omits the header.
+    /// Default: 1 year.
     pub hsts: Option<Duration>,
 }
 
@@ -84,10 +83,10 @@ impl TlsSettings {
         }
     }
 
-    /// Asks clients for certificates that one of `roots` vouches for.
+    /// Requests client certificates that chain to one of `roots`.
     ///
-    /// Their handshakes are then always whole ones, never resumed: each connection proves that
-    /// its certificate is good still.
+    /// Sessions are then never resumed: each connection verifies the certificate in a full
+    /// handshake.
     #[must_use]
     pub fn with_client_roots(mut self, roots: Pem, certificates: ClientCertificates) -> Self {
         self.client_roots = Some(roots);
@@ -95,67 +94,67 @@ impl TlsSettings {
         self
     }
 
-    /// Refuses clients whose certificates are on these lists.
+    /// Rejects client certificates on these revocation lists.
     #[must_use]
     pub fn with_revocations(mut self, lists: Pem) -> Self {
         self.revocations = Some(lists);
         self
     }
 
-    /// Sets whether TLS 1.2 is refused.
+    /// Sets whether TLS 1.2 is rejected.
     #[must_use]
     pub fn with_only_tls13(mut self, only: bool) -> Self {
         self.only_tls13 = only;
         self
     }
 
-    /// Sets the time in which a handshake has to be done.
+    /// Sets the handshake timeout.
     #[must_use]
     pub fn with_handshake_timeout(mut self, timeout: Duration) -> Self {
         self.handshake_timeout = timeout;
         self
     }
 
-    /// Sets how many handshakes there may be at a time.
+    /// Sets the maximum number of concurrent handshakes.
     #[must_use]
     pub fn with_max_handshakes(mut self, handshakes: usize) -> Self {
         self.max_handshakes = handshakes;
         self
     }
 
-    /// Sets the time between two looks at files for changes; `None` for never.
+    /// Sets the interval at which files are checked for changes; `None` for never.
     #[must_use]
     pub fn with_reload_interval(mut self, interval: impl Into<Option<Duration>>) -> Self {
         self.reload_interval = interval.into();
         self
     }
 
-    /// Sets for how long browsers use this host over TLS only; `None` says nothing.
+    /// Sets the `max-age` of `Strict-Transport-Security`; `None` omits the header.
     #[must_use]
     pub fn with_hsts(mut self, age: impl Into<Option<Duration>>) -> Self {
         self.hsts = age.into();
         self
     }
 
-    /// Reads certificates and keys, and checks that they can be used.
+    /// Reads and validates certificates and keys.
     ///
     /// # Errors
     ///
-    /// [`TlsError`], which names what is wrong.
+    /// [`TlsError`], which names the invalid setting.
     pub fn load(self) -> Result<Tls, TlsError> {
         let material = Material::read(&self)?;
         let config = material.config(&self)?;
         Ok(Tls::new(self, material.fingerprint(), config))
     }
 
-    /// Returns whether anything is in a file, that could change.
+    /// Returns whether any certificate or key is in a file.
     pub(super) fn has_files(&self) -> bool {
         let optional = self.client_roots.iter().chain(&self.revocations);
         [&self.certificate, &self.key].into_iter().chain(optional).any(Pem::is_file)
     }
 }
 
-/// What the settings name, as it was when it was read.
+/// The contents of certificates, keys and revocation lists.
 pub(super) struct Material {
     certificate: Vec<u8>,
     key: Vec<u8>,
@@ -179,7 +178,7 @@ impl Material {
         })
     }
 
-    /// Tells one state of the files from another without keeping them.
+    /// Returns a hash of the contents, to detect changes.
     pub(super) fn fingerprint(&self) -> Fingerprint {
         let mut context = digest::Context::new(&digest::SHA256);
         let empty = Vec::new();
@@ -205,7 +204,7 @@ impl Material {
             .with_protocol_versions(versions)
             .map_err(|error| TlsError::Setup(error.into()))?;
         let verifier = self.client_verifier(settings, provider)?;
-        let asks_clients = verifier.is_some();
+        let requests_client_certificates = verifier.is_some();
         let builder = match verifier {
             Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
@@ -216,12 +215,12 @@ impl Material {
             .with_single_cert(chain, key)
             .map_err(|error| TlsError::Identity(error.into()))?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        if asks_clients {
-            // A resumed session would outlive the certificate, and a revocation of it.
+        if requests_client_certificates {
+            // A resumed session would outlive the certificate and its revocation.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         } else {
-            // Keys of tickets change every 6 hours, and a ticket is good for 12.
+            // Ticket keys rotate every 6 hours; a ticket is valid for 12.
             config.ticketer =
                 provider::Ticketer::new().map_err(|error| TlsError::Setup(error.into()))?;
         }

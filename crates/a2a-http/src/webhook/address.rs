@@ -1,4 +1,4 @@
-//! Which addresses are the public internet, and which exceptions there are.
+//! Public internet addresses, and exceptions for private ones.
 
 use std::{
     fmt,
@@ -9,8 +9,8 @@ use std::{
 use ipnet::IpNet;
 use url::Host;
 
-/// Hosts or networks that webhooks may be in although they are not public. With a port, that port
-/// may be called there even where it is one of a well-known service.
+/// A host or network that webhooks may call although it is not public. With a port, webhooks may
+/// call that port there even if it belongs to a well-known service.
 ///
 /// ```
 /// use a2a_http::Allowed;
@@ -30,13 +30,13 @@ pub struct Allowed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Network(IpNet),
-    /// In lower case, without a dot at its end.
+    /// In lower case, without a trailing dot.
     Host(String),
 }
 
-/// The text names neither a network, an address nor a host.
+/// The text is neither a network, an IP address nor a host name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither a network, an address nor a host name")]
+#[error("{0:?} is neither a network, an IP address nor a host name")]
 pub struct UnknownAddress(String);
 
 impl Allowed {
@@ -50,7 +50,7 @@ impl Allowed {
         }
     }
 
-    /// Returns whether the port of a well-known service may be called at a host.
+    /// Returns whether webhooks may call the port of a well-known service on a host.
     pub(super) fn has_service(&self, host: &Host<&str>, port: u16) -> bool {
         self.service_port == Some(port)
             && match host {
@@ -60,7 +60,7 @@ impl Allowed {
             }
     }
 
-    /// Returns whether this is a network, or one address.
+    /// Returns whether this is a network or an address.
     pub(super) fn is_network(&self) -> bool {
         matches!(self.kind, Kind::Network(_))
     }
@@ -82,8 +82,8 @@ impl FromStr for Allowed {
         if let Ok(kind) = text.parse() {
             return Ok(Self { kind, service_port: None });
         }
-        let with_port = text.rsplit_once(':').and_then(|(place, port)| {
-            Some(Self { kind: place.parse().ok()?, service_port: Some(port.parse().ok()?) })
+        let with_port = text.rsplit_once(':').and_then(|(host, port)| {
+            Some(Self { kind: host.parse().ok()?, service_port: Some(port.parse().ok()?) })
         });
         with_port.ok_or_else(|| UnknownAddress(text.to_owned()))
     }
@@ -119,12 +119,11 @@ impl fmt::Display for Allowed {
     }
 }
 
-/// Where machines of Azure reach their host: it looks public, and is next door. The addresses
-/// at which other clouds keep what only their machines may know are in private networks.
+/// The Azure platform address, which is in a public range but internal to each virtual machine. The
+/// metadata addresses of other clouds are in private networks.
 const AZURE_HOST: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
-/// Returns whether an address is on the public internet (the special-purpose registries of
-/// RFC 6890, as far as they are not globally reachable).
+/// Returns whether an address is globally reachable, by the special-purpose registries of RFC 6890.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match embedded(address) {
         IpAddr::V4(v4) => {
@@ -152,8 +151,8 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for, if it stands for one: mapped, compatible,
-/// translated (NAT64) or 6to4.
+/// Returns the IPv4 address that is embedded in an IPv6 address, if any: mapped, compatible, NAT64
+/// or 6to4.
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let v4 = |high: u16, low: u16| {
@@ -175,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_public_internet_is_public() {
+    fn special_purpose_addresses_are_not_public() {
         for (text, public) in [
             ("8.8.8.8", true),
             ("2606:4700::1111", true),
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_are_networks_addresses_and_hosts() {
+    fn exceptions_parse_as_networks_addresses_and_hosts() {
         let network: Allowed = "10.1.0.0/16".parse().unwrap();
         assert!(network.has_address("10.1.2.3".parse().unwrap()));
         assert!(network.has_address("::ffff:10.1.2.3".parse().unwrap()));

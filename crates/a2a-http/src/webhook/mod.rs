@@ -1,4 +1,4 @@
-//! Calls webhooks (spec §4.3.3).
+//! Webhook delivery (spec §4.3.3).
 
 mod address;
 mod policy;

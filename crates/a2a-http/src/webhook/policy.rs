@@ -1,4 +1,4 @@
-//! Which webhooks may be called, and how.
+//! Policy for webhook URLs.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -7,25 +7,23 @@ use url::{Host, Url};
 
 use super::address::{self, Allowed};
 
-/// Which webhooks may be called, and how long a call may take.
+/// Which webhook URLs are allowed, and the timeout of a delivery.
 ///
-/// The addresses come from clients, so by default only the public internet may be called, not
-/// what is next to the server, and not the ports of well-known services that are not meant for
-/// HTTP (mail, SSH, databases), which a request could be made to talk to. An agent that calls other agents whose addresses come from clients
-/// holds its client to the same: see
+/// Webhook URLs come from clients. To prevent server-side request forgery, the default policy
+/// allows only public internet addresses, and no ports of well-known services other than HTTP
+/// (mail, SSH, databases). An agent that calls other agents at URLs from clients should apply the
+/// same policy to its client: see
 /// [`ClientSettings::policy`](crate::client::ClientSettings::policy).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WebhookPolicy {
-    /// What may be called although it is not on the public internet. Default: nothing.
+    /// Allowed hosts and networks that are not public. Default: none.
     pub allow: Vec<Allowed>,
-    /// Whether all of the public internet may be called, and not just what is in `allow`.
-    /// Default: true.
+    /// Whether all public addresses are allowed, not only `allow`. Default: true.
     pub allow_public: bool,
-    /// Whether `http://` may be called too, where everyone on the way reads along.
-    /// Default: true.
+    /// Whether `http://` URLs are allowed, which send deliveries in plaintext. Default: true.
     pub allow_http: bool,
-    /// Time that one delivery may take. The protocol asks for 10 to 30 s. Default: 15 s.
+    /// Timeout of one delivery. The protocol recommends 10 to 30 s. Default: 15 s.
     pub timeout: Duration,
 }
 
@@ -41,44 +39,44 @@ impl Default for WebhookPolicy {
 }
 
 impl WebhookPolicy {
-    /// Allows one more network, address or host.
+    /// Adds an allowed network, address or host.
     #[must_use]
     pub fn with_allowed(mut self, allowed: Allowed) -> Self {
         self.allow.push(allowed);
         self
     }
 
-    /// Sets whether all of the public internet may be called. Without it, only what is allowed
-    /// by name, address or network may.
+    /// Sets whether all public addresses are allowed. Otherwise, only explicitly allowed hosts and
+    /// networks are.
     #[must_use]
     pub fn with_public(mut self, allowed: bool) -> Self {
         self.allow_public = allowed;
         self
     }
 
-    /// Sets whether `http://` may be called too.
+    /// Sets whether `http://` URLs are allowed.
     #[must_use]
     pub fn with_http(mut self, allowed: bool) -> Self {
         self.allow_http = allowed;
         self
     }
 
-    /// Sets the time that one delivery may take.
+    /// Sets the timeout of one delivery.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Reads an address and checks what can be known of it without asking DNS.
+    /// Parses a URL and checks it without a DNS lookup.
     pub(super) fn check(&self, url: &str) -> Result<Url> {
-        let refused = |error| Error::invalid_params("url", format!("is not an address: {error}"));
-        let parsed = Url::parse(url).map_err(refused)?;
+        let invalid = |error| Error::invalid_params("url", format!("is not a valid URL: {error}"));
+        let parsed = Url::parse(url).map_err(invalid)?;
         self.check_url(&parsed)?;
         Ok(parsed)
     }
 
-    /// Checks what can be known of an address without asking DNS.
+    /// Checks a URL without a DNS lookup.
     pub(crate) fn check_url(&self, parsed: &Url) -> Result<()> {
         let refused = |why: &str| Err(Error::invalid_params("url", why));
         match parsed.scheme() {
@@ -94,23 +92,23 @@ impl WebhookPolicy {
             None => return refused("must name a host"),
             Some(Host::Ipv4(v4)) => self.allows_address(v4.into()),
             Some(Host::Ipv6(v6)) => self.allows_address(v6.into()),
-            // The name says enough (RFC 6761 §6.3); all others are judged when they are called.
+            // Always loopback (RFC 6761 §6.3). Other names are checked when they are resolved.
             Some(Host::Domain(name)) if host::is_loopback(name) => {
                 let loopback =
                     [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])];
                 self.allows_host(name) || loopback.into_iter().any(|it| self.allows_address(it))
             }
             Some(Host::Domain(name)) => {
-                // It may be in one of the networks, as far as can be known here.
-                let judged_later = self.allow_public || self.allow.iter().any(Allowed::is_network);
-                judged_later || self.allows_host(name)
+                // The name may resolve to an allowed network.
+                let checked_later = self.allow_public || self.allow.iter().any(Allowed::is_network);
+                checked_later || self.allows_host(name)
             }
         };
         if !allowed {
             return refused(if self.allow_public {
                 "must not be an address in a private network"
             } else {
-                "must be one of the hosts and networks that this agent calls"
+                "must be in the hosts and networks that this agent allows"
             });
         }
         let port = parsed.port_or_known_default().unwrap_or_default();
@@ -134,15 +132,15 @@ impl WebhookPolicy {
     }
 }
 
-/// Returns whether a port belongs to a service that webhooks have no business with: remote access,
-/// mail, directories, file shares, databases, caches, queues and control planes.
+/// Returns whether a port belongs to a well-known service other than HTTP: remote access, mail,
+/// directories, file shares, databases, caches, queues and control planes.
 fn is_service(port: u16) -> bool {
     SERVICE_PORTS.binary_search(&port).is_ok()
 }
 
 /// In ascending order.
 const SERVICE_PORTS: [u16; 89] = [
-    0,     // none: systems differ in what they make of it
+    0,     // reserved: behavior differs between systems
     7,     // echo
     19,    // chargen
     20,    // FTP data
@@ -238,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_webhook_is_judged_by_its_address() {
+    fn private_and_malformed_webhook_urls_are_rejected() {
         let policy = WebhookPolicy::default();
         for (url, ok) in [
             ("https://example.com/hook?x=1", true),
@@ -274,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_of_well_known_services_are_refused_unless_allowed() {
+    fn ports_of_well_known_services_are_rejected_unless_allowed() {
         assert!(SERVICE_PORTS.is_sorted());
         let policy = WebhookPolicy::default();
         for port in [0, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 1433, 3306, 5432, 6379] {
@@ -282,8 +280,8 @@ mod tests {
                 let url = format!("http://{host}:{port}/");
                 let error = policy.check(&url).expect_err(&url);
                 assert_eq!(error.violations()[0].field, "url", "{url}");
-                let said = &error.violations()[0].description;
-                assert!(said.contains(&format!("port {port}")), "{said}");
+                let description = &error.violations()[0].description;
+                assert!(description.contains(&format!("port {port}")), "{description}");
             }
         }
         for port in [9200, 11211, 27017] {
@@ -314,7 +312,7 @@ mod tests {
 
     //
     #[test]
-    fn nothing_but_a_list_may_be_called() {
+    fn without_public_only_allowed_hosts_and_networks_are_accepted() {
         let none = WebhookPolicy::default().with_public(false);
         let hosts = none.clone().with_allowed("hooks.example".parse().unwrap());
         let networks = hosts.clone().with_allowed("8.8.8.0/24".parse().unwrap());
@@ -329,7 +327,7 @@ mod tests {
             (&hosts, "https://8.8.8.8/", false),
             (&networks, "https://8.8.8.8/", true),
             (&networks, "https://8.8.4.4/", false),
-            // It may be in the network: that is looked at with each call.
+            // The name may resolve to the network, which each delivery checks.
             (&networks, "https://other.example/", true),
         ] {
             let result = policy.check(url);

@@ -1,4 +1,4 @@
-//! Asks DNS, and keeps only the addresses that may be called.
+//! DNS resolver that filters addresses by policy.
 
 use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc};
 
@@ -7,22 +7,22 @@ use tokio::net::lookup_host;
 
 use super::WebhookPolicy;
 
-/// Asks DNS at the moment of the connection, so that a name can't be checked with one address
-/// and called with another.
+/// Resolves and checks names when a connection is opened, so that DNS cannot return one address for
+/// the check and another for the connection.
 #[derive(Clone)]
 pub(crate) struct CheckedResolver {
     policy: Arc<WebhookPolicy>,
     lookup: Lookup,
 }
 
-/// Finds the addresses of a host.
+/// Looks up the addresses of a host.
 pub(crate) type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// Every address of a host is in a network that may not be called.
+/// All addresses of a host are in forbidden networks.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is in a network that may not be called")]
+#[error("{0:?} resolves to a forbidden network")]
 pub(super) struct PrivateHost(String);
 
 impl CheckedResolver {
@@ -30,11 +30,11 @@ impl CheckedResolver {
         Self { policy, lookup }
     }
 
-    /// Finds the addresses of a host that may be called.
+    /// Looks up the allowed addresses of a host.
     ///
     /// # Errors
     ///
-    /// [`PrivateHost`] where there are addresses and none may be called; those of DNS.
+    /// [`PrivateHost`] if there are addresses and none is allowed; those of the lookup.
     pub(crate) async fn find(&self, host: &str) -> Result<Vec<SocketAddr>, BoxError> {
         let mut addresses = (self.lookup)(host.to_owned()).await?;
         let were_found = !addresses.is_empty();
@@ -48,7 +48,7 @@ impl CheckedResolver {
     }
 }
 
-/// Asks whatever the system asks.
+/// Returns the system resolver.
 pub(crate) fn system() -> Lookup {
     Arc::new(|host| Box::pin(async move { Ok(lookup_host((host, 0)).await?.collect()) }))
 }

@@ -22,40 +22,39 @@ use super::{
     WebhookPolicy,
     resolver::{CheckedResolver, Lookup, PrivateHost, system},
 };
-use crate::{media, parameters, tls::ClientTls};
+use crate::{content_type, service_parameters, tls::ClientTls};
 
-/// The token that a client gave to recognise its notifications.
+/// The token that a client registered to validate its notifications.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
-/// The signature of a delivery whose `Authorization` is taken by the credentials of the webhook.
+/// The signature of a delivery whose `Authorization` has the credentials of the webhook.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
 
-/// The trace that a delivery belongs to.
+/// The trace context of a delivery.
 const TRACEPARENT: HeaderName = HeaderName::from_static(trace::TRACEPARENT);
 const TRACESTATE: HeaderName = HeaderName::from_static(trace::TRACESTATE);
 
-/// What is read of an answer, in bytes, so that the connection can be used again.
-const MAX_ANSWER: usize = 16 << 10;
+/// How much of a response is read, in bytes, so that the connection can be reused.
+const MAX_RESPONSE_BYTES: usize = 16 << 10;
 
-/// How long that may take.
-const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+/// Timeout for reading it.
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a connection is kept that nothing is sent over.
+/// Idle timeout of pooled connections.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest wait that a receiver may ask for.
+/// Maximum delay that a receiver may request with `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
-/// Delivers events to webhooks over HTTP: one try per event, the address checked when the
-/// connection is made, redirects and proxies of the environment never followed.
+/// Delivers events to webhooks over HTTP: one attempt per call, with the address checked on
+/// connect. Redirects are not followed, and proxies in the environment are not used.
 ///
-/// The body is the event as JSON. Any 2xx counts as delivered. 408, 425, 429, 5xx and failures
-/// of the transport may work later; everything else will not. What the receiver says beside its
-/// status is not read.
+/// The body is the event as JSON. Any 2xx means delivered. 408, 425, 429, 5xx and transport errors
+/// are transient; all others are permanent. The response body is ignored.
 ///
-/// A delivery carries the token and the credentials that were registered with the webhook. With
-/// a [signer](Self::with_signer) it carries a signature too: as `Authorization: Bearer` where the
-/// webhook has no credentials, and otherwise as `X-A2A-Notification-Signature`.
+/// A delivery contains the token and the credentials registered with the webhook. With a
+/// [signer](Self::with_signer) it also contains a signature: as `Authorization: Bearer` if the
+/// webhook has no credentials, otherwise as `X-A2A-Notification-Signature`.
 #[derive(Clone)]
 pub struct Webhooks {
     client: reqwest::Client,
@@ -65,24 +64,24 @@ pub struct Webhooks {
     signer: Option<Arc<dyn PushSigner>>,
 }
 
-/// What is sent to a webhook of some revision.
+/// The webhook request of a protocol revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// The media type of the body.
+    /// The `Content-Type` of the body.
     pub content_type: HeaderValue,
-    /// The value of `A2A-Version`, where the revision has that header.
+    /// The value of `A2A-Version`, if the revision has that header.
     pub version: Option<HeaderValue>,
-    /// The header that the token of the webhook goes in.
+    /// The header for the token of the webhook.
     pub token: HeaderName,
     /// The body.
     pub body: Bytes,
 }
 
 impl Payload {
-    /// The event as it is, for receivers of the current revision.
+    /// Creates the payload of the current revision.
     pub fn current(delivery: &Delivery) -> Self {
         Self {
-            content_type: media::A2A_JSON,
+            content_type: content_type::A2A_JSON,
             version: Some(HeaderValue::from_static(ProtocolVersion::LATEST.as_str())),
             token: NOTIFICATION_TOKEN,
             body: delivery.event.json(),
@@ -90,7 +89,7 @@ impl Payload {
     }
 }
 
-/// Says what is sent to a webhook; nothing where its revision does not speak of such an event.
+/// Returns the payload of a delivery; `None` if the revision of the webhook has no such event.
 type PayloadFn = Arc<dyn Fn(&Webhook, &Delivery) -> Option<Payload> + Send + Sync>;
 
 impl Webhooks {
@@ -98,7 +97,7 @@ impl Webhooks {
     ///
     /// # Errors
     ///
-    /// [`Internal`](a2a_core::ErrorKind::Internal) where TLS can't be set up.
+    /// [`Internal`](a2a_core::ErrorKind::Internal) if the TLS configuration is invalid.
     pub fn new(policy: WebhookPolicy) -> Result<Self> {
         Self::with_lookup(policy, system())
     }
@@ -110,26 +109,27 @@ impl Webhooks {
         Ok(Self { client, policy, lookup, payload, signer: None })
     }
 
-    /// Sets whose certificates are believed at webhooks, and the certificate to show there.
-    /// Default: what the platform trusts, and none.
+    /// Sets the trust anchors and the client certificate for webhooks. Default: those of the
+    /// platform, and none.
     ///
     /// # Errors
     ///
-    /// [`Internal`](a2a_core::ErrorKind::Internal) where TLS can't be set up.
+    /// [`Internal`](a2a_core::ErrorKind::Internal) if the TLS configuration is invalid.
     pub fn with_tls(mut self, tls: &ClientTls) -> Result<Self> {
         self.client = client(&self.policy, &self.lookup, tls)?;
         Ok(self)
     }
 
-    /// Signs every delivery, so that receivers can tell who sends it.
+    /// Signs every delivery, so that receivers can authenticate the sender.
     #[must_use]
     pub fn with_signer(mut self, signer: impl PushSigner) -> Self {
         self.signer = Some(Arc::new(signer));
         self
     }
 
-    /// Says what is sent to a webhook, by the revision in which it was registered; with nothing
-    /// the event is passed over. Without this, every receiver gets the current revision.
+    /// Sets the function that creates the payload, by the revision in which the webhook was
+    /// registered; events for which it returns `None` are skipped. Default: every receiver gets the
+    /// current revision.
     #[must_use]
     pub fn with_payload(
         mut self,
@@ -148,7 +148,7 @@ fn client(
     reqwest::Client::builder()
         .tls_backend_preconfigured(tls.http_config().map_err(Error::internal)?)
         .dns_resolver(CheckedResolver::new(Arc::clone(policy), Lookup::clone(lookup)))
-        // A proxy would resolve names itself, behind the check.
+        // A proxy would resolve names itself and bypass the check.
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .timeout(policy.timeout)
@@ -182,7 +182,7 @@ impl PushSender for Webhooks {
         let mut headers = secrets(config, payload.token).map_err(refused)?;
         headers.insert(CONTENT_TYPE, payload.content_type);
         if let Some(version) = payload.version {
-            headers.insert(parameters::VERSION, version);
+            headers.insert(service_parameters::VERSION, version);
         }
         if let Some(trace) = trace::current().or_else(|| webhook.trace.clone()) {
             let value = HeaderValue::try_from(trace.to_string());
@@ -192,25 +192,25 @@ impl PushSender for Webhooks {
             headers.extend(value.map(|value| (TRACESTATE, value)));
         }
         if let Some(signer) = &self.signer {
-            // Without a signature it would be refused, and given up for good.
-            let later = |error: Error| PushError::Retry { after: None, source: error.into() };
-            let token = signer.sign(webhook, delivery, &payload.body).map_err(later)?;
+            // Unsigned, it would be rejected permanently.
+            let retry = |error: Error| PushError::Retry { after: None, source: error.into() };
+            let token = signer.sign(webhook, delivery, &payload.body).map_err(retry)?;
             let (name, value) = if headers.contains_key(AUTHORIZATION) {
                 (SIGNATURE, token)
             } else {
                 (AUTHORIZATION, format!("Bearer {token}"))
             };
-            headers.insert(name, secret("signature", &value).map_err(later)?);
+            headers.insert(name, secret("signature", &value).map_err(retry)?);
         }
         let call = self.client.post(url).headers(headers).body(payload.body);
         let response = call.send().await.map_err(unreachable)?;
-        let judged = judge(response.status(), response.headers());
-        let _ = tokio::time::timeout(ANSWER_TIMEOUT, pass_over(response)).await;
-        judged
+        let outcome = delivery_result(response.status(), response.headers());
+        let _ = tokio::time::timeout(RESPONSE_TIMEOUT, discard(response)).await;
+        outcome
     }
 }
 
-/// The host of an address, however it is spelled; of IPv6 its /64, which is one customer's.
+/// Returns the normalized host of a URL; for IPv6 its /64 network, which belongs to one customer.
 fn destination(url: &Url) -> String {
     match url.host() {
         Some(Host::Domain(name)) => name.trim_end_matches('.').to_ascii_lowercase(),
@@ -226,7 +226,7 @@ fn destination(url: &Url) -> String {
     }
 }
 
-/// What shows a receiver who sends.
+/// Returns the token and credential headers of a webhook.
 fn secrets(config: &TaskPushNotificationConfig, token: HeaderName) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     if !config.token.is_empty() {
@@ -253,39 +253,39 @@ impl fmt::Debug for Webhooks {
 
 fn secret(field: &str, text: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::try_from(text).map_err(|error| {
-        Error::invalid_params(field, "must be fit for a header").with_source(error)
+        Error::invalid_params(field, "must be a valid header value").with_source(error)
     })?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-/// Returns whether a byte may be in the name of a scheme (RFC 9110 §5.6.2).
+/// Returns whether a byte is allowed in an authentication scheme (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Reads a short answer to its end. The connection of a longer one is closed with it.
-async fn pass_over(mut response: reqwest::Response) {
-    let mut left = MAX_ANSWER;
+/// Reads a short response to its end. After a longer one the connection is closed.
+async fn discard(mut response: reqwest::Response) {
+    let mut remaining = MAX_RESPONSE_BYTES;
     while let Ok(Some(chunk)) = response.chunk().await {
-        match left.checked_sub(chunk.len()) {
-            Some(rest) => left = rest,
+        match remaining.checked_sub(chunk.len()) {
+            Some(rest) => remaining = rest,
             None => return,
         }
     }
 }
 
-fn judge(status: StatusCode, headers: &HeaderMap) -> Result<(), PushError> {
+fn delivery_result(status: StatusCode, headers: &HeaderMap) -> Result<(), PushError> {
     if status.is_success() {
         return Ok(());
     }
-    let source = format!("the webhook answered {status}").into();
-    let may_work_later = status.is_server_error()
+    let source = format!("webhook responded with {status}").into();
+    let is_transient = status.is_server_error()
         || matches!(
             status,
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
         );
-    Err(if may_work_later {
+    Err(if is_transient {
         PushError::Retry { after: retry_after(headers, SystemTime::now()), source }
     } else {
         PushError::Refused { source }
@@ -301,11 +301,11 @@ fn unreachable(error: reqwest::Error) -> PushError {
         }
         cause = error.source();
     }
-    // The address may carry what is not for the log.
+    // The URL may contain secrets.
     PushError::Retry { after: None, source: error.without_url().into() }
 }
 
-/// Reads `Retry-After`, in seconds or as a date.
+/// Parses `Retry-After`, in seconds or as a date.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = match text.parse() {
@@ -320,23 +320,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_says_whether_another_try_may_work() {
+    fn status_decides_between_retry_and_permanent_failure() {
         let empty = HeaderMap::new();
         for status in [200, 202, 204] {
-            assert!(judge(StatusCode::from_u16(status).unwrap(), &empty).is_ok(), "{status}");
+            assert!(
+                delivery_result(StatusCode::from_u16(status).unwrap(), &empty).is_ok(),
+                "{status}"
+            );
         }
         for (status, retry) in
             [(500, true), (503, true), (429, true), (408, true), (425, true), (301, false)]
                 .into_iter()
                 .chain([(400, false), (401, false), (404, false), (410, false), (413, false)])
         {
-            let error = judge(StatusCode::from_u16(status).unwrap(), &empty).unwrap_err();
+            let error = delivery_result(StatusCode::from_u16(status).unwrap(), &empty).unwrap_err();
             assert_eq!(matches!(error, PushError::Retry { .. }), retry, "{status}");
         }
     }
 
     #[test]
-    fn a_receiver_may_say_when_to_come_back() {
+    fn retry_after_is_parsed_as_seconds_or_date() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         for (value, seconds) in [
             ("120", Some(120)),
@@ -350,7 +353,7 @@ mod tests {
         }
     }
 
-    /// A DNS in which every name has the same addresses.
+    /// A resolver that returns the same addresses for every name.
     fn dns(addresses: &[&str]) -> Lookup {
         let addresses: Vec<std::net::SocketAddr> = addresses
             .iter()
@@ -369,7 +372,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_public_name_with_a_private_address_is_not_called() {
+    async fn name_that_resolves_to_private_addresses_is_refused() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (webhook, delivery) = webhook(format!("http://hooks.example:{port}/"));
@@ -385,7 +388,7 @@ mod tests {
             let result = webhooks.deliver(&webhook, &delivery).await;
             assert!(matches!(result, Err(PushError::Refused { .. })), "{addresses:?}: {result:?}");
         }
-        // Of several addresses, those that may be called are.
+        // Of several addresses, only the allowed ones are called.
         let policy = WebhookPolicy::default()
             .with_allowed("127.0.0.1".parse().unwrap())
             .with_timeout(Duration::from_secs(5));
@@ -399,7 +402,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_is_not_found_is_tried_again() {
+    async fn unresolved_name_is_retried() {
         let (webhook, delivery) = webhook("http://hooks.example/".into());
         let nothing: Lookup =
             Arc::new(|_| Box::pin(async { Err(std::io::Error::other("no such name")) }));

@@ -1,4 +1,4 @@
-//! Bodies that are all on their way at a time.
+//! Memory budget of pending request bodies.
 
 use std::{
     net::SocketAddr,
@@ -25,22 +25,22 @@ use tokio::{
 
 use crate::{
     frames::{ACK, DATA, END_HEADERS, HEADERS, Peer, SETTINGS, frame},
-    running::{LONG, SHORT, read_to_end, serves_others, start},
+    support::{LONG, SHORT, read_to_end, serves_others, start},
 };
 
 const BODY: usize = 100 << 10;
 
-/// `POST /hold` of an authority `a` (RFC 7541).
+/// HPACK of `POST /hold` with the authority `a` (RFC 7541).
 const HOLD: &[u8] = &[0x83, 0x86, 0x04, 5, b'/', b'h', b'o', b'l', b'd', 0x41, 1, b'a'];
 
 struct Served {
     address: SocketAddr,
-    /// How much has come of the bodies that are sent to `/hold`.
-    come: Arc<AtomicUsize>,
+    /// Body bytes received at `/hold`.
+    received: Arc<AtomicUsize>,
 }
 
 impl Served {
-    /// Has room for eight bodies, and for two of each address.
+    /// The budget fits eight bodies, two of each address.
     async fn new() -> Self {
         let limits =
             Limits::default().with_max_body_bytes(BODY).with_max_pending_body_bytes(8 * BODY);
@@ -48,11 +48,11 @@ impl Served {
             let (parts, body) = request.into_parts();
             match body::read(body, &limits).await {
                 Ok(body) => body.len().to_string().into_response(),
-                Err(error) => a2a_http::refusal::write(&parts, &error),
+                Err(error) => a2a_http::error_response::write(&parts, &error),
             }
         };
-        let come = Arc::new(AtomicUsize::new(0));
-        let count = come.clone();
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = received.clone();
         let hold = async move |body: Body| {
             let mut pieces = body.into_data_stream();
             while let Some(Ok(piece)) = pieces.next().await {
@@ -62,20 +62,20 @@ impl Served {
         };
         let router = Router::new().route("/", post(read)).route("/hold", post(hold));
         let address = start(router.with_state(limits.clone()), limits).await;
-        Self { address, come }
+        Self { address, received }
     }
 
-    /// Waits until so much has come to `/hold`.
+    /// Waits until `/hold` has received `bytes`.
     async fn holds(&self, bytes: usize) {
-        let come = async {
-            while self.come.load(Ordering::SeqCst) < bytes {
+        let received = async {
+            while self.received.load(Ordering::SeqCst) < bytes {
                 sleep(SHORT / 50).await;
             }
         };
-        timeout(LONG, come).await.expect("it comes");
+        timeout(LONG, received).await.expect("the bytes arrive");
     }
 
-    /// Connects from an address of its own, and sends so much of a body.
+    /// Connects from its own address, and sends `bytes` of a body.
     async fn send(&self, path: &str, from: u8, bytes: usize) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, from], 0).into()).unwrap();
@@ -87,20 +87,20 @@ impl Served {
         stream
     }
 
-    /// A whole body from an address, and what is answered.
-    async fn ask(&self, from: u8) -> String {
+    /// Sends a whole body from an address, and returns the response.
+    async fn post(&self, from: u8) -> String {
         let mut stream = self.send("/", from, BODY).await;
         String::from_utf8(read_to_end(&mut stream).await).unwrap()
     }
 
-    /// Asks until there is room: that somebody has gone is seen in time.
+    /// Retries until the budget has room: the server notices a disconnect with a delay.
     async fn serves_again(&self, from: u8) {
-        let asking = async {
-            while !self.ask(from).await.starts_with(SERVED) {
+        let retries = async {
+            while !self.post(from).await.starts_with(SERVED) {
                 sleep(SHORT / 10).await;
             }
         };
-        timeout(LONG, asking).await.expect("there is room again");
+        timeout(LONG, retries).await.expect("the budget has room again");
     }
 }
 
@@ -108,7 +108,7 @@ const SERVED: &str = "HTTP/1.1 200 ";
 const REFUSED: &str = "HTTP/1.1 503 ";
 
 #[tokio::test]
-async fn a_large_body_keeps_its_place_until_it_is_parsed() {
+async fn large_body_counts_until_it_is_parsed() {
     const LARGE: usize = 300 << 10;
     let limits = Limits::default().with_max_body_bytes(LARGE).with_max_pending_body_bytes(LARGE);
     let parsed = Arc::new(tokio::sync::Semaphore::new(0));
@@ -119,7 +119,7 @@ async fn a_large_body_keeps_its_place_until_it_is_parsed() {
             let (parts, body) = request.into_parts();
             let body = match body::read(body, &limits).await {
                 Ok(body) => PendingBody::hold(&parts.extensions, body),
-                Err(error) => return a2a_http::refusal::write(&parts, &error),
+                Err(error) => return a2a_http::error_response::write(&parts, &error),
             };
             reads.send(()).unwrap();
             parsed.acquire().await.unwrap().forget();
@@ -146,31 +146,31 @@ async fn a_large_body_keeps_its_place_until_it_is_parsed() {
 }
 
 #[tokio::test]
-async fn an_address_that_holds_bodies_back_is_refused_more_and_others_are_not() {
+async fn address_with_incomplete_bodies_is_refused_and_others_are_served() {
     let server = Served::new().await;
     let mut held = Vec::new();
     for _ in 0..2 {
         held.push(server.send("/hold", 2, BODY - 1).await);
     }
     server.holds(2 * (BODY - 1)).await;
-    let answer = server.ask(2).await;
-    assert!(answer.starts_with(REFUSED), "{answer}");
-    assert!(answer.contains("\r\nretry-after: 1\r\n"), "{answer}");
-    assert!(answer.contains("there is no room for the request body"), "{answer}");
-    assert!(server.ask(3).await.starts_with(SERVED));
+    let response = server.post(2).await;
+    assert!(response.starts_with(REFUSED), "{response}");
+    assert!(response.contains("\r\nretry-after: 1\r\n"), "{response}");
+    assert!(response.contains("too many pending request body bytes"), "{response}");
+    assert!(server.post(3).await.starts_with(SERVED));
     serves_others(server.address).await;
 
-    // What is held is served once it is whole, and its room is there again.
+    // The pending bodies are served once complete, and release their reservations.
     for stream in &mut held {
         stream.write_all(b"x").await.unwrap();
-        let answer = String::from_utf8(read_to_end(stream).await).unwrap();
-        assert!(answer.starts_with(SERVED) && answer.ends_with("whole"), "{answer}");
+        let response = String::from_utf8(read_to_end(stream).await).unwrap();
+        assert!(response.starts_with(SERVED) && response.ends_with("whole"), "{response}");
     }
-    assert!(server.ask(2).await.starts_with(SERVED));
+    assert!(server.post(2).await.starts_with(SERVED));
 }
 
 #[tokio::test]
-async fn all_bodies_together_have_their_bound() {
+async fn pending_bodies_of_all_addresses_are_limited() {
     let server = Served::new().await;
     let mut held = Vec::new();
     for from in 2..6 {
@@ -179,18 +179,18 @@ async fn all_bodies_together_have_their_bound() {
         }
     }
     server.holds(8 * (BODY - 1)).await;
-    assert!(server.ask(6).await.starts_with(REFUSED));
-    // Who asks for something without a body is served.
+    assert!(server.post(6).await.starts_with(REFUSED));
+    // Requests without a body are served.
     serves_others(server.address).await;
     held.truncate(6);
     server.serves_again(6).await;
 }
 
 #[tokio::test]
-async fn bodies_over_http2_count_as_well() {
+async fn http2_bodies_count_against_the_budget() {
     let server = Served::new().await;
     let mut peer = Peer::connect(server.address, &[]).await;
-    // The windows of streams are those of the settings once these are acknowledged.
+    // The initial window applies once the settings are acknowledged.
     while peer.next().await.unwrap().kind != SETTINGS {}
     peer.send(&frame(SETTINGS, ACK, 0, &[])).await.unwrap();
     let part = vec![b'x'; 10 << 10];
@@ -201,14 +201,14 @@ async fn bodies_over_http2_count_as_well() {
         }
     }
     server.holds(2 * 9 * part.len()).await;
-    assert!(server.ask(1).await.starts_with(REFUSED));
-    assert!(server.ask(2).await.starts_with(SERVED));
+    assert!(server.post(1).await.starts_with(REFUSED));
+    assert!(server.post(2).await.starts_with(SERVED));
     drop(peer);
     server.serves_again(1).await;
 }
 
 #[tokio::test]
-async fn what_is_too_large_counts_to_the_limit_and_is_refused_for_that() {
+async fn oversized_body_counts_up_to_the_limit_and_returns_413() {
     let server = Served::new().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head =
@@ -219,8 +219,8 @@ async fn what_is_too_large_counts_to_the_limit_and_is_refused_for_that() {
         stream.write_all(&chunk).await.unwrap();
     }
     stream.write_all(b"0\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
-    assert!(server.ask(1).await.starts_with(SERVED));
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
+    assert!(server.post(1).await.starts_with(SERVED));
 }

@@ -1,4 +1,4 @@
-//! Frames of HTTP/2 that carry nothing.
+//! HTTP/2 control frame floods.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
         ACK, DATA, END_STREAM, Frame, GOAWAY, PING, PRIORITY, Peer, RESET, SETTINGS, WINDOW_UPDATE,
         frame, get,
     },
-    running::{LONG, serves_others, start},
+    support::{LONG, serves_others, start},
 };
 
-/// A kind that nobody knows, which has to be passed over (RFC 9113 §5.5).
+/// An unknown frame type, which has to be ignored (RFC 9113 §5.5).
 const UNKNOWN: u8 = 0xbe;
 
 fn ping() -> Vec<u8> {
@@ -24,21 +24,21 @@ fn ping() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_peer_that_floods_and_reads_the_answers_is_closed() {
+async fn flooding_peer_that_reads_is_disconnected() {
     let endless = Router::new().route("/", route(std::future::pending::<&str>));
     let address = start(endless, Limits::default()).await;
     for (what, one) in [
         ("pings", ping()),
-        ("answers to pings", frame(PING, ACK, 0, &[7; 8])),
+        ("ping acknowledgements", frame(PING, ACK, 0, &[7; 8])),
         ("settings", frame(SETTINGS, 0, 0, &[])),
         ("priorities", frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 16])),
-        ("updates of a window", frame(WINDOW_UPDATE, 0, 1, &1_u32.to_be_bytes())),
+        ("window updates", frame(WINDOW_UPDATE, 0, 1, &1_u32.to_be_bytes())),
         ("unknown frames", frame(UNKNOWN, 0, 0, b"x")),
         ("empty data", frame(DATA, 0, 1, &[])),
     ] {
         let mut peer = Peer::connect(address, &[]).await;
         let open = get(1);
-        // One whose body is open takes data.
+        // DATA requires an open request body.
         let open = if what == "empty data" {
             let mut open = open;
             open[4] &= !END_STREAM;
@@ -55,17 +55,21 @@ async fn a_peer_that_floods_and_reads_the_answers_is_closed() {
             let mut sent = 0;
             while tokio::io::AsyncWriteExt::write_all(&mut writer, &flood).await.is_ok() {
                 sent += 100;
-                assert!(sent < 10_000_000, "{what} are taken for ever");
+                assert!(sent < 10_000_000, "{what} are accepted without a limit");
             }
         };
-        timeout(LONG, flooding).await.unwrap_or_else(|_late| panic!("{what}: is not closed"));
-        let _ended = timeout(LONG, reading).await.unwrap_or_else(|_late| panic!("{what}: is open"));
+        timeout(LONG, flooding)
+            .await
+            .unwrap_or_else(|_late| panic!("{what}: the connection stays open"));
+        let _ended = timeout(LONG, reading)
+            .await
+            .unwrap_or_else(|_late| panic!("{what}: the reader stays open"));
         serves_others(address).await;
     }
 }
 
 #[tokio::test]
-async fn a_peer_that_pings_now_and_then_is_answered() {
+async fn occasional_pings_are_acknowledged() {
     let limits = Limits::default().with_max_control_frames(50);
     let address = start(Router::new(), limits).await;
     let mut peer = Peer::connect(address, &[]).await;
@@ -79,13 +83,13 @@ async fn a_peer_that_pings_now_and_then_is_answered() {
     serves_others(address).await;
 }
 
-/// What clients of gRPC send that measure the way while a stream of small events comes, and give
-/// back each byte at once.
+/// Simulates gRPC clients that estimate bandwidth during a stream of small events, and return
+/// window for each frame at once.
 #[tokio::test]
-async fn a_reader_that_measures_and_updates_its_windows_all_the_time_is_served_to_the_end() {
+async fn frequent_pings_and_window_updates_of_a_reader_are_accepted() {
     let events = || {
         let pieces = stream::iter(0..3_000).map(|_| Ok::<_, Infallible>(Bytes::from(vec![0; 100])));
-        // One by one, as events come.
+        // One by one, like events.
         Body::from_stream(pieces.then(async |piece| {
             tokio::task::yield_now().await;
             piece
@@ -98,7 +102,7 @@ async fn a_reader_that_measures_and_updates_its_windows_all_the_time_is_served_t
     peer.send(&get(1)).await.unwrap();
     let mut read = 0;
     loop {
-        let found = peer.next().await.expect("it is not closed before the end");
+        let found = peer.next().await.expect("the connection stays open until the end");
         assert!(![GOAWAY, RESET].contains(&found.kind), "{found:?}");
         if found.kind != DATA {
             continue;

@@ -1,4 +1,4 @@
-//! HTTP/2 by hand (RFC 9113): no client that means well would send what these tests do.
+//! A raw HTTP/2 peer (RFC 9113), for frames that regular clients do not send.
 
 use std::{io, net::SocketAddr};
 
@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::running::LONG;
+use crate::support::LONG;
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
@@ -30,7 +30,7 @@ pub(crate) const END_HEADERS: u8 = 4;
 pub(crate) const REFUSED_STREAM: u32 = 7;
 pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// `GET /` of an authority `a` (RFC 7541).
+/// HPACK of `GET /` with the authority `a` (RFC 7541).
 pub(crate) const GET: &[u8] = &[0x82, 0x86, 0x84, 0x41, 1, b'a'];
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The code of a reset or of a farewell.
+    /// Returns the error code of a RST_STREAM or GOAWAY.
     pub(crate) fn code(&self) -> u32 {
         let at = if self.kind == GOAWAY { 4 } else { 0 };
         u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
@@ -67,7 +67,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Connects, and says these settings: identifiers and values.
+    /// Connects and sends these settings: identifiers and values.
     pub(crate) async fn connect(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
         let (reader, mut writer) = TcpStream::connect(address).await.unwrap().into_split();
         let mut payload = Vec::new();
@@ -84,7 +84,7 @@ impl Peer {
         self.writer.write_all(bytes).await
     }
 
-    /// The next frame; `None` when the connection is closed.
+    /// Returns the next frame; `None` when the connection is closed.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         timeout(LONG, self.read()).await.expect("a frame or the end")
     }
@@ -98,8 +98,8 @@ impl Peer {
         Some(Frame { kind: head[3], flags: head[4], payload })
     }
 
-    /// Answers pings until there is a frame of another kind that matters, or the end.
-    pub(crate) async fn next_answering(&mut self) -> Option<Frame> {
+    /// Acknowledges SETTINGS and PING, and returns the next other frame except WINDOW_UPDATE.
+    pub(crate) async fn next_acknowledging(&mut self) -> Option<Frame> {
         loop {
             let found = self.next().await?;
             match (found.kind, found.flags & ACK) {
@@ -111,10 +111,10 @@ impl Peer {
         }
     }
 
-    /// Reads to the end. Returns the code of the farewell, if there was one.
-    pub(crate) async fn farewell(&mut self) -> Option<u32> {
+    /// Reads to the end. Returns the error code of the GOAWAY, if any.
+    pub(crate) async fn goaway_code(&mut self) -> Option<u32> {
         let mut code = None;
-        while let Some(found) = self.next_answering().await {
+        while let Some(found) = self.next_acknowledging().await {
             if found.kind == GOAWAY {
                 code = Some(found.code());
             }

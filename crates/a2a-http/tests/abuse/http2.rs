@@ -1,4 +1,4 @@
-//! What HTTP/2 lets a peer ask for that costs it nothing.
+//! HTTP/2 requests and frames that cost the peer nothing.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -16,23 +16,23 @@ use crate::{
         CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, GET, GOAWAY, HEADERS, PING,
         Peer, REFUSED_STREAM, RESET, SETTINGS, frame, get,
     },
-    running::{LONG, Living, SHORT, serves_others, start},
+    support::{InFlight, LONG, SHORT, serves_others, start},
 };
 
-/// A route whose requests never end, and how many there are.
-fn endless() -> (Router, Living) {
-    let living = Living::default();
-    let begun = living.clone();
+/// A route whose requests never end, and the number of requests in flight.
+fn endless() -> (Router, InFlight) {
+    let in_flight = InFlight::default();
+    let counter = in_flight.clone();
     let handler = async move || {
-        let _life = begun.begin();
+        let _guard = counter.enter();
         std::future::pending::<&str>().await
     };
-    (Router::new().route("/", route(handler)), living)
+    (Router::new().route("/", route(handler)), in_flight)
 }
 
 #[tokio::test]
-async fn requests_that_are_taken_back_at_once_end_the_connection() {
-    let (router, living) = endless();
+async fn rapid_reset_closes_the_connection() {
+    let (router, in_flight) = endless();
     let address = start(router, Limits::default()).await;
     let mut peer = Peer::connect(address, &[]).await;
     let mut flood = Vec::new();
@@ -41,44 +41,48 @@ async fn requests_that_are_taken_back_at_once_end_the_connection() {
         flood.extend(get(stream));
         flood.extend(frame(RESET, 0, stream, &8_u32.to_be_bytes()));
     }
-    // It may be closed before all is sent.
-    drop(timeout(LONG, peer.send(&flood)).await.expect("it is read, or closed"));
-    let farewell = peer.farewell().await;
-    assert!(matches!(farewell, None | Some(ENHANCE_YOUR_CALM)), "{farewell:?}");
-    living.reaches(0).await;
+    // The server may close the connection before all is sent.
+    drop(
+        timeout(LONG, peer.send(&flood))
+            .await
+            .expect("the flood is read, or the connection closed"),
+    );
+    let goaway_code = peer.goaway_code().await;
+    assert!(matches!(goaway_code, None | Some(ENHANCE_YOUR_CALM)), "{goaway_code:?}");
+    in_flight.reaches(0).await;
     serves_others(address).await;
 }
 
 #[tokio::test]
-async fn requests_at_a_time_are_bounded_and_more_are_refused() {
-    let (router, living) = endless();
+async fn streams_beyond_the_concurrency_limit_are_refused() {
+    let (router, in_flight) = endless();
     let address = start(router, Limits::default().with_max_concurrent_streams(4)).await;
     let mut peer = Peer::connect(address, &[]).await;
     for number in 0..10 {
         peer.send(&get(2 * number + 1)).await.unwrap();
     }
     for _ in 4..10 {
-        let refused = peer.next_answering().await.unwrap();
+        let refused = peer.next_acknowledging().await.unwrap();
         assert_eq!((refused.kind, refused.code()), (RESET, REFUSED_STREAM));
     }
-    living.reaches(4).await;
+    in_flight.reaches(4).await;
     serves_others(address).await;
     drop(peer);
-    living.reaches(0).await;
+    in_flight.reaches(0).await;
 }
 
 #[tokio::test]
-async fn a_head_that_never_ends_ends_the_connection() {
+async fn continuation_flood_closes_the_connection() {
     let address = start(Router::new(), Limits::default()).await;
     let mut peer = Peer::connect(address, &[]).await;
     peer.send(&frame(HEADERS, END_STREAM, 1, GET)).await.unwrap();
-    // A header that is not to be indexed, with a name and a value of a letter, again and again.
+    // A literal header without indexing, with a name and a value of one letter, repeated.
     let piece = frame(CONTINUATION, 0, 1, &[0, 1, b'x', 1, b'x'].repeat(3_000));
     let mut sent = 0_usize;
     let flood = async {
         while peer.send(&piece).await.is_ok() {
             sent += piece.len();
-            assert!(sent < 64 << 20, "it is read for ever");
+            assert!(sent < 64 << 20, "it is read without a limit");
         }
     };
     timeout(LONG, flood).await.expect("the connection is closed");
@@ -86,7 +90,7 @@ async fn a_head_that_never_ends_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn who_sends_and_never_reads_the_answers_is_closed() {
+async fn peer_that_never_reads_acknowledgements_is_disconnected() {
     let limits = Limits::default()
         .with_write_timeout(SHORT)
         .with_first_request_timeout(2 * LONG)
@@ -99,7 +103,7 @@ async fn who_sends_and_never_reads_the_answers_is_closed() {
         let sending = async {
             while peer.send(&flood).await.is_ok() {
                 sent += flood.len();
-                assert!(sent < 1 << 30, "it is read for ever");
+                assert!(sent < 1 << 30, "it is read without a limit");
             }
         };
         timeout(LONG, sending).await.expect("the connection is closed");
@@ -108,22 +112,22 @@ async fn who_sends_and_never_reads_the_answers_is_closed() {
 }
 
 #[tokio::test]
-async fn what_a_peer_does_not_take_is_let_go_of() {
-    let living = Living::default();
-    let begun = living.clone();
-    let answer = async move || {
-        let life = begun.begin();
+async fn unread_streams_are_reset_and_dropped() {
+    let in_flight = InFlight::default();
+    let counter = in_flight.clone();
+    let response = async move || {
+        let guard = counter.enter();
         let pieces =
             futures_util::stream::repeat(Bytes::from(vec![0; 1 << 20])).map(move |piece| {
-                let _ = &life;
+                let _ = &guard;
                 Ok::<_, Infallible>(piece)
             });
         Body::from_stream(pieces)
     };
     let whole = async || Bytes::from(vec![0; 4 << 20]);
-    let router = Router::new().route("/", route(answer)).route("/whole", route(whole));
+    let router = Router::new().route("/", route(response)).route("/whole", route(whole));
     let address = start(router, Limits::default().with_write_timeout(SHORT)).await;
-    // Windows of nothing, and of some bytes: a stream is held back either way.
+    // Windows of 0 and of a few bytes: both block the stream.
     for window in [0, 100] {
         let mut peer = Peer::connect(address, &[(4, window)]).await;
         for number in 0..50 {
@@ -131,28 +135,28 @@ async fn what_a_peer_does_not_take_is_let_go_of() {
         }
         let mut reset = 0;
         while reset < 50 {
-            let found = peer.next_answering().await.expect("the connection itself is well");
+            let found = peer.next_acknowledging().await.expect("the connection stays open");
             assert_ne!(found.kind, GOAWAY);
             reset += usize::from(found.kind == RESET);
         }
-        living.reaches(0).await;
+        in_flight.reaches(0).await;
         serves_others(address).await;
     }
-    // One that reads is served to the end, however slowly it lets others be sent.
+    // A peer that reads is served to the end.
     let settings = ClientSettings::default().with_http2_prior_knowledge(true);
     let request = http::Request::get(format!("http://{address}/whole"));
     let request = request.body(Bytes::new()).unwrap();
-    let answer = HttpClient::new(settings).unwrap().send(request).await.unwrap();
-    assert_eq!(answer.body().len(), 4 << 20);
+    let response = HttpClient::new(settings).unwrap().send(request).await.unwrap();
+    assert_eq!(response.body().len(), 4 << 20);
 }
 
 #[tokio::test]
-async fn a_connection_that_asks_for_nothing_more_is_asked_to_leave() {
+async fn idle_connection_gets_a_goaway() {
     let limits = Limits::default()
         .with_first_request_timeout(SHORT)
         .with_idle_timeout(SHORT)
         .with_grace(SHORT);
-    let (router, living) = endless();
+    let (router, in_flight) = endless();
     let router = router.route("/x", route(async || "x"));
     let address = start(router, limits).await;
     let mut peer = Peer::connect(address, &[]).await;
@@ -164,26 +168,26 @@ async fn a_connection_that_asks_for_nothing_more_is_asked_to_leave() {
     ))
     .await
     .unwrap();
-    assert_eq!(peer.farewell().await, Some(0), "it leaves in peace");
+    assert_eq!(peer.goaway_code().await, Some(0), "a graceful GOAWAY");
 
-    // One that waits for its answer is not idle.
+    // A connection that waits for a response is not idle.
     let mut peer = Peer::connect(address, &[]).await;
     peer.send(&get(1)).await.unwrap();
-    living.reaches(1).await;
+    in_flight.reaches(1).await;
     tokio::time::sleep(SHORT * 4).await;
-    assert_eq!(living.count(), 1);
+    assert_eq!(in_flight.count(), 1);
     peer.send(&frame(RESET, 0, 1, &8_u32.to_be_bytes())).await.unwrap();
-    living.reaches(0).await;
-    assert_eq!(peer.farewell().await, Some(0));
+    in_flight.reaches(0).await;
+    assert_eq!(peer.goaway_code().await, Some(0));
 }
 
 #[tokio::test]
-async fn a_body_that_is_never_sent_is_not_waited_for() {
-    let living = Living::default();
-    let begun = living.clone();
+async fn stalled_request_body_ends_the_request() {
+    let in_flight = InFlight::default();
+    let counter = in_flight.clone();
     let read = async move |body: Body| {
-        let _life = begun.begin();
-        // As gRPC does it, with no time of its own.
+        let _guard = counter.enter();
+        // Like gRPC, without a timeout of its own.
         axum::body::to_bytes(body, 1 << 20)
             .await
             .map_or_else(|error| error.to_string(), |_| "?".into())
@@ -194,9 +198,9 @@ async fn a_body_that_is_never_sent_is_not_waited_for() {
     for drips in [false, true] {
         let mut peer = Peer::connect(address, &[]).await;
         peer.send(&frame(HEADERS, END_HEADERS, 1, GET)).await.unwrap();
-        living.reaches(1).await;
+        in_flight.reaches(1).await;
         let ended = async {
-            while living.count() > 0 {
+            while in_flight.count() > 0 {
                 if drips {
                     peer.send(&frame(DATA, 0, 1, b"x")).await.unwrap();
                 }

@@ -1,4 +1,4 @@
-//! Peers that take their time.
+//! Slow peers.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -13,7 +13,7 @@ use futures_util::StreamExt as _;
 use http::StatusCode;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, time::sleep};
 
-use crate::running::{Living, SHORT, connect, read_to_end, serves_others, start};
+use crate::support::{InFlight, SHORT, connect, read_to_end, serves_others, start};
 
 fn reading(limits: &Limits) -> Router {
     let limits = limits.clone();
@@ -36,7 +36,7 @@ async fn drip(stream: &mut TcpStream, bytes: &'static [u8]) {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_a_byte_at_a_time_is_not_waited_for() {
+async fn slow_body_exceeds_the_total_timeout() {
     let limits = Limits::default().with_body_time(SHORT * 2);
     let address = start(reading(&limits), limits).await;
     let mut slow = Vec::new();
@@ -54,22 +54,22 @@ async fn a_body_that_comes_a_byte_at_a_time_is_not_waited_for() {
                     sleep(Duration::from_millis(20)).await;
                 }
             });
-            let mut answer = Vec::new();
-            let _ = tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut answer).await;
+            let mut response = Vec::new();
+            let _ = tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut response).await;
             dripping.abort();
-            String::from_utf8(answer).unwrap()
+            String::from_utf8(response).unwrap()
         }));
     }
     serves_others(address).await;
     for slow in slow {
-        let answer = tokio::time::timeout(crate::running::LONG, slow).await.unwrap().unwrap();
-        assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
-        assert!(answer.contains("the request body took too long to arrive"), "{answer}");
+        let response = tokio::time::timeout(crate::support::LONG, slow).await.unwrap().unwrap();
+        assert!(response.starts_with("HTTP/1.1 504 "), "{response}");
+        assert!(response.contains("timed out reading the request body"), "{response}");
     }
 }
 
 #[tokio::test]
-async fn a_head_that_comes_a_byte_at_a_time_is_not_waited_for() {
+async fn slow_head_closes_the_connection() {
     let limits = Limits::default().with_header_read_timeout(SHORT);
     let address = start(Router::new(), limits).await;
     for first in [false, true] {
@@ -78,29 +78,29 @@ async fn a_head_that_comes_a_byte_at_a_time_is_not_waited_for() {
             stream.write_all(b"GET /normal HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         }
         stream.write_all(b"GET /normal HTTP/1.1\r\nhost: a\r\nx: ").await.unwrap();
-        tokio::time::timeout(crate::running::LONG, drip(&mut stream, b"x")).await.expect("closed");
+        tokio::time::timeout(crate::support::LONG, drip(&mut stream, b"x")).await.expect("closed");
     }
     serves_others(address).await;
 }
 
 #[tokio::test]
-async fn who_does_not_read_is_closed_and_what_waits_for_it_let_go_of() {
-    let living = Living::default();
-    let (one, other) = (living.clone(), living.clone());
-    // A whole answer, and a stream that always has more.
+async fn unread_response_closes_the_connection_and_is_dropped() {
+    let in_flight = InFlight::default();
+    let (one, other) = (in_flight.clone(), in_flight.clone());
+    // A response in one chunk, and an endless stream.
     let whole = async move || {
-        let life = one.begin();
+        let guard = one.enter();
         let body = Bytes::from(vec![0; 16 << 20]);
         Body::from_stream(futures_util::stream::iter([body]).map(move |body| {
-            let _ = &life;
+            let _ = &guard;
             Ok::<_, Infallible>(body)
         }))
     };
     let endless = async move || {
-        let life = other.begin();
+        let guard = other.enter();
         Body::from_stream(futures_util::stream::repeat(Bytes::from(vec![0; 64 << 10])).map(
             move |body| {
-                let _ = &life;
+                let _ = &guard;
                 Ok::<_, Infallible>(body)
             },
         ))
@@ -117,20 +117,20 @@ async fn who_does_not_read_is_closed_and_what_waits_for_it_let_go_of() {
         }
     }
     serves_others(address).await;
-    living.reaches(0).await;
+    in_flight.reaches(0).await;
     for mut stream in held {
         read_to_end(&mut stream).await;
     }
 }
 
 #[tokio::test]
-async fn an_address_has_its_part_of_the_connections() {
+async fn connections_per_address_are_limited() {
     let limits = Limits::default().with_max_connections_per_address(3);
     let address = start(Router::new(), limits).await;
     let mut held = Vec::new();
     for _ in 0..3 {
         let mut stream = connect(address).await;
-        // It was answered, so it was accepted.
+        // The response shows that the connection was accepted.
         stream.write_all(b"GET /normal HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         let mut buffer = [0; 512];
         let count = tokio::io::AsyncReadExt::read(&mut stream, &mut buffer).await.unwrap();
@@ -142,7 +142,7 @@ async fn an_address_has_its_part_of_the_connections() {
         assert!(read_to_end(&mut refused).await.is_empty());
     }
     drop(held);
-    // The two versions are asked for one after the other, over a connection each.
+    // Waits for the connections to close: the check opens one per HTTP version.
     sleep(SHORT).await;
     serves_others(address).await;
 }

@@ -1,4 +1,4 @@
-//! An agent that does nothing but remember what it was asked.
+//! An agent that records its calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ use futures_util::stream;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What an agent was asked.
+/// A recorded call.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub operation: Operation,
@@ -31,7 +31,7 @@ pub struct Seen {
 type Refuse = dyn Fn(Operation) -> Option<Error> + Send + Sync;
 type Events = dyn Fn() -> Vec<Result<StreamResponse>> + Send + Sync;
 
-/// An agent that remembers what it was asked, and answers with little more than its question.
+/// An agent that records its calls, and responds with minimal results.
 #[derive(Clone)]
 pub struct Fake {
     calls: Arc<Mutex<Vec<Seen>>>,
@@ -50,13 +50,13 @@ impl Fake {
         }
     }
 
-    /// Answers every operation with an error.
+    /// Returns an error from every operation.
     pub fn refusing(mut self, error: impl Fn() -> Error + Send + Sync + 'static) -> Self {
         self.refuse = Arc::new(move |_| Some(error()));
         self
     }
 
-    /// Answers streams with these events, at positions 1, 2, 3…
+    /// Streams these events, at positions 1, 2, 3…
     pub fn streaming(
         mut self,
         events: impl Fn() -> Vec<Result<StreamResponse>> + Send + Sync + 'static,
@@ -65,13 +65,13 @@ impl Fake {
         self
     }
 
-    /// Answers with this history where a task is read, however much of it was asked for.
+    /// Returns tasks with this history, ignoring the requested history length.
     pub fn remembering(mut self, history: Vec<Message>) -> Self {
         self.history = history;
         self
     }
 
-    /// Returns the last call, and forgets all.
+    /// Returns the last call, and clears the record.
     pub fn last(&self) -> Option<Seen> {
         let mut calls = self.calls.lock().unwrap();
         let last = calls.pop();

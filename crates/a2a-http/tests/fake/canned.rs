@@ -1,4 +1,4 @@
-//! A server that answers with prepared bytes, as other implementations do.
+//! A server with canned responses of other implementations.
 
 use std::collections::VecDeque;
 
@@ -8,23 +8,23 @@ use tokio::{
     sync::mpsc,
 };
 
-/// A server that gives its prepared answers, one for each request.
+/// A server that sends its canned responses in order, one for each request.
 pub struct Canned {
     pub url: String,
     requests: mpsc::UnboundedReceiver<String>,
 }
 
 impl Canned {
-    pub async fn serve(answers: impl IntoIterator<Item = String>) -> Self {
+    pub async fn serve(responses: impl IntoIterator<Item = String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (seen, requests) = mpsc::unbounded_channel();
-        let mut answers: VecDeque<String> = answers.into_iter().collect();
+        let mut responses: VecDeque<String> = responses.into_iter().collect();
         tokio::spawn(async move {
-            while let Some(answer) = answers.pop_front() {
+            while let Some(response) = responses.pop_front() {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 seen.send(read_request(&mut stream).await).unwrap();
-                stream.write_all(answer.as_bytes()).await.unwrap();
+                stream.write_all(response.as_bytes()).await.unwrap();
                 stream.shutdown().await.unwrap();
             }
         });
@@ -54,11 +54,11 @@ async fn read_request(stream: &mut TcpStream) -> String {
                 return text;
             }
         }
-        assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "the request broke off: {text}");
+        assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "incomplete request: {text}");
     }
 }
 
-/// An answer over HTTP/1.1, after which the connection is closed.
+/// Formats an HTTP/1.1 response that closes the connection.
 pub fn answer(status: u16, content_type: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status} Whatever\r\ncontent-type: {content_type}\r\n\

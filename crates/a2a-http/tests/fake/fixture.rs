@@ -1,9 +1,9 @@
-//! Expected bytes in files.
+//! Golden files.
 
 use std::fs;
 
-/// Checks what was shown against a file. With `BLESS=1` in the environment it becomes the file,
-/// to be read over before it is committed.
+/// Compares a text with a golden file. With `BLESS=1` in the environment it overwrites the file;
+/// the difference is to be reviewed before it is committed.
 #[track_caller]
 pub fn same_as_file(path: &str, shown: &str) {
     if std::env::var_os("BLESS").is_some() {

@@ -1,7 +1,7 @@
-//! Scenery for the tests of the HTTP bindings: an agent that remembers what it was asked, a
-//! server that answers with prepared bytes, and a client that shows what came.
+//! Test support for the HTTP bindings: an agent that records its calls, a server with canned
+//! responses, and a client that shows raw responses.
 //!
-//! The tests of `a2a-jsonrpc` and `a2a-rest` include this folder by its path.
+//! The tests of `a2a-jsonrpc`, `a2a-rest` and `a2a-compat` include this folder by its path.
 
 #![allow(
     dead_code,
@@ -10,7 +10,7 @@
     clippy::unwrap_used,
     clippy::missing_panics_doc,
     clippy::panic,
-    reason = "scenery: each test takes a part of it, and fails where it can't be set up"
+    reason = "test support: each test uses a part of it, and a failed setup fails the test"
 )]
 
 mod agent;

@@ -1,4 +1,4 @@
-//! What every binding has to carry.
+//! Checks that a binding transports every operation.
 
 use a2a_core::{
     Message, Operation, Part, TaskState, v1,
@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::Fake;
 
-/// Calls every operation of `agent`, which stands before `fake`, and checks that the request
-/// and what goes beside it come through whole.
+/// Calls every operation of `agent`, a client of `fake`, and checks that the request and its
+/// context arrive unchanged.
 pub async fn every_operation_arrives_as_it_was_sent(agent: &dyn Agent, fake: &Fake) {
     for tenant in ["", "ten/ant é"] {
         sends(agent, fake, tenant).await;

@@ -1,4 +1,4 @@
-//! A client that shows the bytes of an answer.
+//! A client that shows raw responses.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Serves a router on a port of its own, and returns its address.
+/// Serves a router on an unused port, and returns its address.
 pub async fn serve(router: Router) -> String {
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -18,14 +18,14 @@ pub async fn serve(router: Router) -> String {
     address
 }
 
-/// One connection, kept open.
+/// A keep-alive connection.
 pub struct Connection {
     stream: TcpStream,
     address: String,
     unread: Vec<u8>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Got {
     pub status: u16,
@@ -38,11 +38,11 @@ impl Got {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The answer as a fixture shows it: status, the headers that say something, body.
+    /// Formats the response for a golden file: status, relevant headers, body.
     pub fn shown(&self) -> String {
         let mut text = format!("HTTP {}\n", self.status);
-        let told = ["allow", "www-authenticate", "retry-after", "a2a-extensions", "content-type"];
-        for name in told {
+        let names = ["allow", "www-authenticate", "retry-after", "a2a-extensions", "content-type"];
+        for name in names {
             if let Some(value) = self.header(name) {
                 writeln!(text, "{name}: {value}").unwrap();
             }
@@ -57,7 +57,7 @@ impl Connection {
         Self { stream, address: address.to_owned(), unread: Vec::new() }
     }
 
-    /// Makes a request: `request` is its first line without the version, `headers` are lines.
+    /// Sends a request: `request` is the request line without the version, `headers` are lines.
     pub async fn ask(&mut self, request: &str, headers: &[&str], body: &str) -> Got {
         let mut head = format!("{request} HTTP/1.1\r\nhost: {}\r\n", self.address);
         for header in headers {
@@ -122,7 +122,7 @@ impl Connection {
     }
 }
 
-/// Replaces what is different each time.
+/// Replaces the error id, which differs in each run.
 pub fn hide_error_id(body: &str) -> String {
     let Some((before, after)) = body.split_once("\"errorId\":\"") else { return body.to_owned() };
     let (_, after) = after.split_once('"').unwrap();

@@ -1,36 +1,36 @@
-//! Whom a client trusts, and whom a server lets in by certificate.
+//! Server certificates that a client trusts, and client certificates that a server accepts.
 
 use a2a_core::ErrorKind;
 use a2a_http::tls::{ClientCertificates, ClientTls, Pem, TlsError};
 use a2a_test_certificates::{Authority, Identity};
 
-use crate::running::{ask, settings, start, trusting};
+use crate::support::{get, settings, start, trusting};
 
 //
 #[tokio::test]
-async fn a_client_does_not_speak_to_a_server_that_nobody_vouches_for() {
+async fn client_rejects_server_certificates_of_untrusted_roots() {
     let (authority, other) = (Authority::new("root"), Authority::new("other"));
     let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
-    for (tls, who) in [(ClientTls::new(), "the platform"), (trusting(&other), "another root")] {
-        let error = ask(address, tls).await.expect_err(who);
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "{who}");
+    for (tls, case) in [(ClientTls::new(), "the platform"), (trusting(&other), "another root")] {
+        let error = get(address, tls).await.expect_err(case);
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{case}");
     }
     let both = trusting(&other).with_more_roots(&Pem::text(authority.root())).unwrap();
-    let beside = ClientTls::new().with_more_roots(&Pem::text(authority.root())).unwrap();
-    let anybody = ClientTls::new().without_verification();
-    for tls in [both, beside, trusting(&authority), anybody] {
-        assert_eq!(ask(address, tls).await.unwrap().status(), 200);
+    let added = ClientTls::new().with_more_roots(&Pem::text(authority.root())).unwrap();
+    let unverified = ClientTls::new().without_verification();
+    for tls in [both, added, trusting(&authority), unverified] {
+        assert_eq!(get(address, tls).await.unwrap().status(), 200);
     }
 }
 
-fn by(authority: &Authority, identity: &Identity) -> ClientTls {
+fn with_identity_of(authority: &Authority, identity: &Identity) -> ClientTls {
     trusting(authority)
         .with_identity(&Pem::text(&identity.certificate), &Pem::text(&identity.key))
         .unwrap()
 }
 
 #[tokio::test]
-async fn a_server_asks_for_certificates_and_hands_on_whose_they_are() {
+async fn client_certificates_are_verified_and_passed_to_handlers() {
     use ClientCertificates::{Optional, Required};
     let (authority, other) = (Authority::new("root"), Authority::new("other"));
     let server = authority.for_this_machine("server");
@@ -43,20 +43,20 @@ async fn a_server_asks_for_certificates_and_hands_on_whose_they_are() {
             .with_revocations(Pem::text(authority.revoked(&revoked)));
         let address = start(settings.load().unwrap()).await;
 
-        let answer = ask(address, by(&authority, &client)).await.unwrap();
-        assert_eq!(*answer.body(), format!("HTTP/2.0 {}", client.der.len()));
+        let response = get(address, with_identity_of(&authority, &client)).await.unwrap();
+        assert_eq!(*response.body(), format!("HTTP/2.0 {}", client.der.len()));
         for (identity, who) in [(&stranger, "of another root"), (&revoked, "revoked")] {
-            assert!(ask(address, by(&authority, identity)).await.is_err(), "{who}");
+            assert!(get(address, with_identity_of(&authority, identity)).await.is_err(), "{who}");
         }
-        match (required, ask(address, trusting(&authority)).await) {
-            (Optional, Ok(answer)) => assert_eq!(answer.body(), "HTTP/2.0 0"),
-            (_, answer) => assert!(required == Required && answer.is_err(), "{answer:?}"),
+        match (required, get(address, trusting(&authority)).await) {
+            (Optional, Ok(response)) => assert_eq!(response.body(), "HTTP/2.0 0"),
+            (_, response) => assert!(required == Required && response.is_err(), "{response:?}"),
         }
     }
 }
 
 #[test]
-fn what_a_client_is_given_is_looked_at_at_once() {
+fn invalid_client_certificates_and_roots_are_rejected_on_load() {
     let authority = Authority::new("root");
     let (one, two) = (authority.for_this_machine("one"), authority.for_this_machine("two"));
     let new = ClientTls::new;
@@ -72,12 +72,12 @@ fn what_a_client_is_given_is_looked_at_at_once() {
 }
 
 #[test]
-fn nothing_prints_a_key() {
+fn debug_output_contains_no_private_key() {
     let authority = Authority::new("root");
     let one = authority.for_this_machine("one");
     let settings = settings(&one);
     let tls = settings.clone().load().unwrap();
-    let client = by(&authority, &one);
+    let client = with_identity_of(&authority, &one);
     for text in [format!("{settings:?}"), format!("{tls:?}"), format!("{client:?}")] {
         assert!(!text.contains("PRIVATE") && !text.contains(&one.key[40..60]), "{text}");
     }

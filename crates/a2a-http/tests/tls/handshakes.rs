@@ -1,4 +1,4 @@
-//! What a server agrees to, and whom it does not wait for.
+//! Negotiation of TLS versions and ALPN, and limits of handshakes.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use tokio::{
     time::timeout,
 };
 
-use crate::running::{LONG, ask, handshake, offering, settings, start, trusting};
+use crate::support::{LONG, get, handshake, offering, settings, start, trusting};
 
 //
 //
 #[tokio::test]
-async fn both_versions_of_http_are_agreed_on_at_one_port() {
+async fn http1_and_http2_are_negotiated_on_one_port() {
     let authority = Authority::new("root");
     let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for (offered, agreed) in [
@@ -33,23 +33,23 @@ async fn both_versions_of_http_are_agreed_on_at_one_port() {
         let found = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
         assert_eq!(found.as_deref(), agreed.map(str::as_bytes), "{offered:?}");
     }
-    // A client that knows none of the protocols is not served by another one.
+    // Without a common protocol the handshake fails.
     let config = offering(authority.root(), &["smtp"], &[&TLS13]);
     assert!(handshake(address, &config).await.is_err());
 
-    let answer = ask(address, trusting(&authority)).await.unwrap();
-    assert_eq!(answer.body(), "HTTP/2.0 0");
+    let response = get(address, trusting(&authority)).await.unwrap();
+    assert_eq!(response.body(), "HTTP/2.0 0");
     let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
     let mut stream = handshake(address, &config).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.ends_with("HTTP/1.1 0"), "{answer}");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.ends_with("HTTP/1.1 0"), "{response}");
 }
 
 //
 #[tokio::test]
-async fn tls_1_3_is_preferred_and_1_2_is_spoken_unless_it_is_refused() {
+async fn tls_1_3_is_preferred_and_1_2_accepted_unless_disabled() {
     let authority = Authority::new("root");
     let identity = authority.for_this_machine("server");
     let address = start(settings(&identity).load().unwrap()).await;
@@ -67,14 +67,14 @@ async fn tls_1_3_is_preferred_and_1_2_is_spoken_unless_it_is_refused() {
     assert!(handshake(strict, &offering(authority.root(), &[], &[&TLS13])).await.is_ok());
 }
 
-/// The first message of a client whose newest version is `version`.
+/// The ClientHello of a client whose latest version is `version`.
 fn hello(version: [u8; 2]) -> Vec<u8> {
     let mut body = version.to_vec();
     body.extend([7; 32]); // random
     body.push(0); // no session
     body.extend([0, 4, 0xc0, 0x13, 0xc0, 0x2f]); // two suites
     body.extend([1, 0]); // no compression
-    body.extend([0, 8, 0, 13, 0, 4, 0, 2, 4, 3]); // one algorithm of signatures
+    body.extend([0, 8, 0, 13, 0, 4, 0, 2, 4, 3]); // one signature algorithm
     let mut message = vec![1, 0, 0, u8::try_from(body.len()).unwrap()];
     message.extend(body);
     let mut record = vec![22, 3, 1, 0, u8::try_from(message.len()).unwrap()];
@@ -84,33 +84,33 @@ fn hello(version: [u8; 2]) -> Vec<u8> {
 
 //
 #[tokio::test]
-async fn versions_before_tls_1_2_are_refused_by_an_alert() {
+async fn versions_before_tls_1_2_get_an_alert() {
     let authority = Authority::new("root");
     let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for (name, version) in [("SSL 3.0", [3, 0]), ("TLS 1.0", [3, 1]), ("TLS 1.1", [3, 2])] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(&hello(version)).await.unwrap();
-        let mut answer = [0; 7];
-        timeout(LONG, stream.read_exact(&mut answer)).await.expect(name).expect(name);
+        let mut response = [0; 7];
+        timeout(LONG, stream.read_exact(&mut response)).await.expect(name).expect(name);
         // An alert, fatal, protocol_version (RFC 8446 §6).
-        assert_eq!((answer[0], answer[5], answer[6]), (21, 2, 70), "{name}: {answer:?}");
+        assert_eq!((response[0], response[5], response[6]), (21, 2, 70), "{name}: {response:?}");
     }
 }
 
 #[tokio::test]
-async fn a_session_is_resumed_unless_clients_have_certificates() {
+async fn sessions_are_resumed_unless_client_certificates_are_requested() {
     let authority = Authority::new("root");
     let identity = authority.for_this_machine("server");
-    let asking = settings(&identity)
+    let with_client_auth = settings(&identity)
         .with_client_roots(Pem::text(authority.root()), ClientCertificates::Optional);
     for (settings, second) in
-        [(settings(&identity), HandshakeKind::Resumed), (asking, HandshakeKind::Full)]
+        [(settings(&identity), HandshakeKind::Resumed), (with_client_auth, HandshakeKind::Full)]
     {
         let address = start(settings.load().unwrap()).await;
         let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
         for expected in [HandshakeKind::Full, second] {
             let mut stream = handshake(address, &config).await.unwrap();
-            // Tickets come with the first answer.
+            // The server sends tickets with the first response.
             stream
                 .write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
                 .await
@@ -122,48 +122,48 @@ async fn a_session_is_resumed_unless_clients_have_certificates() {
 }
 
 #[tokio::test]
-async fn who_comes_in_clear_is_told_what_to_do() {
+async fn plaintext_request_gets_400_with_a_hint() {
     let authority = Authority::new("root");
     let address = start(settings(&authority.for_this_machine("server")).load().unwrap()).await;
     for request in ["GET / HTTP/1.1\r\nhost: a\r\n\r\n", "POST / HTTP/1.1\r\n\r\n{}"] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        timeout(LONG, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
-        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-        assert!(answer.contains("https://"), "{answer}");
+        let mut response = String::new();
+        timeout(LONG, stream.read_to_string(&mut response)).await.unwrap().unwrap();
+        assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
+        assert!(response.contains("https://"), "{response}");
     }
 }
 
 #[tokio::test]
-async fn who_does_not_finish_a_handshake_is_closed_and_keeps_nobody_waiting() {
+async fn incomplete_handshake_times_out_without_delaying_others() {
     let authority = Authority::new("root");
     let settings = settings(&authority.for_this_machine("server"))
         .with_max_handshakes(8)
         .with_handshake_timeout(Duration::from_secs(3));
     let address = start(settings.load().unwrap()).await;
-    let opening = hello([3, 3]);
-    let mut silent = Vec::new();
+    let client_hello = hello([3, 3]);
+    let mut stalled = Vec::new();
     for sent in [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 5] {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(&opening[..sent]).await.unwrap();
-        silent.push(stream);
+        stream.write_all(&client_hello[..sent]).await.unwrap();
+        stalled.push(stream);
     }
-    // An address may have two handshakes at a time here, which have begun, so that its third is
-    // closed; silence is no handshake yet.
+    // The address is limited to two handshakes, which have started, so its third is closed. A
+    // connection without data does not count.
     let config = offering(authority.root(), &["http/1.1"], &[&TLS13]);
     assert!(timeout(LONG, handshake(address, &config)).await.unwrap().is_err());
-    for mut stream in silent {
-        let end = timeout(LONG, stream.read(&mut [0; 64])).await.expect("it is closed");
+    for mut stream in stalled {
+        let end = timeout(LONG, stream.read(&mut [0; 64])).await.expect("the connection is closed");
         assert!(matches!(end, Ok(0) | Err(_)), "{end:?}");
     }
-    let answer = ask(address, trusting(&authority)).await.unwrap();
-    assert_eq!(answer.body(), "HTTP/2.0 0");
+    let response = get(address, trusting(&authority)).await.unwrap();
+    assert_eq!(response.body(), "HTTP/2.0 0");
 }
 
 //
 #[tokio::test]
-async fn browsers_are_told_to_stay_with_tls_unless_told_otherwise() {
+async fn hsts_header_is_sent_unless_disabled() {
     let authority = Authority::new("root");
     let identity = authority.for_this_machine("server");
     for (settings, expected) in [
@@ -172,8 +172,8 @@ async fn browsers_are_told_to_stay_with_tls_unless_told_otherwise() {
         (settings(&identity).with_hsts(None), None),
     ] {
         let address = start(settings.load().unwrap()).await;
-        let answer = ask(address, trusting(&authority)).await.unwrap();
-        let header = answer.headers().get("strict-transport-security");
+        let response = get(address, trusting(&authority)).await.unwrap();
+        let header = response.headers().get("strict-transport-security");
         assert_eq!(header.map(|value| value.to_str().unwrap()), expected);
     }
 }

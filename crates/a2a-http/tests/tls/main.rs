@@ -1,13 +1,13 @@
-//! The server loop and the HTTP client over TLS, on real sockets.
+//! The server and the HTTP client over TLS, on real sockets.
 
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
+    reason = "a failed setup fails the test"
 )]
 
+mod certificates;
 mod clients;
 mod handshakes;
-mod material;
-mod running;
+mod support;

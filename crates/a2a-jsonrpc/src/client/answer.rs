@@ -1,7 +1,7 @@
 //! Reading the answer to a request, or one event of it (JSON-RPC 2.0 §5, spec §9.4).
 
 use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
-use a2a_http::fault;
+use a2a_http::error_body;
 use http::StatusCode;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -48,7 +48,7 @@ pub(super) fn read_optional<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result
     let answer: Answer<'_> = serde_json::from_slice(body)
         .map_err(|error| invalid("the answer is not one of JSON-RPC").with_source(error))?;
     if let Some(error) = answer.error {
-        return Err(fault::read_object(StatusCode::OK, error));
+        return Err(error_body::read_object(StatusCode::OK, error));
     }
     // The id of an error may be missing: the agent could not read ours. A result has it.
     if answer.id.map(RawValue::get) != Some(&*id.to_string()) {

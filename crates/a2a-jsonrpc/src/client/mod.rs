@@ -11,7 +11,7 @@ use std::sync::{
 use a2a_core::{Error, Operation, Result};
 use a2a_http::{
     client::{ClientSettings, HttpClient, place_call, read_events},
-    fault, media, parameters,
+    content_type, error_body, service_parameters,
 };
 use a2a_operations::{Call, EventStream, Reply};
 use bytes::Bytes;
@@ -85,11 +85,11 @@ impl Client {
         let answer = self.http.send(self.request(operation, id, call)?).await?;
         let (head, body) = answer.into_parts();
         if !head.status.is_success() {
-            return Err(fault::read(head.status, &head.headers, &body));
+            return Err(error_body::read(head.status, &head.headers, &body));
         }
         let response =
-            read(id, &body).map_err(|error| fault::read_headers(error, &head.headers))?;
-        Ok(Reply { response, activated: parameters::read_activated(&head.headers) })
+            read(id, &body).map_err(|error| error_body::read_headers(error, &head.headers))?;
+        Ok(Reply { response, activated: service_parameters::read_activated(&head.headers) })
     }
 
     async fn stream(
@@ -100,7 +100,7 @@ impl Client {
         let id = self.next_id();
         let await_first = call.context.last_event_id.is_none();
         let response = self.http.open(self.request(operation, id, call)?).await?;
-        let activated = parameters::read_activated(response.headers());
+        let activated = service_parameters::read_activated(response.headers());
         let read = move |data: &[u8]| answer::read_event(id, data);
         let events = read_events(response, self.http.settings(), await_first, read).await?;
         Ok(Reply { response: events, activated })
@@ -124,7 +124,7 @@ impl Client {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
         place_call(&mut request, operation, call.context)?;
-        request.headers_mut().insert(CONTENT_TYPE, media::JSON);
+        request.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
         Ok(request)
     }
 

@@ -1,7 +1,7 @@
 //! Writing answers: results, errors and the frames of a stream (spec §9.4, §9.5).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_http::{fault, media, pieces, report, sse};
+use a2a_http::{content_type, error_body, pieces, report, sse};
 use a2a_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut as _, BytesMut};
@@ -32,7 +32,7 @@ pub(super) fn error(id: &Id, error: Error) -> Response<Body> {
     let mut body = BytesMut::with_capacity(512);
     write_error(id, &error, &mut body);
     let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.freeze());
-    fault::write_headers(&error, response.headers_mut());
+    error_body::write_headers(&error, response.headers_mut());
     response
 }
 
@@ -73,6 +73,6 @@ fn write_error(id: &Id, error: &Error, out: &mut BytesMut) {
 fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, media::JSON);
+    response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
     response
 }

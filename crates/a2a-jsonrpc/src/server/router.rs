@@ -4,12 +4,11 @@ use std::{convert::Infallible, fmt, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_http::{
-    Drain, Options, body,
-    dispatch::{Answer, dispatch},
-    media, parameters,
+    Drain, Options, body, content_type,
+    dispatch::{Output, dispatch},
+    error_response::Instead,
     parse::{PendingBody, parse},
-    refusal::Instead,
-    sse,
+    service_parameters, sse,
 };
 use a2a_operations::{Agent, CallContext};
 use axum::{
@@ -94,7 +93,7 @@ impl Endpoint {
 
     /// Answers a `POST` with this envelope.
     pub async fn answer(&self, parts: &Parts, opened: Opened) -> Response<Body> {
-        if let Err(error) = media::require_json(&parts.headers) {
+        if let Err(error) = content_type::require_json(&parts.headers) {
             return answer::error(&Id::NULL, error);
         }
         let Opened { id, request } = opened;
@@ -108,8 +107,9 @@ impl Endpoint {
 
     fn context(&self, parts: &Parts) -> Result<CallContext> {
         let query = parts.uri.query();
-        let mut context = parameters::read(&parts.headers, query, self.options.version_policy)?;
-        context.caller = parameters::caller(&parts.extensions);
+        let mut context =
+            service_parameters::read(&parts.headers, query, self.options.version_policy)?;
+        context.caller = service_parameters::caller(&parts.extensions);
         Ok(context)
     }
 
@@ -125,15 +125,15 @@ impl Endpoint {
         let begin = head.len();
         let reply = dispatch(&self.agent, card::JSONRPC, operation, context, params, head).await?;
         let mut response = match reply.response {
-            Answer::Json(body) => answer::result(body, begin),
-            Answer::Events(events) => sse::response(
+            Output::Json(body) => answer::result(body, begin),
+            Output::Events(events) => sse::response(
                 events,
                 &self.options.limits,
                 &Drain::of(&parts.extensions),
                 answer::frame(id.clone()),
             ),
         };
-        parameters::write_activated(&reply.activated, response.headers_mut());
+        service_parameters::write_activated(&reply.activated, response.headers_mut());
         let id = id.clone();
         Instead::of(&mut response, move |error| answer::error(&id, error));
         Ok(response)

@@ -6,7 +6,7 @@ use a2a_core::{
     Error, ErrorKind, Result, json,
     v1::{SendMessageResponse, StreamResponse},
 };
-use a2a_http::fault;
+use a2a_http::error_body;
 use http::{HeaderMap, StatusCode};
 use serde::{
     Deserialize,
@@ -64,7 +64,7 @@ fn no_content(body: &[u8]) -> Error {
         _error: IgnoredAny,
     }
     match serde_json::from_slice::<Failed>(body) {
-        Ok(_) => fault::read(StatusCode::OK, &HeaderMap::new(), body),
+        Ok(_) => error_body::read(StatusCode::OK, &HeaderMap::new(), body),
         Err(_) => invalid("the answer has no content"),
     }
 }

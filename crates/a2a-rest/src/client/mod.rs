@@ -7,7 +7,7 @@ mod operation;
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_http::{
     client::{ClientSettings, HttpClient, place_call, read_events},
-    fault, media, parameters,
+    content_type, error_body, service_parameters,
 };
 use a2a_operations::{Call, CallContext, EventStream, Reply};
 use bytes::Bytes;
@@ -55,9 +55,9 @@ impl Client {
         let answer = self.http.send(self.request(operation, context, &address, None)?).await?;
         let (head, body) = answer.into_parts();
         if !head.status.is_success() {
-            return Err(fault::read(head.status, &head.headers, &body));
+            return Err(error_body::read(head.status, &head.headers, &body));
         }
-        let activated = parameters::read_activated(&head.headers);
+        let activated = service_parameters::read_activated(&head.headers);
         Ok(Reply { response: read(&body)?, activated })
     }
 
@@ -96,7 +96,7 @@ impl Client {
         let await_first = context.last_event_id.is_none();
         let request = self.request(operation, context, address, method)?;
         let response = self.http.open(request).await?;
-        let activated = parameters::read_activated(response.headers());
+        let activated = service_parameters::read_activated(response.headers());
         let events =
             read_events(response, self.http.settings(), await_first, answer::read_event).await?;
         Ok(Reply { response: events, activated })
@@ -114,7 +114,7 @@ impl Client {
         *request.uri_mut() = self.base.join(address)?;
         place_call(&mut request, operation, context)?;
         if !address.body.is_empty() {
-            request.headers_mut().insert(CONTENT_TYPE, media::A2A_JSON);
+            request.headers_mut().insert(CONTENT_TYPE, content_type::A2A_JSON);
         }
         Ok(request)
     }

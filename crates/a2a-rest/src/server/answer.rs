@@ -1,7 +1,7 @@
 //! Writing answers: results, errors and the frames of a stream (spec §11.2, §11.6, §11.7).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_http::{fault, report, sse};
+use a2a_http::{error_body, report, sse};
 use a2a_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut as _, BytesMut};
@@ -21,7 +21,7 @@ pub(super) fn error(error: Error, media_type: HeaderValue) -> Response<Body> {
     write_error(&error, &mut body);
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = answer(status, body.freeze(), media_type);
-    fault::write_headers(&error, response.headers_mut());
+    error_body::write_headers(&error, response.headers_mut());
     response
 }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use a2a_core::{Error, Result, well_known::Timestamp};
-use a2a_http::parameters;
+use a2a_http::service_parameters;
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
     value::{SeqDeserializer, StrDeserializer},
@@ -33,7 +33,7 @@ impl<'a> Query<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self> {
         let mut query = Self::default();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
-            if name.eq_ignore_ascii_case(parameters::VERSION.as_str()) {
+            if name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()) {
                 continue;
             }
             if name.contains('.') {

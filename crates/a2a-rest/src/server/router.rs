@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use a2a_core::{Error, Operation, Result, card};
 use a2a_http::{
-    Drain, Options, body,
-    dispatch::{Answer, dispatch},
-    media, parameters,
+    Drain, Options, body, content_type,
+    dispatch::{Output, dispatch},
+    error_response::Instead,
     parse::PendingBody,
-    refusal::Instead,
-    sse,
+    service_parameters, sse,
 };
 use a2a_operations::Agent;
 use axum::{Router, body::Body, extract::State, routing::any};
@@ -56,7 +55,7 @@ fn routes(binding: Binding) -> Router {
 
 async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let media_type = media::answer_type(&parts.headers);
+    let media_type = content_type::response_type(&parts.headers);
     match route::resolve(&parts.method, parts.uri.path()) {
         Ok(target) => binding
             .answer(target, &parts, body, &media_type)
@@ -100,10 +99,11 @@ impl Binding {
             body::discard(body, limits).await;
             None
         };
-        let mut context = parameters::read(&parts.headers, query, self.options.version_policy)?;
-        context.caller = parameters::caller(&parts.extensions);
+        let mut context =
+            service_parameters::read(&parts.headers, query, self.options.version_policy)?;
+        context.caller = service_parameters::caller(&parts.extensions);
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
-            media::require_json(&parts.headers)?;
+            content_type::require_json(&parts.headers)?;
         }
         let query = Query::parse(query.unwrap_or_default())?.into_owned();
         let max_values = limits.max_json_values;
@@ -111,12 +111,12 @@ impl Binding {
         let out = Vec::with_capacity(1 << 10);
         let reply = dispatch(&self.agent, card::HTTP_JSON, operation, context, places, out).await?;
         let mut response = match reply.response {
-            Answer::Json(json) => answer::result(json, media_type.clone()),
-            Answer::Events(events) => {
+            Output::Json(json) => answer::result(json, media_type.clone()),
+            Output::Events(events) => {
                 sse::response(events, limits, &Drain::of(&parts.extensions), answer::frame)
             }
         };
-        parameters::write_activated(&reply.activated, response.headers_mut());
+        service_parameters::write_activated(&reply.activated, response.headers_mut());
         if operation == Operation::GetExtendedAgentCard {
             // The card is for this caller: nobody between may keep it (spec §13.3).
             let headers = response.headers_mut();

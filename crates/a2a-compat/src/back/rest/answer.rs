@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{Error, ErrorKind, Operation, Result, json, v1::StreamResponse};
-use a2a_http::fault;
+use a2a_http::error_body;
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<StreamResponse
     };
     event.map_err(|error| match serde_json::from_slice::<Value>(data) {
         Ok(document) if document.get("error").is_some() || document["code"].is_number() => {
-            fault::read(StatusCode::OK, &HeaderMap::new(), data)
+            error_body::read(StatusCode::OK, &HeaderMap::new(), data)
         }
         _ => error,
     })
@@ -91,8 +91,8 @@ pub(super) fn read_error(
         v1_draft::read_problem(told, &document)
     };
     match error {
-        Some(error) => fault::read_headers(error, headers),
-        None => fault::read(status, headers, body),
+        Some(error) => error_body::read_headers(error, headers),
+        None => error_body::read(status, headers, body),
     }
 }
 

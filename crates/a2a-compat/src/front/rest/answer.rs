@@ -4,7 +4,7 @@ use a2a_core::{
     AgentCard, Error, ErrorKind, Operation, Result,
     v1::{SendMessageResponse, stream_response::Payload},
 };
-use a2a_http::{fault, media, report};
+use a2a_http::{content_type, error_body, report};
 use a2a_operations::Event;
 use axum::body::Body;
 use bytes::BytesMut;
@@ -39,7 +39,7 @@ pub(super) fn result(
         },
         RestShape::Proto => write_proto(response)?,
     };
-    Ok(answer(StatusCode::OK, body, media::JSON))
+    Ok(answer(StatusCode::OK, body, content_type::JSON))
 }
 
 /// Answers with an error.
@@ -51,12 +51,12 @@ pub(super) fn error(shape: RestShape, error: Error) -> Response<Body> {
             (problem.status, problem.body, HeaderValue::from_static(PROBLEM_JSON))
         }
         RestShape::Proto | RestShape::Kind => {
-            (v0_3_status(error.kind()), v0_3_body(&error), media::JSON)
+            (v0_3_status(error.kind()), v0_3_body(&error), content_type::JSON)
         }
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = answer(status, body.to_string().into_bytes(), media_type);
-    fault::write_headers(&error, response.headers_mut());
+    error_body::write_headers(&error, response.headers_mut());
     response
 }
 

@@ -1,7 +1,7 @@
 //! Reading a request out of its path, its query and its body.
 
 use a2a_core::{Operation, Result, v1};
-use a2a_http::parameters;
+use a2a_http::service_parameters;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
@@ -16,7 +16,7 @@ pub(super) type Query = Vec<(String, String)>;
 /// Takes a query string apart.
 pub(super) fn read_query(query: Option<&str>) -> Query {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-        .filter(|(name, _)| !name.eq_ignore_ascii_case(parameters::VERSION.as_str()))
+        .filter(|(name, _)| !name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()))
         .map(|(name, value)| (camel_case(&name), value.into_owned()))
         .collect()
 }

@@ -1,6 +1,6 @@
-//! The service parameters (spec §3.2.6): what travels in headers beside a request.
+//! Service parameters (spec §3.2.6), sent as HTTP headers.
 //!
-//! gRPC metadata keys are the same names, so all three bindings read and write them here.
+//! gRPC metadata has the same keys, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
 use a2a_operations::{CallContext, Caller, Credential, EventId, Place};
@@ -9,50 +9,50 @@ use http::{
     header::{AUTHORIZATION, COOKIE},
 };
 
-/// `A2A-Version`: the revision that a request is in.
+/// `A2A-Version`: the protocol revision of a request.
 pub const VERSION: HeaderName = HeaderName::from_static("a2a-version");
-/// `A2A-Extensions`: the extensions that a request asks for and an answer used.
+/// `A2A-Extensions`: the extensions that a request requests and a response activated.
 pub const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
-/// `Last-Event-ID`: the last event that a reader of a cut stream has seen.
+/// `Last-Event-ID`: the last event that a client received before its stream was interrupted.
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// `Idempotency-Key`: names one send, so that a retry joins the first try.
+/// `Idempotency-Key`: identifies a send, so that a retry joins the first attempt.
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// `X-A2A-Via`: the gateways that a request has been through, the last one at the end.
+/// `X-A2A-Via`: the gateways that forwarded a request, in order.
 pub const VIA: HeaderName = HeaderName::from_static("x-a2a-via");
 
-/// The name under which older peers send [`EXTENSIONS`].
+/// The name of [`EXTENSIONS`] in older revisions.
 const EXTENSIONS_ALIAS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 
-/// Most parameters kept of one request; more are passed over.
+/// Maximum number of parameters of a request; further ones are ignored.
 const MAX_PARAMETERS: usize = 32;
-/// Longest value of a parameter, in bytes; a longer one is passed over.
+/// Maximum length of a parameter value, in bytes; longer ones are ignored.
 const MAX_VALUE_BYTES: usize = 4 << 10;
-/// Longest `Idempotency-Key`, in bytes.
+/// Maximum length of an `Idempotency-Key`, in bytes.
 const MAX_KEY_BYTES: usize = 255;
-/// How much of an unknown version is repeated to the peer, in characters.
+/// Maximum length of an unsupported version in an error message, in characters.
 const MAX_ECHO: usize = 32;
 
-/// What a request without a version stands for.
+/// The revision of a request without a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VersionPolicy {
-    /// Revision 0.3, as spec §3.6.2 says. Where that is not spoken, the request is refused.
+    /// Revision 0.3, as spec §3.6.2 says. Where it is not supported, the request is rejected.
     #[default]
     Strict,
-    /// Revision 1.0, for clients that never learned to say so.
+    /// Revision 1.0, for clients that do not send the header.
     Lenient,
 }
 
-/// Reads what came beside a request. The caller is not among it: see [`caller`].
+/// Reads the service parameters of a request. The caller is not one of them: see [`caller`].
 ///
-/// The header `A2A-Version` wins over a query parameter of the same name. Other `a2a-*`
-/// parameters, the trace context and the gateways on the way are kept, up to 32 of at most 4 KiB.
-/// A `Last-Event-ID` that is not one of ours is passed over: the reader then gets a snapshot.
+/// The header `A2A-Version` takes precedence over the query parameter. Other `a2a-*` parameters,
+/// the trace context and `X-A2A-Via` are kept, at most 32 of at most 4 KiB. A malformed
+/// `Last-Event-ID` is ignored: the client then gets a snapshot.
 ///
 /// # Errors
 ///
 /// [`VersionNotSupported`](a2a_core::ErrorKind::VersionNotSupported) for any version but 1.0;
-/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an unusable `Idempotency-Key`.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an invalid `Idempotency-Key`.
 pub fn read(
     headers: &HeaderMap,
     query: Option<&str>,
@@ -69,16 +69,16 @@ pub fn read(
     if let Some(key) = headers.get(IDEMPOTENCY_KEY) {
         context.idempotency_key = Some(read_key(key)?);
     }
-    // First, so that no number of others hides from a gateway that it has been passed before.
+    // `Via` comes first, so that other parameters cannot displace it and hide a gateway loop.
     let via = VIA;
     let first = headers.get_all(&via).iter().map(|value| (&via, value));
     for (name, value) in first.chain(headers.iter().filter(|(name, _)| **name != VIA)) {
-        if is_passed_on(name.as_str())
+        if is_forwarded(name.as_str())
             && context.parameters.len() < MAX_PARAMETERS
             && value.len() <= MAX_VALUE_BYTES
             && let Ok(value) = value.to_str()
         {
-            // Several lines of one name are one list (RFC 9110 §5.3).
+            // Repeated headers are combined into one list (RFC 9110 §5.3).
             let known = context.parameters.entry(name.as_str().to_owned()).or_default();
             if !known.is_empty() && known.len() + value.len() < MAX_VALUE_BYTES {
                 known.push(',');
@@ -91,15 +91,15 @@ pub fn read(
     Ok(context)
 }
 
-/// Writes what travels beside a request in the current revision, whatever the revision of the
-/// call that it is made for. The caller is never written.
+/// Writes the service parameters in the current revision, whatever the revision of the call. The
+/// caller is never written.
 ///
-/// What is not fit for a header is left out.
+/// Values that are invalid in a header are omitted.
 pub fn write(context: &CallContext, headers: &mut HeaderMap) {
     headers.insert(VERSION, HeaderValue::from_static(ProtocolVersion::LATEST.as_str()));
     write_activated(&context.extensions, headers);
     for (name, value) in &context.parameters {
-        if is_passed_on(name)
+        if is_forwarded(name)
             && let Ok(name) = HeaderName::try_from(name.as_str())
             && let Ok(value) = HeaderValue::try_from(value.as_str())
         {
@@ -119,7 +119,7 @@ pub fn write(context: &CallContext, headers: &mut HeaderMap) {
     }
 }
 
-/// Writes what goes into headers. Secrets for the query are left to whoever makes the URL.
+/// Writes the header and cookie parts of a credential. The query part belongs to the URL.
 fn write_credential(credential: &Credential, headers: &mut HeaderMap) {
     let mut cookies = String::new();
     for (place, secret) in credential.expose() {
@@ -150,7 +150,7 @@ fn write_secret(name: HeaderName, secret: &str, headers: &mut HeaderMap) {
     }
 }
 
-/// Writes the extensions that were used for an answer; nothing if there were none.
+/// Writes the activated extensions of a response; no header if there are none.
 pub fn write_activated(activated: &ExtensionSet, headers: &mut HeaderMap) {
     if !activated.is_empty()
         && let Ok(line) = HeaderValue::try_from(activated.to_string())
@@ -159,7 +159,7 @@ pub fn write_activated(activated: &ExtensionSet, headers: &mut HeaderMap) {
     }
 }
 
-/// Reads the extensions that were used for an answer.
+/// Reads the activated extensions of a response.
 pub fn read_activated(headers: &HeaderMap) -> ExtensionSet {
     let mut activated = ExtensionSet::new();
     for line in headers.get_all(EXTENSIONS).iter().filter_map(|line| line.to_str().ok()) {
@@ -168,13 +168,13 @@ pub fn read_activated(headers: &HeaderMap) -> ExtensionSet {
     activated
 }
 
-/// Returns who makes a request: the [`Caller`] that an authenticating layer put into its
-/// extensions, or an anonymous one.
+/// Returns the [`Caller`] that an authentication layer added to the request extensions, or an
+/// anonymous one.
 pub fn caller(extensions: &Extensions) -> Caller {
     extensions.get().cloned().unwrap_or_default()
 }
 
-/// Returns what a request authenticates with, for a layer that keeps it in the [`Caller`].
+/// Returns the `Authorization` of a request, for a layer that keeps it in the [`Caller`].
 pub fn credential(headers: &HeaderMap) -> Option<Credential> {
     text(headers, &AUTHORIZATION).map(Credential::new)
 }
@@ -187,21 +187,21 @@ fn read_version(
     let supported = &[ProtocolVersion::V1_0];
     let header = headers.get(VERSION).map(|value| value.to_str().unwrap_or("?").trim());
     let from_query;
-    let asked = match header.filter(|text| !text.is_empty()) {
+    let requested = match header.filter(|text| !text.is_empty()) {
         Some(text) => text,
         None => {
             from_query = query.and_then(query_version).unwrap_or_default();
             from_query.trim()
         }
     };
-    if asked.is_empty() && policy == VersionPolicy::Lenient {
+    if requested.is_empty() && policy == VersionPolicy::Lenient {
         return Ok(ProtocolVersion::V1_0);
     }
-    match asked.parse() {
+    match requested.parse() {
         Ok(ProtocolVersion::V1_0) => Ok(ProtocolVersion::V1_0),
-        // Known or not, it is not spoken here.
+        // Other revisions are not supported here.
         Ok(_) | Err(_) => {
-            let echo: String = asked.chars().take(MAX_ECHO).collect();
+            let echo: String = requested.chars().take(MAX_ECHO).collect();
             Err(ProtocolVersion::not_supported(&echo, supported))
         }
     }
@@ -214,16 +214,16 @@ fn query_version(query: &str) -> Option<String> {
 }
 
 fn read_key(key: &HeaderValue) -> Result<String> {
-    let refused = |why: &str| Err(Error::invalid_params("Idempotency-Key", why));
+    let invalid = |why: &str| Err(Error::invalid_params("Idempotency-Key", why));
     match key.to_str() {
-        Ok("") => refused("must not be empty"),
-        Ok(key) if key.len() > MAX_KEY_BYTES => refused("must have at most 255 characters"),
+        Ok("") => invalid("must not be empty"),
+        Ok(key) if key.len() > MAX_KEY_BYTES => invalid("must have at most 255 characters"),
         Ok(key) => Ok(key.to_owned()),
-        Err(_) => refused("must be visible ASCII characters"),
+        Err(_) => invalid("must be visible ASCII characters"),
     }
 }
 
-fn is_passed_on(name: &str) -> bool {
+fn is_forwarded(name: &str) -> bool {
     name == "traceparent"
         || name == "tracestate"
         || name == VIA.as_str()
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn only_version_1_0_is_spoken_and_the_header_wins_over_the_query() {
+    fn only_version_1_0_is_accepted_and_the_header_takes_precedence() {
         use VersionPolicy::{Lenient, Strict};
         for (header, query, policy) in [
             (Some("1.0"), None, Strict),
@@ -291,7 +291,7 @@ mod tests {
 
     //
     #[test]
-    fn what_a_client_writes_a_server_reads() {
+    fn service_parameters_round_trip_through_headers() {
         let mut context = CallContext::default();
         context.extensions = ["urn:a", "urn:b"].into_iter().collect();
         context.parameters.insert("a2a-budget".into(), "7".into());
@@ -315,14 +315,14 @@ mod tests {
         assert_eq!(read.caller, Caller::ANONYMOUS);
         assert!(read.credential.is_none(), "a credential is not a parameter");
         assert_eq!(credential(&headers), Some(Credential::new("Bearer back")));
-        assert!(!format!("{context:?} {headers:?}").contains("back"), "it is a secret");
+        assert!(!format!("{context:?} {headers:?}").contains("back"), "credentials are redacted");
         let kept: Vec<_> = read.parameters.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         let passed = [("a2a-budget", "7"), ("traceparent", "00-1-2-01"), ("x-a2a-via", "gateway")];
         assert_eq!(kept, passed);
     }
 
     #[test]
-    fn extensions_come_in_several_lines_and_under_an_older_name() {
+    fn repeated_and_legacy_extension_headers_are_combined() {
         let headers = headers(&[
             ("a2a-version", "1.0"),
             ("a2a-extensions", "urn:a, urn:b"),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_bounded() {
+    fn parameters_beyond_the_limits_are_ignored() {
         let mut headers = headers(&[("a2a-version", "1.0"), ("last-event-id", "not ours")]);
         for number in 0..100 {
             let name = HeaderName::try_from(format!("a2a-p{number}")).unwrap();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idempotency_key_has_1_to_255_characters() {
+    fn idempotency_key_outside_1_to_255_characters_is_rejected() {
         for (key, ok) in [("k", true), ("", false), (&*"k".repeat(255), true)] {
             let headers = headers(&[("a2a-version", "1.0"), ("idempotency-key", key)]);
             assert_eq!(read(&headers, None, VersionPolicy::Strict).is_ok(), ok, "{key:?}");

@@ -1,4 +1,4 @@
-//! A server over TLS, and a client that sees what the handshake made.
+//! A TLS server, and a client that inspects the handshake.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use a2a_http::{
     tls::{ClientTls, Pem, Tls, TlsSettings},
 };
 use a2a_test_certificates::{Authority, Identity};
-use axum::{Router, extract::Request, routing::get};
+use axum::{Router, extract::Request, routing};
 use bytes::Bytes;
 use http::Response;
 use rustls::{
@@ -18,16 +18,16 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// More than any of these tests may take.
+/// Timeout of a test.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-/// Says which version of HTTP a request came by, and how large the certificate of its peer is.
+/// Responds with the HTTP version of the request and the size of the client certificate.
 fn router() -> Router {
-    let say = async |request: Request| {
+    let describe = async |request: Request| {
         let peer = PeerCertificates::of(request.extensions());
         format!("{:?} {}", request.version(), peer.map_or(0, |peer| peer.leaf().len()))
     };
-    Router::new().route("/", get(say))
+    Router::new().route("/", routing::get(describe))
 }
 
 pub(crate) fn settings(identity: &Identity) -> TlsSettings {
@@ -46,14 +46,14 @@ pub(crate) fn trusting(authority: &Authority) -> ClientTls {
     ClientTls::new().with_roots(&Pem::text(authority.root())).unwrap()
 }
 
-/// Asks once, over a connection of its own.
-pub(crate) async fn ask(address: SocketAddr, tls: ClientTls) -> a2a_core::Result<Response<Bytes>> {
+/// Sends one request over a new connection.
+pub(crate) async fn get(address: SocketAddr, tls: ClientTls) -> a2a_core::Result<Response<Bytes>> {
     let client = HttpClient::new(ClientSettings::default().with_tls(tls)).unwrap();
     let request = http::Request::get(format!("https://{address}/")).body(Bytes::new());
     client.send(request.unwrap()).await
 }
 
-/// The settings of a client that offers these protocols in these versions of TLS.
+/// Client settings that offer these ALPN protocols and TLS versions.
 pub(crate) fn offering(
     certificate: &str,
     protocols: &[&str],
@@ -80,7 +80,7 @@ pub(crate) async fn handshake(
     TlsConnector::from(Arc::clone(config)).connect(name, stream).await
 }
 
-/// The certificate with which the server at `address` answers now.
+/// Returns the current certificate of the server at `address`.
 pub(crate) async fn shown(address: SocketAddr, config: &Arc<ClientConfig>) -> Vec<u8> {
     let stream = handshake(address, config).await.unwrap();
     stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()

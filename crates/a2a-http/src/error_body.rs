@@ -1,5 +1,5 @@
-//! Errors as HTTP carries them: the headers that both bindings send, and a reader for every
-//! form in which a peer may have put one.
+//! Errors in HTTP responses: writes the headers that both bindings send, and decodes the error
+//! formats of peers.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use http::{
 };
 use serde_json::Value;
 
-/// Longest text of a peer that is not in any known form and becomes the message of an error.
+/// Maximum length of an error message taken from a peer, in characters.
 const MAX_TEXT: usize = 512;
 
-/// Adds the headers that go with an error: `WWW-Authenticate` and `Retry-After` (RFC 9110
-/// §11.6.1, §10.2.3).
+/// Adds the headers of an error: `WWW-Authenticate` and `Retry-After` (RFC 9110 §11.6.1,
+/// §10.2.3).
 pub fn write_headers(error: &Error, headers: &mut HeaderMap) {
     let challenge = match error.kind() {
-        // A 401 without a challenge is not HTTP.
+        // HTTP requires a challenge in a 401.
         ErrorKind::Unauthenticated => Some(error.challenge().unwrap_or("Bearer")),
         _ => error.challenge(),
     };
@@ -36,8 +36,8 @@ pub fn write_headers(error: &Error, headers: &mut HeaderMap) {
     }
 }
 
-/// Reads the error out of an answer of any form: the error object of either binding, a problem
-/// document, or just text.
+/// Decodes an error response in any format: the error object of either binding, a problem
+/// document, or plain text.
 pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let error = match serde_json::from_slice::<Value>(body) {
         Ok(mut document) => match document.get_mut("error").map(Value::take) {
@@ -52,7 +52,7 @@ pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     read_headers(error, headers)
 }
 
-/// Reads the value of an `error` member: an object of either binding, or plain text.
+/// Decodes the value of an `error` member: an object of either binding, or plain text.
 pub fn read_object(status: StatusCode, mut error: Value) -> Error {
     let text = match &error {
         Value::String(text) => text.as_str(),
@@ -69,7 +69,7 @@ pub fn read_object(status: StatusCode, mut error: Value) -> Error {
     Error::from_wire(kind, text, details.map(Detail::read_all).unwrap_or_default())
 }
 
-/// Adds what the headers of an answer say about its error.
+/// Adds the challenge and the retry delay from the headers of an error response.
 pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     if let Some(challenge) = text(WWW_AUTHENTICATE) {
@@ -81,8 +81,8 @@ pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
     error
 }
 
-// JSON-RPC codes are negative, HTTP statuses have three digits: one reader serves both, also
-// where a gateway answers in the form of the other binding.
+// JSON-RPC codes are negative, HTTP statuses have three digits: one decoder handles both, also
+// when a gateway responds in the format of the other binding.
 fn kind(status: StatusCode, error: &Value) -> ErrorKind {
     let code = error.get("code").and_then(Value::as_i64);
     match code.map(i32::try_from) {
@@ -96,7 +96,7 @@ fn kind(status: StatusCode, error: &Value) -> ErrorKind {
 
 fn message(status: StatusCode, text: &str) -> String {
     if text.is_empty() {
-        return format!("the agent answered with HTTP status {}", status.as_u16());
+        return format!("agent responded with HTTP status {}", status.as_u16());
     }
     let end = text.char_indices().map(|(index, _)| index).nth(MAX_TEXT);
     text[..end.unwrap_or(text.len())].to_owned()
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_read_in_any_form_by_reason_then_code_then_status() {
+    fn error_kind_comes_from_reason_then_code_then_status() {
         let info = |reason: &str| {
             format!(
                 r#"[{{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"{reason}","domain":"a2a-protocol.org"}}]"#
@@ -149,7 +149,7 @@ mod tests {
                 200,
                 r#"{"error":{"code":503,"status":"UNAVAILABLE"}}"#.to_owned(),
                 ErrorKind::Unavailable,
-                "the agent answered with HTTP status 200",
+                "agent responded with HTTP status 200",
             ),
             (500, r#"{"error":"it broke"}"#.to_owned(), ErrorKind::Internal, "it broke"),
             (
@@ -168,13 +168,13 @@ mod tests {
                 401,
                 String::new(),
                 ErrorKind::Unauthenticated,
-                "the agent answered with HTTP status 401",
+                "agent responded with HTTP status 401",
             ),
             (
                 404,
                 "[]".to_owned(),
                 ErrorKind::MethodNotFound,
-                "the agent answered with HTTP status 404",
+                "agent responded with HTTP status 404",
             ),
         ] {
             let error = read_text(status, &body);
@@ -183,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn the_headers_of_an_error_survive_the_way() {
-        let sent = Error::new(ErrorKind::Unauthenticated, "who are you")
+    fn challenge_and_retry_delay_round_trip_in_headers() {
+        let sent = Error::new(ErrorKind::Unauthenticated, "no credentials")
             .with_challenge(r#"Bearer realm="a2a""#)
             .with_retry_after(Duration::from_millis(1_200));
         let mut headers = HeaderMap::new();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_between_characters() {
+    fn long_text_is_truncated_at_a_character_boundary() {
         let error = read_text(500, &"ü".repeat(10_000));
         assert_eq!(error.message().chars().count(), MAX_TEXT);
     }

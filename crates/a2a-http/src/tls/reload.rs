@@ -1,4 +1,4 @@
-//! The certificate of a running server, which can change.
+//! Server TLS configuration with certificate reload.
 
 use std::{
     convert::Infallible,
@@ -19,30 +19,30 @@ use super::{
     settings::{Fingerprint, Material},
 };
 
-/// What a server encrypts with: made by [`TlsSettings::load`], given to
-/// [`Server::with_tls`](crate::Server::with_tls). Clones are the same one.
+/// The TLS configuration of a server: created by [`TlsSettings::load`], passed to
+/// [`Server::with_tls`](crate::Server::with_tls). Clones share it.
 ///
-/// While a server runs, files that have changed are read again; what is in them serves the
-/// connections that come then, and nothing happens to those that are there. Files that can't be
-/// used are warned of, and what was there before stays.
+/// While the server runs, changed files are reloaded. New connections use the new certificate;
+/// existing ones are not affected. If the new files are invalid, a warning is logged and the
+/// previous certificate stays in use.
 #[derive(Clone)]
 pub struct Tls(Arc<Shared>);
 
 struct Shared {
     settings: TlsSettings,
     config: RwLock<Arc<ServerConfig>>,
-    /// What was read last, whether or not it could be used.
-    seen: Mutex<Fingerprint>,
+    /// Fingerprint of the last read, whether or not it was valid.
+    last_read: Mutex<Fingerprint>,
     handshakes: Arc<Semaphore>,
     hsts: Option<HeaderValue>,
 }
 
 impl Tls {
-    pub(super) fn new(settings: TlsSettings, seen: Fingerprint, config: ServerConfig) -> Self {
+    pub(super) fn new(settings: TlsSettings, last_read: Fingerprint, config: ServerConfig) -> Self {
         let hsts = settings.hsts.map(|age| format!("max-age={}", age.as_secs()));
         Self(Arc::new(Shared {
             config: RwLock::new(Arc::new(config)),
-            seen: Mutex::new(seen),
+            last_read: Mutex::new(last_read),
             handshakes: Arc::new(Semaphore::new(
                 settings.max_handshakes.clamp(1, Semaphore::MAX_PERMITS),
             )),
@@ -51,60 +51,59 @@ impl Tls {
         }))
     }
 
-    /// The settings that this was loaded by.
+    /// Returns the settings that it was loaded from.
     pub fn settings(&self) -> &TlsSettings {
         &self.0.settings
     }
 
-    /// Reads certificates and keys again, whether or not they have changed. Reads files: call it
-    /// where blocking is allowed.
+    /// Reloads certificates and keys, whether or not they have changed. Does blocking file I/O.
     ///
     /// # Errors
     ///
-    /// [`TlsError`]; what was there before stays.
+    /// [`TlsError`]; the previous certificate then stays in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let material = Material::read(self.settings())?;
         let fingerprint = material.fingerprint();
         let config = material.config(self.settings());
-        *self.0.seen.lock().unwrap_or_else(PoisonError::into_inner) = fingerprint;
+        *self.0.last_read.lock().unwrap_or_else(PoisonError::into_inner) = fingerprint;
         let config = Arc::new(config?);
         *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = config;
         Ok(())
     }
 
-    /// Reads again what has changed. Returns whether anything has.
+    /// Reloads changed files. Returns whether any have changed.
     fn refresh(&self) -> Result<bool, TlsError> {
         let found = Material::read(self.settings())?.fingerprint();
-        let seen = *self.0.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if found == seen {
+        let last_read = *self.0.last_read.lock().unwrap_or_else(PoisonError::into_inner);
+        if found == last_read {
             return Ok(false);
         }
         self.reload().map(|()| true)
     }
 
-    /// Looks for changes until dropped.
+    /// Watches for changes until dropped.
     pub(crate) async fn watch(self) -> Infallible {
-        let Some(pause) = self.settings().reload_interval.filter(|_| self.settings().has_files())
+        let Some(period) = self.settings().reload_interval.filter(|_| self.settings().has_files())
         else {
             return std::future::pending().await;
         };
-        // An interval of nothing panics.
-        let mut looks = interval(pause.max(std::time::Duration::from_millis(10)));
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        looks.tick().await;
+        // A period of zero panics.
+        let mut ticks = interval(period.max(std::time::Duration::from_millis(10)));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.tick().await;
         let mut unreadable = false;
         loop {
-            looks.tick().await;
+            ticks.tick().await;
             let tls = self.clone();
             match spawn_blocking(move || tls.refresh()).await {
                 Ok(Ok(false)) => unreadable = false,
                 Ok(Ok(true)) => {
                     unreadable = false;
-                    tracing::info!("a new certificate is in use");
+                    tracing::info!("certificate reloaded");
                 }
-                // A file that is missing is missing at every look, and is told of once.
+                // A missing file is missing at every check: warns only once.
                 Ok(Err(error @ TlsError::Read { .. })) if unreadable => {
-                    tracing::debug!(%error, "the certificate can't be read still");
+                    tracing::debug!(%error, "certificate still unreadable");
                 }
                 Ok(Err(error)) => {
                     unreadable = matches!(error, TlsError::Read { .. });
@@ -112,10 +111,10 @@ impl Tls {
                     tracing::warn!(
                         %error,
                         cause,
-                        "the certificate has changed and can't be used: the one before stays"
+                        "certificate reload failed, keeping the previous one"
                     );
                 }
-                Err(error) => tracing::error!(%error, "looking for a new certificate failed"),
+                Err(error) => tracing::error!(%error, "certificate check failed"),
             }
         }
     }

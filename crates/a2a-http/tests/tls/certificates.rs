@@ -1,4 +1,4 @@
-//! Certificates that change while a server runs, and those that can't be used.
+//! Certificate reload, and invalid certificates.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::running::{LONG, handshake, offering, settings, shown, start};
+use crate::support::{LONG, handshake, offering, settings, shown, start};
 
 fn in_files(directory: &Path) -> TlsSettings {
     let place = |name| Pem::file(directory.join(name));
@@ -18,7 +18,7 @@ fn in_files(directory: &Path) -> TlsSettings {
 }
 
 #[tokio::test]
-async fn a_new_certificate_serves_new_connections_and_a_broken_one_none() {
+async fn changed_certificate_is_used_and_invalid_one_ignored() {
     let authority = Authority::new("root");
     let (first, second, third) = (
         authority.for_this_machine("1"),
@@ -41,7 +41,7 @@ async fn a_new_certificate_serves_new_connections_and_a_broken_one_none() {
     };
     timeout(LONG, changed).await.expect("the new certificate is used");
 
-    // A key of another certificate, no certificate, and no file: the last good pair stays.
+    // A key of another certificate, no certificate, and no file: the last valid pair stays in use.
     fs::write(directory.path().join("server.key"), &third.key).unwrap();
     sleep(Duration::from_millis(100)).await;
     assert_eq!(shown(address, &config).await, second.der);
@@ -61,13 +61,13 @@ async fn a_new_certificate_serves_new_connections_and_a_broken_one_none() {
     timeout(LONG, changed).await.expect("it recovers");
 
     old.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    old.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "a connection that was there goes on");
+    let mut response = String::new();
+    old.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 200"), "existing connections stay open");
 }
 
 #[tokio::test]
-async fn certificates_are_read_again_when_asked() {
+async fn reload_reads_certificates_on_demand() {
     let authority = Authority::new("root");
     let (first, second) = (authority.for_this_machine("1"), authority.for_this_machine("2"));
     let directory = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ async fn certificates_are_read_again_when_asked() {
 }
 
 #[test]
-fn what_can_not_be_used_is_named() {
+fn load_error_names_the_invalid_setting() {
     let authority = Authority::new("root");
     let (one, two) = (authority.for_this_machine("one"), authority.for_this_machine("two"));
     let with_roots = |roots| settings(&one).with_client_roots(roots, ClientCertificates::Required);
@@ -124,7 +124,7 @@ fn what_can_not_be_used_is_named() {
     ] {
         assert_eq!(settings.load().unwrap_err().to_string(), message);
     }
-    // One file may hold both.
+    // One file may contain both.
     let both = Pem::text(format!("{}{}", one.key, one.certificate));
     assert!(TlsSettings::new(both.clone(), both).load().is_ok());
 }

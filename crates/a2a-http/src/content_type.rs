@@ -1,4 +1,4 @@
-//! The media types of the HTTP bindings.
+//! Content types of the HTTP bindings, and their negotiation.
 
 use a2a_core::{Error, ErrorKind, Result};
 use http::{
@@ -8,25 +8,25 @@ use http::{
 
 /// `application/json`.
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// `application/a2a+json`, the protocol's own type (spec §11.2).
+/// `application/a2a+json`, the A2A media type (spec §11.2).
 pub const A2A_JSON: HeaderValue = HeaderValue::from_static("application/a2a+json");
 /// `text/event-stream`.
 pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// Refuses a request body that says it is not JSON, or that it is compressed. `application/json`
-/// and `application/a2a+json` pass, with parameters too, and so does a body without a type, unless
-/// a page in a browser sends it: what a page sends without saying that it is JSON, it may send to
-/// servers that never allowed it to.
+/// Rejects a request whose body is compressed or not JSON. Accepts `application/json` and
+/// `application/a2a+json`, with parameters, and a missing type unless the request has an `Origin`:
+/// without a JSON type, browsers send cross-origin requests without a CORS preflight.
 ///
 /// # Errors
 ///
 /// [`UnsupportedMediaType`](ErrorKind::UnsupportedMediaType).
 pub fn require_json(headers: &HeaderMap) -> Result<()> {
-    if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_plain(value)) {
+    if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_identity(value))
+    {
         let shown: String = coding.to_str().unwrap_or("?").chars().take(80).collect();
         return Err(Error::new(
             ErrorKind::UnsupportedMediaType,
-            format!("a body that is compressed ({shown:?}) can't be read; send it as it is"),
+            format!("unsupported content encoding {shown:?}: send the body uncompressed"),
         ));
     }
     let text = match headers.get(CONTENT_TYPE) {
@@ -41,14 +41,14 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
     Err(Error::new(
         ErrorKind::UnsupportedMediaType,
         format!(
-            "a body of type {shown:?} can't be read; \
-             send application/json or application/a2a+json, in UTF-8"
+            "unsupported content type {shown:?}: \
+             send application/json or application/a2a+json in UTF-8"
         ),
     ))
 }
 
-/// Content codings are refused: a few bytes could become any number.
-fn is_plain(coding: &HeaderValue) -> bool {
+/// Compressed bodies are rejected: a few bytes could expand to any size.
+fn is_identity(coding: &HeaderValue) -> bool {
     coding.to_str().is_ok_and(|coding| {
         coding
             .split(',')
@@ -56,40 +56,40 @@ fn is_plain(coding: &HeaderValue) -> bool {
     })
 }
 
-/// Returns whether a body says that it is JSON: `application/json`, or any `+json` type.
+/// Returns whether the content type is JSON: `application/json`, or any `+json` type.
 pub fn is_json(headers: &HeaderMap) -> bool {
-    content_type(headers).is_some_and(|essence| {
+    media_type(headers).is_some_and(|essence| {
         essence.eq_ignore_ascii_case("application/json")
             || essence.to_ascii_lowercase().ends_with("+json")
     })
 }
 
-/// Returns whether a body says that it is an event stream.
+/// Returns whether the content type is an event stream.
 pub fn is_event_stream(headers: &HeaderMap) -> bool {
-    content_type(headers).is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"))
+    media_type(headers).is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"))
 }
 
-/// Chooses the type of an HTTP+JSON answer: `application/a2a+json` where `Accept` names it, is
-/// missing or takes anything, and `application/json` in every other case.
-pub fn answer_type(headers: &HeaderMap) -> HeaderValue {
+/// Selects the type of an HTTP+JSON response: `application/a2a+json` if `Accept` lists it, is
+/// missing or contains `*/*`, otherwise `application/json`.
+pub fn response_type(headers: &HeaderMap) -> HeaderValue {
     let mut lines = headers.get_all(ACCEPT).iter().peekable();
     if lines.peek().is_none() {
         return A2A_JSON;
     }
-    // Known peers decode error bodies only where the type starts with `application/json`, and
-    // send that or `text/event-stream` here.
-    let wanted = lines
+    // Known clients decode error bodies only if the type starts with `application/json`, and send
+    // that or `text/event-stream` here.
+    let is_accepted = lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(','))
         .any(|range| matches!(essence(range), "application/a2a+json" | "*/*"));
-    if wanted { A2A_JSON } else { JSON }
+    if is_accepted { A2A_JSON } else { JSON }
 }
 
-fn content_type(headers: &HeaderMap) -> Option<&str> {
+fn media_type(headers: &HeaderMap) -> Option<&str> {
     Some(essence(headers.get(CONTENT_TYPE)?.to_str().ok()?))
 }
 
-/// The type without its parameters.
+/// Returns the media type without its parameters.
 fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_body_is_json_or_says_nothing() {
+    fn only_json_and_missing_content_types_are_accepted() {
         assert!(require_json(&HeaderMap::new()).is_ok());
         for (value, ok) in [
             ("application/json", true),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_to_say_what_it_sends() {
+    fn request_with_origin_requires_a_content_type() {
         let mut headers = with(ORIGIN, "https://a.example");
         assert!(require_json(&headers).is_err());
         headers.insert(CONTENT_TYPE, JSON);
@@ -146,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a2a_json_unless_something_else_is_asked_for() {
-        assert_eq!(answer_type(&HeaderMap::new()), A2A_JSON);
+    fn response_is_a2a_json_unless_another_type_is_requested() {
+        assert_eq!(response_type(&HeaderMap::new()), A2A_JSON);
         for (accept, expected) in [
             ("*/*", A2A_JSON),
             ("application/a2a+json", A2A_JSON),
@@ -156,12 +156,12 @@ mod tests {
             ("text/event-stream", JSON),
             ("application/json, text/event-stream", JSON),
         ] {
-            assert_eq!(answer_type(&with(ACCEPT, accept)), expected, "{accept}");
+            assert_eq!(response_type(&with(ACCEPT, accept)), expected, "{accept}");
         }
     }
 
     #[test]
-    fn any_json_type_of_a_peer_is_json() {
+    fn json_suffix_types_are_json() {
         for (value, ok) in [
             ("application/problem+json; charset=utf-8", true),
             ("application/json", true),

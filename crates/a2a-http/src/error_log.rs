@@ -1,25 +1,25 @@
-//! Where the inside of an error is written down and its outside gets an id.
+//! Logs the causes of errors under an id that the peer receives.
 
 use std::{error::Error as StdError, fmt};
 
 use a2a_core::{Error, ErrorKind, fresh_id};
 
-/// Metadata key under which the peer learns the id of a fault.
+/// Metadata key of the error id.
 const ERROR_ID: &str = "errorId";
 
-/// Logs what the peer must not see, and gives the error the id under which the log has it
-/// (`errorId` in its metadata).
+/// Logs the details of an error that the peer must not see, and adds the id of the log line to the
+/// error (`errorId` in its metadata).
 ///
-/// Every server binding passes an error through here once, when it encodes it. Internal faults
-/// are logged as errors, other errors that have a source at debug level, those about what is in
-/// the request without their text; an error without anything to hide comes back unchanged.
+/// Every server binding calls it once per error, when it encodes the error. Internal errors are
+/// logged at error level, other errors with a source at debug level, and errors about the request
+/// content without their message. An error without a source is returned unchanged.
 #[must_use]
 pub fn report(error: Error) -> Error {
     let internal = error.kind() == ErrorKind::Internal;
     if !internal && error.source().is_none() {
         return error;
     }
-    // An error that came from the agent behind this one already has an id there.
+    // An error of an upstream agent already has an id.
     let upstream = error.metadata().get(ERROR_ID).cloned();
     let id = fresh_id();
     if internal {
@@ -35,7 +35,7 @@ pub fn report(error: Error) -> Error {
             error.id = id,
             error.upstream = upstream,
             error.kind = ?error.kind(),
-            "a request that can't be read, or breaks rules"
+            "malformed or invalid request"
         );
     } else {
         tracing::debug!(
@@ -49,13 +49,13 @@ pub fn report(error: Error) -> Error {
     error.with_metadata(ERROR_ID, id)
 }
 
-/// Returns whether what an error says may quote the request, which has parts of messages and
-/// tokens of webhooks in it. The peer is told; the log is not for that.
+/// Returns whether the message of an error may quote the request, which contains message parts and
+/// webhook tokens. These must not be logged.
 fn is_about_input(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ParseError | ErrorKind::InvalidRequest | ErrorKind::InvalidParams)
 }
 
-/// Writes the causes of an error, each after a colon.
+/// Formats the source chain of an error, each source after a colon.
 pub(crate) struct Causes<'a>(pub(crate) &'a (dyn StdError + 'static));
 
 impl fmt::Display for Causes<'_> {
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_internal_fault_shows_an_id_and_nothing_else() {
+    fn internal_error_exposes_only_its_id() {
         let error = report(Error::internal("secret"));
         assert_eq!(error.message(), "internal error");
         assert_eq!(error.metadata().len(), 1);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_a_source_is_not_touched() {
+    fn error_without_a_source_is_unchanged() {
         let error = report(Error::task_not_found("t"));
         assert_eq!(error.metadata().keys().collect::<Vec<_>>(), ["taskId"]);
     }

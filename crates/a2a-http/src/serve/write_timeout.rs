@@ -1,4 +1,4 @@
-//! A socket that does not wait for ever for its peer to read.
+//! A write timeout for a socket.
 
 use std::{
     future::Future as _,
@@ -13,23 +13,23 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// How much a peer has to take in the time that a write may take, in bytes: one that takes a byte
-/// now and then is no better than one that takes none.
+/// Bytes that a peer has to accept within the timeout: reading a byte now and then does not keep
+/// the connection open.
 const MIN_PROGRESS: usize = 16 << 10;
 
-/// A socket whose writes fail when the peer has read next to nothing for too long.
+/// A socket whose writes fail when the peer accepts too few bytes within the timeout.
 #[derive(Debug)]
-pub(super) struct Patient<I> {
+pub(super) struct WriteTimeout<I> {
     io: I,
-    patience: Duration,
-    /// Set while there is something that the peer has not taken.
-    waiting: Option<Pin<Box<Sleep>>>,
-    taken: usize,
+    timeout: Duration,
+    /// Set while there are bytes that the peer has not accepted.
+    timer: Option<Pin<Box<Sleep>>>,
+    accepted: usize,
 }
 
-impl<I> Patient<I> {
-    pub(super) fn new(io: I, patience: Duration) -> Self {
-        Self { io, patience, waiting: None, taken: 0 }
+impl<I> WriteTimeout<I> {
+    pub(super) fn new(io: I, timeout: Duration) -> Self {
+        Self { io, timeout, timer: None, accepted: 0 }
     }
 
     pub(super) fn get_ref(&self) -> &I {
@@ -40,39 +40,40 @@ impl<I> Patient<I> {
         self.io
     }
 
-    fn note(&mut self, cx: &mut Context<'_>, written: &Poll<io::Result<usize>>) -> Poll<()> {
+    /// Records the result of a write; ready on timeout.
+    fn record(&mut self, cx: &mut Context<'_>, written: &Poll<io::Result<usize>>) -> Poll<()> {
         match written {
             Poll::Ready(Ok(count)) => {
-                self.taken = self.taken.saturating_add(*count);
+                self.accepted = self.accepted.saturating_add(*count);
                 Poll::Pending
             }
             Poll::Ready(Err(_)) => Poll::Pending,
-            Poll::Pending => self.poll_patience(cx),
+            Poll::Pending => self.poll_timeout(cx),
         }
     }
 
-    /// Ready when it has lasted too long.
-    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let waiting = self.waiting.get_or_insert_with(|| {
-            self.taken = 0;
-            Box::pin(sleep(self.patience))
+    /// Ready when the peer has made too little progress within the timeout.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let timer = self.timer.get_or_insert_with(|| {
+            self.accepted = 0;
+            Box::pin(sleep(self.timeout))
         });
-        while waiting.as_mut().poll(cx).is_ready() {
-            if self.taken < MIN_PROGRESS {
+        while timer.as_mut().poll(cx).is_ready() {
+            if self.accepted < MIN_PROGRESS {
                 return Poll::Ready(());
             }
-            self.taken = 0;
-            waiting.as_mut().reset(Instant::now() + self.patience);
+            self.accepted = 0;
+            timer.as_mut().reset(Instant::now() + self.timeout);
         }
         Poll::Pending
     }
 }
 
-fn given_up() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "the peer does not read what it asked for")
+fn timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "write timeout: the peer is not reading")
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Patient<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for WriteTimeout<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -82,23 +83,23 @@ impl<I: AsyncRead + Unpin> AsyncRead for Patient<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Patient<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, bytes);
-        if self.note(cx, &written).is_ready() { Poll::Ready(Err(given_up())) } else { written }
+        if self.record(cx, &written).is_ready() { Poll::Ready(Err(timed_out())) } else { written }
     }
 
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
+        slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.io).poll_write_vectored(cx, pieces);
-        if self.note(cx, &written).is_ready() { Poll::Ready(Err(given_up())) } else { written }
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
+        if self.record(cx, &written).is_ready() { Poll::Ready(Err(timed_out())) } else { written }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -108,8 +109,8 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Patient<I> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
         if flushed.is_ready() {
-            // Whoever flushes has written all that there was.
-            self.waiting = None;
+            // A flush is complete when all bytes are written.
+            self.timer = None;
         }
         flushed
     }
@@ -125,27 +126,27 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_nothing_is_given_up_and_one_that_reads_is_not() {
+    async fn write_times_out_only_if_the_peer_stops_reading() {
         let (server, mut client) = duplex(64 << 10);
-        let mut server = Patient::new(server, PATIENCE);
+        let mut server = WriteTimeout::new(server, TIMEOUT);
         let begun = Instant::now();
         let error = server.write_all(&vec![0; 1 << 20]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(begun.elapsed().as_secs(), 10);
 
-        // Reading goes on for ten times as long, and is fast enough.
+        // Takes ten times as long as the timeout, at a sufficient rate.
         let (server, reader) = duplex(64 << 10);
         drop(std::mem::replace(&mut client, reader));
-        let mut server = Patient::new(server, PATIENCE);
+        let mut server = WriteTimeout::new(server, TIMEOUT);
         let reading = tokio::spawn(async move {
             let mut buffer = vec![0; 32 << 10];
             let mut read = 0;
             while let Ok(count @ 1..) = client.read(&mut buffer).await {
                 read += count;
-                sleep(PATIENCE / 2).await;
+                sleep(TIMEOUT / 2).await;
             }
             read
         });
@@ -156,9 +157,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_takes_a_byte_now_and_then_is_given_up() {
+    async fn write_times_out_if_the_peer_reads_single_bytes() {
         let (server, mut client) = duplex(1 << 10);
-        let mut server = Patient::new(server, PATIENCE);
+        let mut server = WriteTimeout::new(server, TIMEOUT);
         let reading = tokio::spawn(async move {
             while client.read_u8().await.is_ok() {
                 sleep(Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! A server to do harm to, and what shows that none was done.
+//! A server under attack, and checks that it still serves others.
 
 use std::{
     net::SocketAddr,
@@ -21,10 +21,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// More than any of these tests may take.
+/// Timeout of a test.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// A time that the servers of these tests give their peers.
+/// Timeouts of the servers in these tests.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
 
 pub(crate) async fn start(router: Router, limits: Limits) -> SocketAddr {
@@ -40,15 +40,15 @@ pub(crate) async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
 }
 
-/// Somebody else is served, over both versions of HTTP.
+/// Checks that other clients are served, over HTTP/1.1 and HTTP/2.
 pub(crate) async fn serves_others(address: SocketAddr) {
     for http2 in [false, true] {
         let settings = ClientSettings::default().with_http2_prior_knowledge(http2);
         let request = http::Request::get(format!("http://{address}/normal"));
         let client = HttpClient::new(settings).unwrap();
-        let answer = client.send(request.body(Bytes::new()).unwrap());
-        let answer = timeout(LONG, answer).await.expect("an answer").unwrap();
-        assert_eq!(answer.body(), "served");
+        let response = client.send(request.body(Bytes::new()).unwrap());
+        let response = timeout(LONG, response).await.expect("a response").unwrap();
+        assert_eq!(response.body(), "served");
     }
 }
 
@@ -59,16 +59,16 @@ pub(crate) async fn read_to_end(stream: &mut TcpStream) -> Vec<u8> {
     bytes
 }
 
-/// Counts what lives.
+/// Counts requests in flight.
 #[derive(Clone, Default)]
-pub(crate) struct Living(Arc<AtomicUsize>);
+pub(crate) struct InFlight(Arc<AtomicUsize>);
 
-pub(crate) struct Life(Arc<AtomicUsize>);
+pub(crate) struct InFlightGuard(Arc<AtomicUsize>);
 
-impl Living {
-    pub(crate) fn begin(&self) -> Life {
+impl InFlight {
+    pub(crate) fn enter(&self) -> InFlightGuard {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Life(Arc::clone(&self.0))
+        InFlightGuard(Arc::clone(&self.0))
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -82,11 +82,11 @@ impl Living {
             }
         };
         let found = timeout(LONG, reached).await;
-        assert!(found.is_ok(), "{} live, not {expected}", self.count());
+        assert!(found.is_ok(), "{} in flight, expected {expected}", self.count());
     }
 }
 
-impl Drop for Life {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }

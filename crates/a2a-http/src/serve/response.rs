@@ -1,0 +1,228 @@
+//! The response of the router, with the headers and the budget of the connection.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use axum::{Error, body::Body, routing::future::RouteFuture};
+use bytes::Bytes;
+use futures_util::future::{Either, Ready};
+use http::{HeaderMap, HeaderValue, Response, header};
+use http_body::{Body as _, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::{
+    h2_executor,
+    idle::InFlight,
+    response_budget::{AddressBudget, OverBudget, UNCOUNTED},
+};
+use crate::error_response;
+
+/// Maximum chunk passed to hyper over HTTP/2, in bytes; the frame size. hyper keeps a chunk in
+/// memory until the peer accepts it.
+const HTTP2_CHUNK: usize = 16 << 10;
+
+/// Maximum chunk passed to hyper over HTTP/1.1, in bytes: hyper copies it.
+const HTTP1_CHUNK: usize = 64 << 10;
+
+/// Maximum number of body frames buffered before the response head is sent.
+const MAX_BUFFERED_FRAMES: usize = 16;
+
+/// The response of the router, or an immediate rejection.
+type Route = Either<RouteFuture<Infallible>, Ready<Result<Response<Body>, Infallible>>>;
+
+pin_project! {
+    /// Resolves to the response of the router, with the headers and the budget of the connection.
+    pub(super) struct ResponseFuture {
+        #[pin]
+        route: Route,
+        hsts: Option<HeaderValue>,
+        in_flight: Option<InFlight>,
+        budget: AddressBudget,
+    }
+}
+
+impl ResponseFuture {
+    pub(super) fn new(
+        route: Route,
+        hsts: Option<HeaderValue>,
+        in_flight: Option<InFlight>,
+        budget: AddressBudget,
+    ) -> Self {
+        Self { route, hsts, in_flight, budget }
+    }
+}
+
+impl Future for ResponseFuture {
+    type Output = Result<Response<ResponseBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let Ok(response) = ready!(this.route.poll(cx));
+        let (parts, body) = response.into_parts();
+        let mut body = ResponseBody::new(body, this.in_flight.take(), this.budget.clone());
+        let mut response = match body.buffer(cx) {
+            Ok(()) => Response::from_parts(parts, body),
+            Err(over_budget) => {
+                let replaced = Response::from_parts(parts, Body::empty());
+                error_response::instead(replaced, over_budget.into())
+                    .map(|error| ResponseBody::new(error, body.in_flight.take(), body.budget))
+            }
+        };
+        if let Some(hsts) = this.hsts.take()
+            && !is_grpc(response.headers())
+        {
+            response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY).or_insert(hsts);
+        }
+        Poll::Ready(Ok(response))
+    }
+}
+
+/// gRPC clients are not browsers, and ignore the header.
+fn is_grpc(headers: &HeaderMap) -> bool {
+    error_response::is_grpc(headers)
+}
+
+/// A response body, sent in chunks that count against the response budget. Over HTTP/2 it records
+/// each chunk for the write timeout of the stream.
+pub(super) struct ResponseBody {
+    body: Body,
+    /// Frames read before the head was sent.
+    buffered: VecDeque<Result<Frame<Bytes>, Error>>,
+    /// Whether the body has ended.
+    has_ended: bool,
+    remainder: Bytes,
+    /// `Some` over HTTP/2.
+    in_flight: Option<InFlight>,
+    budget: AddressBudget,
+}
+
+impl ResponseBody {
+    fn new(body: Body, in_flight: Option<InFlight>, budget: AddressBudget) -> Self {
+        let buffered = VecDeque::new();
+        Self { body, buffered, has_ended: false, remainder: Bytes::new(), in_flight, budget }
+    }
+
+    /// Reads and counts ready frames of a large body while an error can still replace the response.
+    /// For a peer that never reads, the counted bytes are then in memory, not their source.
+    fn buffer(&mut self, cx: &mut Context<'_>) -> Result<(), OverBudget> {
+        let is_small = |upper| upper <= UNCOUNTED as u64;
+        if self.body.size_hint().upper().is_some_and(is_small) {
+            if !self.body.is_end_stream() {
+                self.record_yield(true);
+            }
+            return Ok(());
+        }
+        let mut bytes = 0;
+        while bytes <= UNCOUNTED && self.buffered.len() < MAX_BUFFERED_FRAMES {
+            let item = match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Pending => break,
+                Poll::Ready(None) => {
+                    self.has_ended = true;
+                    break;
+                }
+                Poll::Ready(Some(item)) => item,
+            };
+            let item = match item.map(Frame::into_data) {
+                Ok(Ok(data)) => {
+                    bytes += data.len();
+                    Ok(Frame::data(self.budget.count(data)?))
+                }
+                Ok(Err(trailers)) => Ok(trailers),
+                Err(error) => Err(error),
+            };
+            self.buffered.push_back(item);
+        }
+        if bytes > 0 {
+            self.record_yield(true);
+        }
+        Ok(())
+    }
+
+    /// Records whether the body yielded data, for the write timeout of HTTP/2 streams.
+    fn record_yield(&self, yielded: bool) {
+        if self.in_flight.is_some() {
+            h2_executor::record_yield(yielded);
+        }
+    }
+
+    fn next_chunk(&mut self) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let max = if self.in_flight.is_some() { HTTP2_CHUNK } else { HTTP1_CHUNK };
+        let end = self.remainder.len().min(max);
+        self.record_yield(true);
+        Poll::Ready(Some(Ok(Frame::data(self.remainder.split_to(end)))))
+    }
+
+    /// Returns the next buffered frame, or counts and returns the next frame of the body.
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Some(item) = self.buffered.pop_front() {
+            return Poll::Ready(Some(item));
+        }
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        let item = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let Some(Ok(frame)) = item else { return Poll::Ready(item) };
+        let counted = match frame.into_data() {
+            // The client can resume a stream that is cut here.
+            Ok(data) => self.budget.count(data).map(Frame::data),
+            Err(frame) => Ok(frame),
+        };
+        Poll::Ready(Some(counted.map_err(|over| Error::new(a2a_core::Error::from(over)))))
+    }
+}
+
+impl http_body::Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if !self.remainder.is_empty() {
+            return self.next_chunk();
+        }
+        let frame = match self.next(cx) {
+            Poll::Ready(Some(Ok(frame))) => frame,
+            other => {
+                self.record_yield(false);
+                return other;
+            }
+        };
+        match frame.into_data() {
+            Ok(data) if data.len() > HTTP2_CHUNK => {
+                self.remainder = data;
+                self.next_chunk()
+            }
+            Ok(data) => {
+                self.record_yield(true);
+                Poll::Ready(Some(Ok(Frame::data(data))))
+            }
+            Err(frame) => {
+                self.record_yield(true);
+                Poll::Ready(Some(Ok(frame)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let is_drained = self.remainder.is_empty() && self.buffered.is_empty();
+        is_drained && (self.has_ended || self.body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = self.body.size_hint();
+        let buffered = self.buffered.iter().flatten().filter_map(Frame::data_ref).map(Bytes::len);
+        let pending = (self.remainder.len() + buffered.sum::<usize>()) as u64;
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper.saturating_add(pending));
+        }
+        hint.set_lower(hint.lower().saturating_add(pending));
+        hint
+    }
+}
