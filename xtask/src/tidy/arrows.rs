@@ -16,7 +16,7 @@ const LAYERS: [&[&str]; 9] = [
     &["a2a-client"],
     &["a2a-gateway"],
     &["a2a"],
-    &["a2a-cli", "a2a-fuzz", "a2a-micro", "a2a-tests", "xtask"],
+    &["a2a-bench", "a2a-cli", "a2a-fuzz", "a2a-micro", "a2a-tests", "xtask"],
 ];
 
 /// What must not be among all that a crate depends on, directly or not.
