@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use a2a_client::{Client, Outgoing, Transport};
+use a2a_client::{Client, MessageRequest, Transport};
 use a2a_core::{
     AgentCard, Part, ProtocolVersion,
     v1::{AuthenticationInfo, TaskPushNotificationConfig},
@@ -94,8 +94,8 @@ fn webhook(url: &str) -> TaskPushNotificationConfig {
     }
 }
 
-fn outgoing(text: &str) -> Outgoing {
-    Outgoing::from(format!("{TEXT} {text}")).with_part(Part::raw(BYTES.as_bytes().to_vec()))
+fn outgoing(text: &str) -> MessageRequest {
+    MessageRequest::from(format!("{TEXT} {text}")).with_part(Part::raw(BYTES.as_bytes().to_vec()))
 }
 
 /// Does what callers do, with all that authenticates them.

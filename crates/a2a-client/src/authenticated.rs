@@ -1,4 +1,4 @@
-//! Calls that authenticate as the agent's card asks for.
+//! Authentication of calls, and one retry with renewed credentials.
 
 use std::{future::Future, sync::Arc};
 
@@ -6,19 +6,19 @@ use a2a_auth::client::AgentCredentials;
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_operations::{Agent, Call, Reply};
 
-use crate::wrap::wrap_agent;
+use crate::intercept::intercept_agent;
 
-/// An agent whose calls carry credentials. One that is refused is made once more, with fresh ones
-/// where there are any: what was refused has done nothing.
+/// Adds credentials to every call to an agent. A call that fails as unauthenticated is retried once
+/// if the credentials can be renewed: a rejected call had no effect.
 ///
-/// A call that brings a credential of its own goes out with that and nothing else.
+/// A call with its own credential is sent with that credential only.
 pub(crate) struct Authenticated {
     agent: Arc<dyn Agent>,
     credentials: AgentCredentials,
 }
 
 impl Authenticated {
-    /// Wraps an agent; without anything to send it stays as it is.
+    /// Wraps an agent; returns it unchanged if there are no credentials to send.
     pub(crate) fn wrap(agent: Arc<dyn Agent>, credentials: AgentCredentials) -> Arc<dyn Agent> {
         if credentials.is_empty() {
             return agent;
@@ -26,38 +26,38 @@ impl Authenticated {
         Arc::new(Self { agent, credentials })
     }
 
-    async fn through<R, T, F>(
+    async fn intercept<R, T, F>(
         &self,
         operation: Operation,
         mut call: Call<R>,
-        go: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
+        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
     ) -> Result<Reply<T>>
     where
         R: Request + Clone,
         F: Future<Output = Result<Reply<T>>> + Send,
     {
         if call.context.credential.is_some() {
-            return go(self.agent.clone(), call).await;
+            return next(self.agent.clone(), call).await;
         }
         let credential = self.credentials.credential().await?;
         call.context.credential = Some(credential.clone());
-        let refused = match go(self.agent.clone(), call.clone()).await {
+        let rejected = match next(self.agent.clone(), call.clone()).await {
             Err(error) if error.kind() == ErrorKind::Unauthenticated => error,
-            answer => return answer,
+            result => return result,
         };
         match self.credentials.renewed(&credential).await {
             Ok(renewed) if renewed != credential => {
-                tracing::debug!(operation = operation.name(), "refused, and made again");
+                tracing::debug!(operation = operation.name(), "retrying with renewed credentials");
                 call.context.credential = Some(renewed);
-                go(self.agent.clone(), call).await
+                next(self.agent.clone(), call).await
             }
-            Ok(_) => Err(refused),
+            Ok(_) => Err(rejected),
             Err(error) => {
-                tracing::warn!(%error, "refused credentials could not be renewed");
-                Err(refused)
+                tracing::warn!(%error, "failed to renew rejected credentials");
+                Err(rejected)
             }
         }
     }
 }
 
-wrap_agent!(Authenticated);
+intercept_agent!(Authenticated);

@@ -1,4 +1,4 @@
-//! A client with settings of its own.
+//! Builder of a client.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,20 +10,21 @@ use a2a_operations::{Agent, CallContext};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
-    CardCache, CardReference, Client, Discovery, DiscoveryError, Preference, RetryPolicy, Selected,
-    SignaturePolicy, Timeouts, Transport,
+    CardCache, CardReference, Client, Discovery, DiscoveryError, Preference, RetryPolicy,
+    SelectedInterface, SignaturePolicy, Timeouts, Transport,
     authenticated::Authenticated,
-    client::{Ways, shared},
+    candidate::{Candidate, Candidates},
+    client::shared,
+    credential_guard::CredentialGuard,
     failover::Failover,
-    kept_back::KeptBack,
-    prepared::{Prepared, SharedCard, Tenanted},
+    preflight::{Preflight, SharedCard},
     resume::Resume,
     retry::Retry,
+    tenant::WithTenant,
     traced::Traced,
-    way::Way,
 };
 
-/// Makes a [`Client`].
+/// Builds a [`Client`].
 ///
 /// ```no_run
 /// use a2a_client::{Client, Transport};
@@ -42,11 +43,11 @@ use crate::{
 pub struct ClientBuilder {
     pub(crate) preference: Preference,
     pub(crate) credentials: Option<Credentials>,
-    /// Where the card was read; `None` where the application vouches for it.
+    /// The origin of the card; `None` if the application vouches for the card.
     pub(crate) card_from: Option<Origin>,
-    /// Where credentials may go beside that.
+    /// Further origins to which credentials may be sent.
     pub(crate) origins: Vec<Origin>,
-    has_unfit_token: bool,
+    has_invalid_token: bool,
     pub(crate) headers: HeaderMap,
     card_headers: HeaderMap,
     pub(crate) context: CallContext,
@@ -65,7 +66,7 @@ impl Default for ClientBuilder {
             credentials: None,
             card_from: None,
             origins: Vec::new(),
-            has_unfit_token: false,
+            has_invalid_token: false,
             headers: HeaderMap::new(),
             card_headers: HeaderMap::new(),
             context: CallContext::default(),
@@ -80,93 +81,93 @@ impl Default for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// Tries these bindings first, in this order, and then the others of the card.
+    /// Prefers these bindings, in this order, to the other bindings of the card.
     pub fn prefer(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
         self.preference.transports = transports.into_iter().collect();
         self.preference.only = false;
         self
     }
 
-    /// Uses only these bindings, in this order; connecting fails where the card has none of them.
+    /// Uses only these bindings, in this order. Connecting fails if the card has none of them.
     pub fn only(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
         self.preference.transports = transports.into_iter().collect();
         self.preference.only = true;
         self
     }
 
-    /// Speaks only this revision; connecting fails where the card does not have it. Without
-    /// this, it is the newest that the card has.
+    /// Uses only this protocol version. Connecting fails if the card does not have it. Default: the
+    /// newest version of the card.
     ///
-    /// 0.1, 0.2 and the draft are also spoken to the addresses that they share with what the
-    /// card lists: see [`Preference::select`].
+    /// 0.1, 0.2 and the draft are also used at endpoints that they share with a listed version: see
+    /// [`Preference::select`].
     pub fn version(mut self, version: ProtocolVersion) -> Self {
         self.preference.version = Some(version);
         self
     }
 
-    /// Speaks no revision before this one; connecting fails where the card has nothing newer.
+    /// Sets the minimum protocol version. Connecting fails if the card has only older versions.
     pub fn at_least(mut self, version: ProtocolVersion) -> Self {
         self.preference.oldest = Some(version);
         self
     }
 
-    /// Authenticates as the card of the agent asks for: with the first alternative of its
-    /// security requirements that these credentials meet (spec §7.3). Interfaces that they may not
-    /// be sent to are left out: those in clear, and those at another origin than the card that was
-    /// not named, [there](Credentials::with_origin) or [here](Self::with_origin). A request that
-    /// is refused is made once more with fresh ones.
+    /// Authenticates with the first alternative of the card's security requirements that these
+    /// credentials satisfy (spec §7.3). Interfaces to which credentials must not be sent are not
+    /// used: plaintext interfaces, and interfaces at an origin other than the card's, unless
+    /// trusted with [`Credentials::with_origin`] or [`with_origin`](Self::with_origin). A rejected
+    /// request is retried once with renewed credentials.
     ///
-    /// A certificate in the [settings](ClientSettings::tls) of the HTTP client meets mutual TLS.
+    /// A certificate in the [TLS settings](ClientSettings::tls) of the HTTP client satisfies mutual
+    /// TLS.
     ///
-    /// With [`build`](Self::build), the application vouches for the origins in the card, unless it
-    /// says [where that comes from](Self::card_from).
+    /// With [`build`](Self::build), the application vouches for the origins in the card unless it
+    /// sets [`card_from`](Self::card_from).
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
         self
     }
 
-    /// Sends a bearer token with every request to the agent, not with that for its card, whatever
-    /// the card asks for. It goes where a [`header`](Self::header) goes.
+    /// Sends a bearer token with every request to the agent, whatever the card requires, but not
+    /// with the request for the card. The restrictions of [`header`](Self::header) apply.
     ///
-    /// Where it has characters that can't be sent, connecting fails.
+    /// Connecting fails if the token contains characters that are invalid in a header.
     pub fn bearer(mut self, token: &str) -> Self {
         match HeaderValue::try_from(format!("Bearer {token}")) {
             Ok(mut value) => {
                 value.set_sensitive(true);
                 self.header(AUTHORIZATION, value)
             }
-            // Without it, the refusal of the agent would tell nobody why.
+            // Without the token, the agent's rejection would hide the cause.
             Err(_) => {
-                self.has_unfit_token = true;
+                self.has_invalid_token = true;
                 self
             }
         }
     }
 
     /// Sends a header with every request to the agent, in gRPC as metadata. It is not sent with
-    /// the request for its card.
+    /// the request for the card.
     ///
-    /// As it may be a secret, it goes to no origin but that of the card, or one that is
-    /// [named](Self::with_origin): interfaces elsewhere are left out, and where no other is
-    /// there, connecting fails. The same holds for the credential of a
-    /// [`context`](Self::context); a call that brings one by itself is refused at such an
-    /// interface.
+    /// As it may be a secret, it is sent only to the origin of the card and to [trusted
+    /// origins](Self::with_origin): interfaces at other origins are not used, and connecting fails
+    /// if there is no other interface. The same applies to the credential of a
+    /// [`context`](Self::context); a call with its own credential is rejected at such an interface.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// Lets everything that authenticates the client go to an origin beside that of the card, as
-    /// `"https://agents.example".parse()?`: for the card of an agent that is elsewhere, such as
-    /// behind a registry, or at a port of its own for gRPC.
+    /// Trusts an origin other than the card's with credentials and headers, for example
+    /// `"https://agents.example".parse()?`: for a card that comes from a registry, or an agent that
+    /// serves gRPC on a separate port.
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
         self
     }
 
-    /// Says where the card was read that is given to [`build`](Self::build), so that what
-    /// authenticates the client keeps to that origin. Without this, the application vouches for
-    /// every interface in the card.
+    /// Sets the origin of the card that is passed to [`build`](Self::build), which restricts
+    /// credentials to that origin. Without this, the application vouches for every interface in the
+    /// card.
     pub fn card_from(mut self, origin: Origin) -> Self {
         self.card_from = Some(origin);
         self
@@ -178,60 +179,60 @@ impl ClientBuilder {
         self
     }
 
-    /// Asks for extensions with every request (`A2A-Extensions`).
+    /// Requests extensions with every request (`A2A-Extensions`).
     pub fn extensions(mut self, uris: impl IntoIterator<Item: Into<String>>) -> Self {
         self.context.extensions = ExtensionSet::from_iter(uris);
         self
     }
 
-    /// Sends something else with every request: extensions, service parameters, which are no
+    /// Sets the context of every request: extensions, service parameters, which must not be
     /// secrets, and a credential.
     pub fn context(mut self, context: CallContext) -> Self {
         self.context = context;
         self
     }
 
-    /// Sets how long to wait for what.
+    /// Sets the timeouts.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// Sets how requests are made again.
+    /// Sets the retry policy of requests.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.requests = policy;
         self
     }
 
-    /// Sets how cut streams are taken up again.
+    /// Sets the retry policy for resuming streams.
     pub fn resume(mut self, policy: RetryPolicy) -> Self {
         self.streams = policy;
         self
     }
 
-    /// Shares a memory of cards with other clients.
+    /// Shares a card cache with other clients.
     pub fn card_cache(mut self, cache: CardCache) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Sets what is asked of the signatures of the agent's card. Default: nothing.
+    /// Sets how signatures of the agent's card are verified. Default: not at all.
     pub fn signatures(mut self, policy: SignaturePolicy) -> Self {
         self.signatures = policy;
         self
     }
 
-    /// Sets how the HTTP client behaves. Its timeouts and headers are those of this builder.
+    /// Configures the HTTP client. Timeouts and headers of this builder take precedence.
     pub fn http(mut self, settings: ClientSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Reads the card that `reference` names and chooses an interface.
+    /// Fetches the card at `reference` and selects an interface.
     ///
     /// # Errors
     ///
-    /// [`DiscoveryError`] where there is no card, or none with an interface that is wanted.
+    /// [`DiscoveryError`] if there is no card, or if it has no matching interface.
     pub async fn connect(mut self, reference: &str) -> Result<Client, DiscoveryError> {
         let settings = self
             .settings
@@ -250,80 +251,80 @@ impl ClientBuilder {
         self.build_shared(card)
     }
 
-    /// Chooses an interface of a card that is at hand already.
+    /// Selects an interface of an existing card.
     ///
     /// # Errors
     ///
-    /// [`DiscoveryError`] where the card has no interface that is wanted.
+    /// [`DiscoveryError`] if the card has no matching interface.
     pub fn build(self, card: AgentCard) -> Result<Client, DiscoveryError> {
         self.build_shared(Arc::new(card))
     }
 
     fn build_shared(self, card: Arc<AgentCard>) -> Result<Client, DiscoveryError> {
-        if self.has_unfit_token {
+        if self.has_invalid_token {
             return Err(DiscoveryError::Credentials(CredentialError::Unfit("the bearer token")));
         }
-        let selected = self.selected(&card)?;
-        let ways = self.authenticated(&card, selected)?;
-        self.build_selected(card, ways)
+        let selected = self.select_interfaces(&card)?;
+        let candidates = self.assign_credentials(&card, selected)?;
+        self.build_candidates(card, candidates)
     }
 
-    fn build_selected(
+    fn build_candidates(
         self,
         card: Arc<AgentCard>,
-        selected: Vec<Way>,
+        candidates: Vec<Candidate>,
     ) -> Result<Client, DiscoveryError> {
         let http = HttpClient::new(
             self.settings
                 .clone()
                 .with_headers(self.headers.clone())
                 .with_connect_timeout(self.timeouts.connect)
-                // A send may take longer than a read, which only the wrapper above can tell.
+                // The timeout depends on the operation, so `Retry` enforces it.
                 .with_request_timeout(None)
                 .with_idle_timeout(self.timeouts.idle),
         )
         .map_err(DiscoveryError::Setup)?;
-        let mut ways = Vec::with_capacity(selected.len());
+        let mut agents = Vec::with_capacity(candidates.len());
         let mut credentials = Vec::new();
-        let reach = self.reach();
-        for way in &selected {
-            let agent = self.transport(&way.selected, &http).map_err(DiscoveryError::Setup)?;
-            let mut agent = Traced::wrap(agent, &way.selected);
-            if let Some(with) = &way.with {
-                agent = Authenticated::wrap(agent, with.clone());
-                credentials.push(with.clone());
+        let trusted_origins = self.trusted_origins();
+        for Candidate { selected, credentials: own } in &candidates {
+            let agent = self.transport(selected, &http).map_err(DiscoveryError::Setup)?;
+            let mut agent = Traced::wrap(agent, selected);
+            if let Some(own) = own {
+                agent = Authenticated::wrap(agent, own.clone());
+                credentials.push(own.clone());
             }
-            if let Some(why) = way.selected.is_beyond(&reach) {
-                agent = Arc::new(KeptBack::new(agent, why));
+            if let Some(reason) = selected.origin_error(&trusted_origins) {
+                agent = Arc::new(CredentialGuard::new(agent, reason));
             }
-            ways.push(Tenanted::wrap(agent, &way.selected.interface.tenant));
+            agents.push(WithTenant::wrap(agent, &selected.interface.tenant));
         }
-        let chosen = Arc::new(OnceLock::new());
-        let interfaces = selected.into_iter().map(|way| way.selected.interface).collect();
-        let agent: Arc<dyn Agent> = match ways.as_slice() {
+        let active = Arc::new(OnceLock::new());
+        let interfaces = candidates.into_iter().map(|one| one.selected.interface).collect();
+        let agent: Arc<dyn Agent> = match agents.as_slice() {
             [only] => only.clone(),
-            _ => Arc::new(Failover::new(ways, chosen.clone())),
+            _ => Arc::new(Failover::new(agents, active.clone())),
         };
-        Ok(self.assemble(agent, shared(card), Ways { interfaces, credentials, chosen }))
+        Ok(self.assemble(agent, shared(card), Candidates { interfaces, credentials, active }))
     }
 
-    /// Makes a client of an agent that is already at hand.
+    /// Builds a client of an existing agent, such as an engine in this process.
     pub fn build_from_agent(self, agent: impl Agent, card: AgentCard) -> Client {
-        self.assemble(Arc::new(agent), shared(Arc::new(card)), Ways::default())
+        self.assemble(Arc::new(agent), shared(Arc::new(card)), Candidates::default())
     }
 
-    // From the inside out: a stream that is taken up again makes its own tries, a request that
-    // is made again keeps its idempotency key, and nothing is tried that the card rules out.
-    fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, ways: Ways) -> Client {
+    // From the inside out: resuming a stream has its own retries, a retried request keeps its
+    // idempotency key, and an operation that the card does not support is never attempted.
+    fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, candidates: Candidates) -> Client {
         let agent = Arc::new(Resume::new(agent, self.streams));
         let agent = Arc::new(Retry::new(agent, self.requests, self.timeouts));
-        let agent = Arc::new(Prepared::new(agent, card.clone()));
-        Client::assemble(agent, card, ways, self.context)
+        let agent = Arc::new(Preflight::new(agent, card.clone()));
+        Client::assemble(agent, card, candidates, self.context)
     }
 
     fn transport(
         &self,
-        selected: &Selected,
+        selected: &SelectedInterface,
         http: &HttpClient,
     ) -> a2a_core::Result<Arc<dyn Agent>> {
         let url = selected.interface.url.as_str();

@@ -1,11 +1,10 @@
-//! The client.
+//! A client of an agent.
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock},
 };
 
-use a2a_auth::client::AgentCredentials;
 use a2a_core::{
     AgentCard, Error, ErrorKind, Result, Task,
     v1::{
@@ -19,13 +18,16 @@ use a2a_operations::{Agent, Call, CallContext};
 use futures_core::Stream;
 use futures_util::stream;
 
-use crate::{ClientBuilder, DiscoveryError, Events, Outgoing, SendOutcome, prepared::SharedCard};
+use crate::{
+    ClientBuilder, DiscoveryError, Events, MessageRequest, SendOutcome, candidate::Candidates,
+    preflight::SharedCard,
+};
 
 /// A client of one agent, cheap to clone.
 ///
-/// It chose its interface by the agent's card, sends version and tenant with every request,
-/// refuses at once what the card rules out, makes requests again where that is safe, and takes
-/// up cut streams.
+/// It selects an interface of the agent's card, sends version and tenant with every request,
+/// rejects operations that the card does not support, retries requests where that is safe, and
+/// resumes interrupted streams.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -39,39 +41,30 @@ use crate::{ClientBuilder, DiscoveryError, Events, Outgoing, SendOutcome, prepar
 pub struct Client {
     agent: Arc<dyn Agent>,
     card: SharedCard,
-    ways: Arc<Ways>,
+    candidates: Arc<Candidates>,
     context: CallContext,
 }
 
-/// The interfaces that a client may use, and the one that it uses.
-#[derive(Debug, Default)]
-pub(crate) struct Ways {
-    pub(crate) interfaces: Vec<AgentInterface>,
-    /// What goes to each interface, where the client was given credentials.
-    pub(crate) credentials: Vec<AgentCredentials>,
-    pub(crate) chosen: Arc<OnceLock<usize>>,
-}
-
 impl Client {
-    /// Reads the card of an agent and chooses an interface, with everything at its default.
+    /// Fetches the card of an agent and selects an interface, with default settings.
     ///
-    /// No connection to the interface is made yet.
+    /// Does not connect to the interface yet.
     ///
     /// # Errors
     ///
-    /// [`DiscoveryError`] where there is no card, or none with an interface that is spoken here.
+    /// [`DiscoveryError`] if there is no card, or if it has no supported interface.
     pub async fn connect(reference: &str) -> Result<Self, DiscoveryError> {
         Self::builder().connect(reference).await
     }
 
-    /// Starts a client with settings of its own.
+    /// Returns a builder.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// Creates a client of an agent that is already at hand, such as an engine in this process.
+    /// Creates a client of an existing agent, such as an engine in this process.
     ///
-    /// `card` is what the client goes by; its interfaces don't matter.
+    /// `card` declares the capabilities; its interfaces are ignored.
     pub fn from_agent(agent: impl Agent, card: AgentCard) -> Self {
         Self::builder().build_from_agent(agent, card)
     }
@@ -79,57 +72,53 @@ impl Client {
     pub(crate) fn assemble(
         agent: Arc<dyn Agent>,
         card: SharedCard,
-        ways: Ways,
+        candidates: Candidates,
         context: CallContext,
     ) -> Self {
-        Self { agent, card, ways: Arc::new(ways), context }
+        Self { agent, card, candidates: Arc::new(candidates), context }
     }
 
-    /// The card that the client goes by: the one it was made with, or the extended card once
-    /// that has been read.
+    /// The agent card in use: the initial one, or the extended card once it has been fetched.
     pub fn card(&self) -> Arc<AgentCard> {
         self.card.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The interface that is used, which may change until one has answered; `None` for an agent
-    /// that was at hand.
+    /// The active interface, which may change until one has responded; `None` for a client of an
+    /// existing agent.
     pub fn interface(&self) -> Option<&AgentInterface> {
-        self.ways.interfaces.get(self.chosen())
+        self.candidates.interfaces.get(self.candidates.active_index())
     }
 
-    fn chosen(&self) -> usize {
-        self.ways.chosen.get().copied().unwrap_or_default()
-    }
-
-    /// Obtains what the agent's card asks for before the first request needs it: requests wait
-    /// for an answer only so long, and users may take longer to sign in. There is no time limit
-    /// but that of the credentials' sources.
+    /// Obtains the credentials that the agent's card requires before the first request: requests
+    /// have a timeout, and users may take longer to sign in. Only the credential sources limit the
+    /// time.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unauthenticated`] where that fails, [`ErrorKind::Unavailable`] where an
-    /// authorization server can't be reached; the reason is its
-    /// [source](a2a_auth::client::CredentialError).
+    /// [`ErrorKind::Unauthenticated`] if that fails, [`ErrorKind::Unavailable`] if an authorization
+    /// server is unreachable; the source is a
+    /// [`CredentialError`](a2a_auth::client::CredentialError).
     pub async fn authenticate(&self) -> Result<()> {
-        if let Some(credentials) = self.ways.credentials.get(self.chosen()) {
+        let index = self.candidates.active_index();
+        if let Some(credentials) = self.candidates.credentials.get(index) {
             credentials.credential().await?;
         }
         Ok(())
     }
 
-    /// What goes with every request: extensions, service parameters.
+    /// The context of every request: extensions, service parameters.
     pub fn context(&self) -> &CallContext {
         &self.context
     }
 
-    /// Returns a client of the same agent with something else going with its requests.
+    /// Returns a client of the same agent with another context.
     #[must_use]
     pub fn with_context(&self, context: CallContext) -> Self {
         Self { context, ..self.clone() }
     }
 
-    /// The agent behind the client, with tenant, retries and resuming: what the methods below
-    /// call, and where answers come with the extensions that were used for them.
+    /// The underlying agent, with tenant, retries and resumption. The methods below call it; its
+    /// replies include the activated extensions.
     pub fn agent(&self) -> Arc<dyn Agent> {
         self.agent.clone()
     }
@@ -139,21 +128,21 @@ impl Client {
         Call::with_context(self.context.clone(), request)
     }
 
-    /// Sends a message and waits for what comes of it (spec §3.1.1).
+    /// Sends a message and waits for the outcome (spec §3.1.1).
     ///
-    /// It is sent a second time only if the first never left, or if the agent's card says that
-    /// it tells a repeated send from a new one.
+    /// A send is retried only if nothing was sent, or if the agent's card declares that the agent
+    /// deduplicates retried sends.
     ///
     /// # Errors
     ///
-    /// Whatever the agent answers; [`ErrorKind::Unavailable`] where it can't be reached,
-    /// [`ErrorKind::DeadlineExceeded`] where it takes too long.
-    pub async fn send(&self, message: impl Into<Outgoing>) -> Result<SendOutcome> {
+    /// Any error of the agent; [`ErrorKind::Unavailable`] if it is unreachable,
+    /// [`ErrorKind::DeadlineExceeded`] if the request times out.
+    pub async fn send(&self, message: impl Into<MessageRequest>) -> Result<SendOutcome> {
         let call = self.call(message.into().into_request());
         self.agent.send_message(call).await?.response.try_into()
     }
 
-    /// Sends a text, waits, and returns what the agent says, as text.
+    /// Sends a text and returns the text of the outcome.
     ///
     /// # Errors
     ///
@@ -162,33 +151,33 @@ impl Client {
         Ok(self.send(text.into()).await?.text())
     }
 
-    /// Sends a message and streams what comes of it (spec §3.1.2).
+    /// Sends a message and streams the events (spec §3.1.2).
     ///
     /// # Errors
     ///
-    /// As [`send`](Self::send); [`ErrorKind::UnsupportedOperation`] where the card declares no
+    /// As [`send`](Self::send); [`ErrorKind::UnsupportedOperation`] if the card does not declare
     /// streaming.
-    pub async fn stream(&self, message: impl Into<Outgoing>) -> Result<Events> {
+    pub async fn stream(&self, message: impl Into<MessageRequest>) -> Result<Events> {
         let call = self.call(message.into().into_request());
         Ok(Events::of_send(self.agent.send_streaming_message(call).await?))
     }
 
-    /// Streams a task that has not ended, beginning with its state (spec §3.1.6).
+    /// Subscribes to a task that has not ended; the first event is its current state (spec §3.1.6).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedOperation`] where the task has ended, or the card declares no
+    /// [`ErrorKind::UnsupportedOperation`] if the task has ended, or if the card does not declare
     /// streaming.
     pub async fn subscribe(&self, task_id: impl Into<String>) -> Result<Events> {
         let request = SubscribeToTaskRequest { id: task_id.into(), ..Default::default() };
         Ok(Events::of_subscription(self.agent.subscribe_to_task(self.call(request)).await?))
     }
 
-    /// Returns a task, with as much history as the agent gives (spec §3.1.3).
+    /// Returns a task, with as much history as the agent provides (spec §3.1.3).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TaskNotFound`] where there is none for this caller.
+    /// [`ErrorKind::TaskNotFound`] if the caller has no such task.
     pub async fn get(&self, task_id: impl Into<String>) -> Result<Arc<Task>> {
         self.get_limited(task_id.into(), None).await
     }
@@ -211,8 +200,8 @@ impl Client {
         Ok(self.agent.get_task(self.call(request)).await?.response)
     }
 
-    /// Streams the caller's tasks that `filter` lets through, newest first, page by page
-    /// (spec §3.1.4). After an error the stream ends.
+    /// Streams the caller's tasks that match `filter`, newest first, page by page (spec §3.1.4).
+    /// The stream ends after an error.
     pub fn list(
         &self,
         filter: ListTasksRequest,
@@ -232,26 +221,26 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidParams`] for a page size or a token that the agent does not take.
+    /// [`ErrorKind::InvalidParams`] for a page size or page token that the agent rejects.
     pub async fn list_page(&self, request: ListTasksRequest) -> Result<ListTasksResponse> {
         Ok(self.agent.list_tasks(self.call(request)).await?.response)
     }
 
-    /// Cancels a task and returns it as it is then (spec §3.1.5).
+    /// Cancels a task and returns its new state (spec §3.1.5).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TaskNotCancelable`] where the task has ended already.
+    /// [`ErrorKind::TaskNotCancelable`] if the task has already ended.
     pub async fn cancel(&self, task_id: impl Into<String>) -> Result<Arc<Task>> {
         let request = CancelTaskRequest { id: task_id.into(), ..Default::default() };
         Ok(self.agent.cancel_task(self.call(request)).await?.response)
     }
 
-    /// Registers a webhook for a task; the agent gives it an id if it has none (spec §3.1.7).
+    /// Registers a webhook for a task; the agent assigns an id if it has none (spec §3.1.7).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::PushNotificationNotSupported`] where the card declares none.
+    /// [`ErrorKind::PushNotificationNotSupported`] if the card does not declare push notifications.
     pub async fn create_push_config(
         &self,
         config: TaskPushNotificationConfig,
@@ -264,7 +253,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TaskNotFound`] where there is no such task or webhook.
+    /// [`ErrorKind::TaskNotFound`] if there is no such task or webhook.
     pub async fn push_config(
         &self,
         task_id: impl Into<String>,
@@ -305,7 +294,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TaskNotFound`] where there is no such task.
+    /// [`ErrorKind::TaskNotFound`] if there is no such task.
     pub async fn delete_push_config(
         &self,
         task_id: impl Into<String>,
@@ -321,12 +310,12 @@ impl Client {
         Ok(())
     }
 
-    /// Reads the card for authenticated callers, and goes by it from then on (spec §3.1.11).
+    /// Fetches the card for authenticated callers, and uses it from then on (spec §3.1.11).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedOperation`] where the card declares none,
-    /// [`ErrorKind::Unauthenticated`] where the caller has not said who it is.
+    /// [`ErrorKind::UnsupportedOperation`] if the card does not declare an extended card,
+    /// [`ErrorKind::Unauthenticated`] if the caller is not authenticated.
     pub async fn extended_card(&self) -> Result<Arc<AgentCard>> {
         let call = self.call(GetExtendedAgentCardRequest::default());
         let card = Arc::new(self.agent.get_extended_agent_card(call).await?.response);
@@ -348,7 +337,7 @@ pub(crate) fn shared(card: Arc<AgentCard>) -> SharedCard {
     Arc::new(RwLock::new(card))
 }
 
-/// Streams the items of all pages, the first of which begins at `token`.
+/// Streams the items of all pages, from the page of `token` on.
 fn paged<T, F>(
     token: String,
     fetch: impl Fn(String) -> F + Send + 'static,
@@ -369,11 +358,11 @@ where
             }
             let token = pages.token.take()?;
             match fetch(token.clone()).await {
-                // A page that leads back to itself would be read for ever.
+                // A page whose next page is itself would be fetched forever.
                 Ok((_, next)) if !next.is_empty() && next == token => {
                     let error = Error::new(
                         ErrorKind::InvalidAgentResponse,
-                        "the agent's page leads back to itself",
+                        "page token refers to its own page",
                     );
                     return Some((Err(error), (pages, fetch)));
                 }
@@ -397,11 +386,11 @@ mod tests {
     use futures_util::TryStreamExt as _;
 
     use super::*;
-    use crate::script::{Script, chunk, snapshot, status, task};
+    use crate::test_agent::{TestAgent, chunk, snapshot, status, task};
 
-    fn client(script: &Script) -> Client {
+    fn client(agent: &TestAgent) -> Client {
         let card = AgentCard::new("a", "b").with_push_notifications(true).with_extended_card(true);
-        Client::from_agent(script.clone(), card)
+        Client::from_agent(agent.clone(), card)
     }
 
     fn page(ids: &[&str], next: &str) -> ListTasksResponse {
@@ -414,9 +403,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_a_task_or_a_message_and_has_a_text_either_way() {
-        let answer = |payload| SendMessageResponse { payload: Some(payload) };
-        let asking = Task {
+    async fn outcome_is_a_task_or_a_message_with_text() {
+        let response = |payload| SendMessageResponse { payload: Some(payload) };
+        let input_required = Task {
             status: Some(a2a_core::v1::TaskStatus {
                 state: TaskState::InputRequired.into(),
                 message: Some(Message::agent("which one?")),
@@ -424,11 +413,11 @@ mod tests {
             }),
             ..task(TaskState::InputRequired)
         };
-        let script = Script::new()
-            .then(answer(Payload::Message(Message::agent("hello"))))
-            .then(answer(Payload::Task(asking)))
+        let agent = TestAgent::new()
+            .then(response(Payload::Message(Message::agent("hello"))))
+            .then(response(Payload::Task(input_required)))
             .then(SendMessageResponse::default());
-        let client = client(&script);
+        let client = client(&agent);
         assert_eq!(client.send_text("hi").await.unwrap(), "hello");
         let outcome = client.send("go").await.unwrap();
         assert_eq!(outcome.text(), "which one?");
@@ -439,53 +428,55 @@ mod tests {
 
     #[tokio::test]
     async fn tasks_are_listed_page_by_page() {
-        let script =
-            Script::new().then(page(&["1", "2"], "x")).then(page(&[], "y")).then(page(&["3"], ""));
+        let agent = TestAgent::new()
+            .then(page(&["1", "2"], "x"))
+            .then(page(&[], "y"))
+            .then(page(&["3"], ""));
         let tasks: Vec<_> =
-            client(&script).list(ListTasksRequest::default()).try_collect().await.unwrap();
+            client(&agent).list(ListTasksRequest::default()).try_collect().await.unwrap();
         let ids: Vec<_> = tasks.iter().map(|task| task.id.as_str()).collect();
         assert_eq!(ids, ["1", "2", "3"]);
-        assert_eq!(script.operations(), [Operation::ListTasks; 3]);
+        assert_eq!(agent.operations(), [Operation::ListTasks; 3]);
     }
 
     #[tokio::test]
-    async fn a_page_that_leads_back_to_itself_is_an_error() {
-        let script = Script::new().then(page(&["1"], "x")).then(page(&["1"], "x"));
+    async fn page_token_of_its_own_page_is_an_error() {
+        let agent = TestAgent::new().then(page(&["1"], "x")).then(page(&["1"], "x"));
         let tasks: Result<Vec<_>> =
-            client(&script).list(ListTasksRequest::default()).try_collect().await;
+            client(&agent).list(ListTasksRequest::default()).try_collect().await;
         assert_eq!(tasks.unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
     }
 
     // covers: R-241
     #[tokio::test]
-    async fn the_events_of_a_stream_add_up_to_its_outcome() {
-        let script = Script::new().then_stream([
+    async fn stream_events_are_assembled_into_the_outcome() {
+        let agent = TestAgent::new().then_stream([
             snapshot(1, task(TaskState::Working)),
             chunk(2, "one "),
             chunk(3, "two"),
             status(4, TaskState::Completed),
         ]);
-        let outcome = client(&script).stream("count").await.unwrap().outcome().await.unwrap();
+        let outcome = client(&agent).stream("count").await.unwrap().outcome().await.unwrap();
         assert_eq!(outcome.text(), "one two");
         assert_eq!(outcome.state(), Some(TaskState::Completed));
     }
 
     #[tokio::test]
-    async fn a_question_is_the_outcome_of_a_send_though_the_stream_stays_open() {
-        let script = Script::new().then_endless([
+    async fn input_required_is_the_outcome_of_a_send_while_the_stream_stays_open() {
+        let agent = TestAgent::new().then_open_stream([
             snapshot(1, task(TaskState::Working)),
             status(2, TaskState::InputRequired),
         ]);
-        let outcome = client(&script).stream("count").await.unwrap().outcome().await.unwrap();
+        let outcome = client(&agent).stream("count").await.unwrap().outcome().await.unwrap();
         assert_eq!(outcome.state(), Some(TaskState::InputRequired));
     }
 
     // covers: R-127
     #[tokio::test]
-    async fn an_extended_card_is_gone_by_once_it_was_read() {
+    async fn fetched_extended_card_replaces_the_card() {
         let extended = AgentCard::new("extended", "b").with_streaming(false);
-        let script = Script::new().then(extended);
-        let client = client(&script);
+        let agent = TestAgent::new().then(extended);
+        let client = client(&agent);
         assert_eq!(client.card().name, "a");
         client.clone().extended_card().await.unwrap();
         assert_eq!(client.card().name, "extended");
@@ -494,15 +485,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_context_of_a_client_goes_with_its_calls() {
-        let script = Script::new().then(Arc::new(task(TaskState::Working)));
+    async fn context_of_the_client_is_sent_with_its_calls() {
+        let agent = TestAgent::new().then(Arc::new(task(TaskState::Working)));
         let mut context = CallContext::default();
         context.extensions.insert("urn:x");
         context.parameters.insert("a2a-budget".into(), "7".into());
-        client(&script).with_context(context).get("t").await.unwrap();
-        let heard = &script.heard()[0].context;
-        assert!(heard.extensions.contains("urn:x"));
-        assert_eq!(heard.parameters["a2a-budget"], "7");
-        assert_eq!(heard.version.as_str(), "1.0");
+        client(&agent).with_context(context).get("t").await.unwrap();
+        let context = &agent.received()[0].context;
+        assert!(context.extensions.contains("urn:x"));
+        assert_eq!(context.parameters["a2a-budget"], "7");
+        assert_eq!(context.version.as_str(), "1.0");
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a task, as a client reads them.
+//! The event stream of a client.
 
 use std::{
     pin::Pin,
@@ -12,10 +12,10 @@ use futures_util::StreamExt as _;
 
 use crate::{SendOutcome, Snapshot};
 
-/// A stream of events that takes itself up again when it is cut.
+/// A stream of events that resumes after a lost connection.
 ///
-/// After an `Err` it ends, and only an end without one means that nothing more was to come.
-/// Dropping it cancels nothing.
+/// The stream ends after an `Err`; an end without an error means that it is complete. Dropping it
+/// does not cancel the task.
 ///
 /// ```no_run
 /// # async fn example(client: a2a_client::Client) -> a2a_core::Result<()> {
@@ -32,7 +32,7 @@ use crate::{SendOutcome, Snapshot};
 pub struct Events {
     stream: EventStream,
     activated: ExtensionSet,
-    /// Whether the outcome is there when the task asks for something, as that of a send is.
+    /// Whether an interrupted state is the outcome, as it is for a send.
     is_send: bool,
 }
 
@@ -49,30 +49,30 @@ impl Events {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future loses no event.
+    /// This method is cancel safe: dropping the future loses no event.
     pub async fn next(&mut self) -> Option<Result<Event>> {
         self.stream.next().await
     }
 
-    /// The extensions that the agent says it used.
+    /// The extensions that the agent activated.
     pub fn activated(&self) -> &ExtensionSet {
         &self.activated
     }
 
-    /// Reads to the end, and returns what the events add up to. The outcome of a send is also
-    /// there when the task asks for something, whether or not the agent ends the stream then.
+    /// Reads the stream to its end and returns the outcome. For a send, an interrupted state is
+    /// also an outcome, even if the agent keeps the stream open.
     ///
     /// # Errors
     ///
-    /// The error that ended the stream; [`ErrorKind::InvalidAgentResponse`] where it was empty.
+    /// The error that ended the stream; [`ErrorKind::InvalidAgentResponse`] if it was empty.
     pub async fn outcome(mut self) -> Result<SendOutcome> {
         let mut snapshot = Snapshot::new();
         let mut message = None;
         while let Some(event) = self.next().await {
             let event = event?;
             snapshot.apply(&event);
-            if let Some(Payload::Message(answer)) = event.payload() {
-                message = Some(answer.clone());
+            if let Some(Payload::Message(response)) = event.payload() {
+                message = Some(response.clone());
             }
             if self.is_send && matches!(event.settled(), Settled::Interrupted(_)) {
                 break;
@@ -82,7 +82,7 @@ impl Events {
             (Some(task), _) => Ok(SendOutcome::Task(task)),
             (None, Some(message)) => Ok(SendOutcome::Message(message)),
             (None, None) => {
-                Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's stream had no event"))
+                Err(Error::new(ErrorKind::InvalidAgentResponse, "stream ended without an event"))
             }
         }
     }

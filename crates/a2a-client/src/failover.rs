@@ -1,4 +1,4 @@
-//! The first interface that can be reached.
+//! Failover between the interfaces of an agent.
 
 use std::{
     future::Future,
@@ -9,47 +9,48 @@ use a2a_core::{Error, Operation, Request, Result};
 use a2a_http::client::TransportError;
 use a2a_operations::{Agent, Call, Reply};
 
-use crate::{kept_back::was_kept_back, wrap::wrap_agent};
+use crate::{credential_guard::was_blocked, intercept::intercept_agent};
 
-/// Several ways to one agent, of which the first that can be reached is used (spec §5.2).
+/// Calls an agent through the first reachable interface (spec §5.2).
 ///
-/// A call moves on to the next way only if nothing of it was sent. Once a way has answered, it
-/// stays the only one: its later failures are the agent's, not the way's.
+/// A call fails over to the next interface only if nothing was sent. The first interface that
+/// responds stays active: its later failures are the agent's.
 pub(crate) struct Failover {
-    ways: Vec<Arc<dyn Agent>>,
-    chosen: Arc<OnceLock<usize>>,
+    interfaces: Vec<Arc<dyn Agent>>,
+    active: Arc<OnceLock<usize>>,
 }
 
 impl Failover {
-    /// Creates it from ways in the order in which to try them. `chosen` tells which one is used.
-    pub(crate) fn new(ways: Vec<Arc<dyn Agent>>, chosen: Arc<OnceLock<usize>>) -> Self {
-        Self { ways, chosen }
+    /// Creates a failover between clients in the order given. `active` receives the index of the
+    /// client in use.
+    pub(crate) fn new(interfaces: Vec<Arc<dyn Agent>>, active: Arc<OnceLock<usize>>) -> Self {
+        Self { interfaces, active }
     }
 
-    async fn through<R, T, F>(
+    async fn intercept<R, T, F>(
         &self,
         _: Operation,
         call: Call<R>,
-        go: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
+        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
     ) -> Result<Reply<T>>
     where
         R: Request + Clone,
         F: Future<Output = Result<Reply<T>>> + Send,
     {
-        if let Some(way) = self.chosen.get().and_then(|chosen| self.ways.get(*chosen)) {
-            return go(way.clone(), call).await;
+        if let Some(active) = self.active.get().and_then(|index| self.interfaces.get(*index)) {
+            return next(active.clone(), call).await;
         }
-        let mut unreachable = Error::unavailable("the agent has no interface");
-        for (index, way) in self.ways.iter().enumerate() {
-            match go(way.clone(), call.clone()).await {
-                Err(error) if was_never_sent(&error) || was_kept_back(&error) => {
-                    tracing::debug!(interface = index, %error, "interface can't be used");
+        let mut unreachable = Error::unavailable("no interface configured for the agent");
+        for (index, candidate) in self.interfaces.iter().enumerate() {
+            match next(candidate.clone(), call.clone()).await {
+                Err(error) if was_never_sent(&error) || was_blocked(&error) => {
+                    tracing::debug!(interface = index, %error, "interface failed, trying next");
                     unreachable = error;
                 }
-                answer => {
-                    // Of two first calls at once, one decides for both.
-                    let _ = self.chosen.set(index);
-                    return answer;
+                result => {
+                    // If two first calls race, one of them decides for both.
+                    let _ = self.active.set(index);
+                    return result;
                 }
             }
         }
@@ -57,9 +58,9 @@ impl Failover {
     }
 }
 
-wrap_agent!(Failover);
+intercept_agent!(Failover);
 
-/// Returns whether a call failed before a byte of it left: no connection came about.
+/// Returns whether a call failed before any byte was sent: no connection was established.
 pub(crate) fn was_never_sent(error: &Error) -> bool {
     TransportError::of(error).is_some_and(TransportError::is_connect)
 }
@@ -73,10 +74,10 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::script::{Script, task};
+    use crate::test_agent::{TestAgent, task};
 
-    /// The error of a call to a port at which nobody listens.
-    async fn refused() -> Error {
+    /// Returns the error of a call to a closed port.
+    async fn connection_refused() -> Error {
         let settings = ClientSettings::default().with_connect_timeout(Duration::from_secs(1));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}", listener.local_addr().unwrap());
@@ -85,10 +86,11 @@ mod tests {
         HttpClient::new(settings).unwrap().send(request).await.unwrap_err()
     }
 
-    fn failover(first: &Script, second: &Script) -> (Failover, Arc<OnceLock<usize>>) {
-        let chosen = Arc::new(OnceLock::new());
-        let ways: Vec<Arc<dyn Agent>> = vec![Arc::new(first.clone()), Arc::new(second.clone())];
-        (Failover::new(ways, chosen.clone()), chosen)
+    fn failover(first: &TestAgent, second: &TestAgent) -> (Failover, Arc<OnceLock<usize>>) {
+        let active = Arc::new(OnceLock::new());
+        let interfaces: Vec<Arc<dyn Agent>> =
+            vec![Arc::new(first.clone()), Arc::new(second.clone())];
+        (Failover::new(interfaces, active.clone()), active)
     }
 
     async fn get(agent: &Failover) -> Result<Reply<Arc<a2a_core::Task>>> {
@@ -96,31 +98,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dead_interface_is_passed_over_and_the_living_one_kept() {
+    async fn unreachable_interface_fails_over_and_the_next_one_stays_active() {
         let working = || Arc::new(task(TaskState::Working));
-        let first = Script::new().then_fail(refused().await);
-        let second = Script::new().then(working()).then_fail(refused().await);
-        let (agent, chosen) = failover(&first, &second);
+        let first = TestAgent::new().then_fail(connection_refused().await);
+        let second = TestAgent::new().then(working()).then_fail(connection_refused().await);
+        let (agent, active) = failover(&first, &second);
         get(&agent).await.unwrap();
-        assert_eq!(chosen.get(), Some(&1));
+        assert_eq!(active.get(), Some(&1));
         get(&agent).await.unwrap_err();
-        assert_eq!((first.heard().len(), second.heard().len()), (1, 2));
+        assert_eq!((first.received().len(), second.received().len()), (1, 2));
     }
 
     #[tokio::test]
-    async fn a_call_that_may_have_arrived_goes_nowhere_else() {
-        let first = Script::new().then_fail(Error::unavailable("the connection was lost"));
-        let (agent, chosen) = failover(&first, &Script::new());
+    async fn call_that_may_have_arrived_does_not_fail_over() {
+        let first = TestAgent::new().then_fail(Error::unavailable("connection lost"));
+        let (agent, active) = failover(&first, &TestAgent::new());
         assert_eq!(get(&agent).await.unwrap_err().kind(), ErrorKind::Unavailable);
-        assert_eq!(chosen.get(), Some(&0));
+        assert_eq!(active.get(), Some(&0));
     }
 
     #[tokio::test]
-    async fn where_nobody_can_be_reached_nothing_is_decided() {
-        let first = Script::new().then_fail(refused().await);
-        let second = Script::new().then_fail(refused().await);
-        let (agent, chosen) = failover(&first, &second);
+    async fn no_reachable_interface_leaves_none_active() {
+        let first = TestAgent::new().then_fail(connection_refused().await);
+        let second = TestAgent::new().then_fail(connection_refused().await);
+        let (agent, active) = failover(&first, &second);
         assert!(was_never_sent(&get(&agent).await.unwrap_err()));
-        assert_eq!(chosen.get(), None);
+        assert_eq!(active.get(), None);
     }
 }

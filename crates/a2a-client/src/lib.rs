@@ -1,15 +1,15 @@
-//! The client of A2A agents: discovery, choice of interface, streams that resume.
+//! A client for A2A agents: discovery, interface selection, retries, resumable streams.
 //!
-//! For anyone who calls agents. [`Client::connect`] reads an agent's card, chooses an interface
-//! of it and speaks that binding; [`Client`] has the operations of the protocol as methods.
+//! [`Client::connect`] fetches an agent's card, selects an interface and uses its protocol binding.
+//! The methods of [`Client`] are the operations of the protocol.
 //!
 //! ```no_run
 //! use a2a_client::Client;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::connect("localhost:8080").await?;
-//! let answer = client.send_text("Hello!").await?;
-//! assert_eq!(answer, "You said: Hello!");
+//! let reply = client.send_text("Hello!").await?;
+//! assert_eq!(reply, "You said: Hello!");
 //!
 //! let mut events = client.stream("stream 5").await?;
 //! while let Some(event) = events.next().await {
@@ -22,45 +22,53 @@
 //! ```
 
 mod authenticated;
+mod backoff;
 mod builder;
-mod cache;
+mod candidate;
+mod card_cache;
+mod card_document;
+mod card_reference;
 mod client;
+mod credential_guard;
 mod discovery;
+mod discovery_error;
 mod events;
 mod failover;
-mod kept_back;
+mod intercept;
+mod interface_selection;
+mod message_request;
 mod outcome;
-mod outgoing;
-mod policy;
-mod prepared;
-mod reference;
+mod preflight;
+mod resumable_stream;
 mod resume;
-mod resuming;
 mod retry;
-#[cfg(test)]
-mod script;
-mod selection;
-mod signature;
+mod retry_policy;
+mod signature_policy;
 mod snapshot;
+mod tenant;
+#[cfg(test)]
+mod test_agent;
+mod timeouts;
 mod traced;
 mod transport;
 mod wait;
-mod way;
-mod wrap;
 
 pub use a2a_auth::client as credentials;
 pub use a2a_http::client::ClientSettings;
 pub use a2a_operations::extension::IDEMPOTENCY_KEY;
 pub use builder::ClientBuilder;
-pub use cache::CardCache;
+pub use card_cache::CardCache;
+pub use card_document::Document;
+pub use card_reference::CardReference;
 pub use client::Client;
-pub use discovery::{Discovery, DiscoveryError, Document, discover};
+pub use discovery::{Discovery, discover};
+pub use discovery_error::DiscoveryError;
 pub use events::Events;
+pub use interface_selection::{Preference, SelectedInterface};
+pub use message_request::MessageRequest;
 pub use outcome::SendOutcome;
-pub use outgoing::Outgoing;
-pub use policy::{RetryPolicy, Timeouts};
-pub use reference::CardReference;
-pub use selection::{Preference, Selected};
-pub use signature::SignaturePolicy;
+pub use retry_policy::RetryPolicy;
+pub use signature_policy::SignaturePolicy;
 pub use snapshot::Snapshot;
+pub use timeouts::Timeouts;
 pub use transport::{Transport, UnknownTransport};

@@ -1,22 +1,22 @@
-//! What comes of a message.
+//! The outcome of a send.
 
 use a2a_core::{
     Error, ErrorKind, Message, Result, Task, TaskState,
     v1::{SendMessageResponse, send_message_response::Payload},
 };
 
-/// What an agent answers to a message: a task that it works on, or a message and nothing more.
+/// The response to a message: a task, or a message without a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SendOutcome {
-    /// A task, in the state it had when the agent answered.
+    /// A task, in its state at the time of the response.
     Task(Task),
-    /// An answer without a task.
+    /// A message without a task.
     Message(Message),
 }
 
 impl SendOutcome {
-    /// What the agent says, as text: that of the message; or that of the task's artifacts, or of
-    /// its status where it has none.
+    /// The text of the response: that of the message or of the task's artifacts, else of the task's
+    /// status message.
     pub fn text(&self) -> String {
         match self {
             Self::Message(message) => message.text(),
@@ -30,7 +30,7 @@ impl SendOutcome {
         }
     }
 
-    /// The task, where there is one.
+    /// The task, if the response is one.
     pub fn task(&self) -> Option<&Task> {
         match self {
             Self::Task(task) => Some(task),
@@ -38,7 +38,7 @@ impl SendOutcome {
         }
     }
 
-    /// The message, where the agent answered with one.
+    /// The message, if the response is one.
     pub fn message(&self) -> Option<&Message> {
         match self {
             Self::Task(_) => None,
@@ -46,17 +46,17 @@ impl SendOutcome {
         }
     }
 
-    /// The state of the task, where there is one.
+    /// The state of the task, if the response is a task.
     pub fn state(&self) -> Option<TaskState> {
         self.task().map(Task::state)
     }
 
-    /// The id of the task, where there is one: `None` too for a message that names a task.
+    /// The id of the task, if the response is a task; `None` also for a message with a task id.
     pub fn task_id(&self) -> Option<&str> {
         self.task().map(|task| task.id.as_str())
     }
 
-    /// The id of the conversation; empty where the agent gave none.
+    /// The context id; empty if the agent set none.
     pub fn context_id(&self) -> &str {
         match self {
             Self::Task(task) => &task.context_id,
@@ -70,14 +70,14 @@ impl TryFrom<SendMessageResponse> for SendOutcome {
 
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidAgentResponse`] for an answer without content.
+    /// [`ErrorKind::InvalidAgentResponse`] for a response without a payload.
     fn try_from(response: SendMessageResponse) -> Result<Self> {
         match response.payload {
             Some(Payload::Task(task)) => Ok(Self::Task(task)),
             Some(Payload::Message(message)) => Ok(Self::Message(message)),
             None => Err(Error::new(
                 ErrorKind::InvalidAgentResponse,
-                "the agent answered with neither a task nor a message",
+                "response contains neither a task nor a message",
             )),
         }
     }

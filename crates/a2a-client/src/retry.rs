@@ -1,4 +1,4 @@
-//! Requests that are made again where that is safe, and given up after a time.
+//! Retries of requests where that is safe, and their timeouts.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -6,15 +6,13 @@ use a2a_core::{Error, ErrorKind, Operation, Request, Result};
 use a2a_operations::{Agent, Call, CallContext, Reply};
 
 use crate::{
-    failover::was_never_sent,
-    policy::{RetryPolicy, Timeouts, Tries},
-    wrap::wrap_agent,
+    RetryPolicy, Timeouts, backoff::Backoff, failover::was_never_sent, intercept::intercept_agent,
 };
 
-/// An agent whose passing failures are not seen.
+/// Retries calls to an agent after transient errors.
 ///
-/// A call that only reads is made again after any passing failure. One that changes something is
-/// made again only if it never left, or if an idempotency key joins it with the first try.
+/// Read-only calls are retried after any transient error. Other calls are retried only if nothing
+/// was sent, or if they have an idempotency key.
 pub(crate) struct Retry {
     agent: Arc<dyn Agent>,
     policy: RetryPolicy,
@@ -26,32 +24,32 @@ impl Retry {
         Self { agent, policy, timeouts }
     }
 
-    async fn through<R, T, F>(
+    async fn intercept<R, T, F>(
         &self,
         operation: Operation,
         call: Call<R>,
-        go: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
+        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
     ) -> Result<Reply<T>>
     where
         R: Request + Clone,
         F: Future<Output = Result<Reply<T>>> + Send,
     {
-        let repeatable = is_repeatable(operation, &call.context);
+        let retryable = is_retryable(operation, &call.context);
         let limit = self.limit(operation);
-        let mut tries = Tries::new(self.policy);
+        let mut backoff = Backoff::new(self.policy);
         loop {
-            let attempt = go(self.agent.clone(), call.clone());
+            let attempt = next(self.agent.clone(), call.clone());
             let error = match tokio::time::timeout(limit, attempt).await {
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(error)) => error,
-                // Whoever waited this long does not want to wait as long again.
+                // A timeout is not retried: the wait would be as long again.
                 Err(elapsed) => return Err(timed_out(operation, limit).with_source(elapsed)),
             };
-            let again = (repeatable && error.is_transient()) || was_never_sent(&error);
-            if !again {
+            let can_retry = (retryable && error.is_transient()) || was_never_sent(&error);
+            if !can_retry {
                 return Err(error);
             }
-            tries.pause(error).await?;
+            backoff.wait(error).await?;
         }
     }
 
@@ -63,15 +61,15 @@ impl Retry {
     }
 }
 
-wrap_agent!(Retry);
+intercept_agent!(Retry);
 
 fn timed_out(operation: Operation, limit: Duration) -> Error {
-    let message = format!("no answer to {} within {limit:?}", operation.name());
+    let message = format!("{} timed out after {limit:?}", operation.name());
     Error::new(ErrorKind::DeadlineExceeded, message)
 }
 
-/// Returns whether a call that may have arrived can be made again without harm.
-fn is_repeatable(operation: Operation, context: &CallContext) -> bool {
+/// Returns whether a call that may have arrived can be retried safely.
+fn is_retryable(operation: Operation, context: &CallContext) -> bool {
     match operation {
         Operation::GetTask
         | Operation::ListTasks
@@ -83,8 +81,8 @@ fn is_repeatable(operation: Operation, context: &CallContext) -> bool {
         Operation::SendMessage | Operation::SendStreamingMessage => {
             context.idempotency_key.is_some()
         }
-        // A second cancel finds the task canceled, which is an error; a second create without
-        // an id makes a second webhook.
+        // A second cancel of a canceled task is an error; a second create without an id creates a
+        // second webhook.
         Operation::CancelTask | Operation::CreateTaskPushNotificationConfig => false,
     }
 }
@@ -99,69 +97,69 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::script::{Script, task};
+    use crate::test_agent::{TestAgent, task};
 
-    fn retry(script: &Script) -> Retry {
-        Retry::new(Arc::new(script.clone()), RetryPolicy::REQUESTS, Timeouts::default())
+    fn retry(inner: &TestAgent) -> Retry {
+        Retry::new(Arc::new(inner.clone()), RetryPolicy::REQUESTS, Timeouts::default())
     }
 
     fn down() -> Error {
-        Error::unavailable("the connection was lost")
+        Error::unavailable("connection lost")
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_is_made_again_after_a_passing_failure_and_when_the_peer_said() {
+    async fn read_is_retried_after_transient_error_and_respects_retry_after() {
         let busy = Error::new(ErrorKind::ResourceExhausted, "slow down");
-        let script = Script::new()
+        let inner = TestAgent::new()
             .then_fail(down())
             .then_fail(busy.with_retry_after(Duration::from_secs(9)))
             .then(Arc::new(task(TaskState::Working)));
         let before = Instant::now();
-        retry(&script).get_task(Call::new(GetTaskRequest::default())).await.unwrap();
+        retry(&inner).get_task(Call::new(GetTaskRequest::default())).await.unwrap();
         assert!(before.elapsed() >= Duration::from_secs(9));
-        assert_eq!(script.heard().len(), 3);
+        assert_eq!(inner.received().len(), 3);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_is_not_made_again_after_an_answer_or_too_often() {
-        let script = Script::new().then_fail(Error::task_not_found("t"));
-        retry(&script).get_task(Call::new(GetTaskRequest::default())).await.unwrap_err();
-        assert_eq!(script.heard().len(), 1);
+    async fn read_is_not_retried_after_permanent_error_or_beyond_the_limit() {
+        let inner = TestAgent::new().then_fail(Error::task_not_found("t"));
+        retry(&inner).get_task(Call::new(GetTaskRequest::default())).await.unwrap_err();
+        assert_eq!(inner.received().len(), 1);
 
-        let mut script = Script::new();
+        let mut inner = TestAgent::new();
         for _ in 0..4 {
-            script = script.then_fail(down());
+            inner = inner.then_fail(down());
         }
-        retry(&script).get_task(Call::new(GetTaskRequest::default())).await.unwrap_err();
-        assert_eq!(script.heard().len(), 4);
+        retry(&inner).get_task(Call::new(GetTaskRequest::default())).await.unwrap_err();
+        assert_eq!(inner.received().len(), 4);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_may_have_changed_something_is_not_made_again() {
-        let script = Script::new().then_fail(down());
-        retry(&script).send_message(Call::new(SendMessageRequest::default())).await.unwrap_err();
-        assert_eq!(script.heard().len(), 1);
-        let script = Script::new().then_fail(down());
-        retry(&script).cancel_task(Call::new(CancelTaskRequest::default())).await.unwrap_err();
-        assert_eq!(script.heard().len(), 1);
+    async fn write_without_idempotency_key_is_not_retried() {
+        let inner = TestAgent::new().then_fail(down());
+        retry(&inner).send_message(Call::new(SendMessageRequest::default())).await.unwrap_err();
+        assert_eq!(inner.received().len(), 1);
+        let inner = TestAgent::new().then_fail(down());
+        retry(&inner).cancel_task(Call::new(CancelTaskRequest::default())).await.unwrap_err();
+        assert_eq!(inner.received().len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_send_under_a_key_is_made_again_under_the_same_key() {
-        let script = Script::new().then_fail(down()).then(SendMessageResponse::default());
+    async fn send_with_idempotency_key_is_retried_with_the_same_key() {
+        let inner = TestAgent::new().then_fail(down()).then(SendMessageResponse::default());
         let mut call = Call::new(SendMessageRequest::default());
         call.context.idempotency_key = Some("k".into());
-        retry(&script).send_message(call).await.unwrap();
-        let heard = script.heard();
-        assert_eq!(heard.len(), 2);
-        assert!(heard.iter().all(|heard| heard.context.idempotency_key.as_deref() == Some("k")));
+        retry(&inner).send_message(call).await.unwrap();
+        let received = inner.received();
+        assert_eq!(received.len(), 2);
+        assert!(received.iter().all(|call| call.context.idempotency_key.as_deref() == Some("k")));
     }
 
-    /// Never answers anything.
-    struct Silent;
+    /// Never responds.
+    struct Unresponsive;
 
-    impl Silent {
-        async fn through<R, T, F>(
+    impl Unresponsive {
+        async fn intercept<R, T, F>(
             &self,
             _: Operation,
             _: Call<R>,
@@ -175,11 +173,11 @@ mod tests {
         }
     }
 
-    wrap_agent!(Silent);
+    intercept_agent!(Unresponsive);
 
     #[tokio::test(start_paused = true)]
-    async fn a_send_is_waited_for_longer_than_a_read() {
-        let agent = Retry::new(Arc::new(Silent), RetryPolicy::REQUESTS, Timeouts::default());
+    async fn send_times_out_later_than_read() {
+        let agent = Retry::new(Arc::new(Unresponsive), RetryPolicy::REQUESTS, Timeouts::default());
         for (error, seconds) in [
             (agent.get_task(Call::default()).await.map(drop).unwrap_err(), 30),
             (agent.send_message(Call::default()).await.map(drop).unwrap_err(), 600),

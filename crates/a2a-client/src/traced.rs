@@ -1,4 +1,4 @@
-//! One span for each try to call an agent.
+//! Tracing and metrics of calls to an agent.
 
 use std::{any::Any, future::Future, sync::Arc};
 
@@ -11,9 +11,9 @@ use futures_util::stream;
 use tracing::Instrument as _;
 use url::Url;
 
-use crate::{Selected, wrap::wrap_agent};
+use crate::{SelectedInterface, intercept::intercept_agent};
 
-/// An agent whose calls are spans, which the other side learns of, and are counted.
+/// Records a span and metrics for each attempt of a call, and propagates the trace context.
 pub(crate) struct Traced {
     agent: Arc<dyn Agent>,
     binding: &'static str,
@@ -22,16 +22,16 @@ pub(crate) struct Traced {
 
 impl Traced {
     /// Wraps the client of an interface.
-    pub(crate) fn wrap(agent: Arc<dyn Agent>, selected: &Selected) -> Arc<dyn Agent> {
+    pub(crate) fn wrap(agent: Arc<dyn Agent>, selected: &SelectedInterface) -> Arc<dyn Agent> {
         let binding = selected.transport.as_str();
         Arc::new(Self { agent, binding, authority: authority(&selected.interface.url) })
     }
 
-    async fn through<R, T, F>(
+    async fn intercept<R, T, F>(
         &self,
         operation: Operation,
         mut call: Call<R>,
-        go: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
+        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
     ) -> Result<Reply<T>>
     where
         R: Request + Clone,
@@ -41,16 +41,16 @@ impl Traced {
         let mut called = Called::begin(operation, self.binding, &self.authority, &mut call.context);
         let (task_id, context_id) = ids(&call.request);
         called.concerns(task_id, context_id);
-        let calling = go(self.agent.clone(), call).instrument(called.span().clone());
-        let result = calling.await;
+        let response = next(self.agent.clone(), call).instrument(called.span().clone());
+        let result = response.await;
         called.end(&result);
         Ok(result?.map(|response| keep_open(called, response)))
     }
 }
 
-wrap_agent!(Traced);
+intercept_agent!(Traced);
 
-/// Keeps the span of a call open as long as its stream, if that is what it was answered with.
+/// Keeps the span of a call open until its stream ends, if the response is a stream.
 fn keep_open<T: 'static>(called: Called, mut response: T) -> T {
     if let Some(stream) = (&mut response as &mut dyn Any).downcast_mut::<EventStream>() {
         let events = std::mem::replace(stream, EventStream::new(stream::empty()));
@@ -59,7 +59,7 @@ fn keep_open<T: 'static>(called: Called, mut response: T) -> T {
     response
 }
 
-/// The ids of the task and of the context that a request names; empty where it names none.
+/// The task id and context id of a request; empty if absent.
 fn ids(request: &dyn Any) -> (&str, &str) {
     if let Some(send) = request.downcast_ref::<SendMessageRequest>() {
         let message = send.message.as_ref();
@@ -71,7 +71,7 @@ fn ids(request: &dyn Any) -> (&str, &str) {
     (get.or_else(cancel).or_else(subscribe).map_or("", String::as_str), "")
 }
 
-/// Host and port of an interface, and nothing else of its address: the rest may be secret.
+/// Host and port of an interface URL, without the rest, which may contain secrets.
 fn authority(url: &str) -> String {
     let parsed = Url::parse(url).ok().filter(Url::has_host);
     let parsed = parsed.or_else(|| Url::parse(&format!("https://{url}")).ok());
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_address_only_host_and_port_are_told() {
-        for (url, told) in [
+    fn authority_contains_only_host_and_port() {
+        for (url, expected) in [
             ("https://user:secret@a.example:8443/path?key=secret", "a.example:8443"),
             ("https://a.example/x", "a.example"),
             ("a.example:50051", "a.example:50051"),
@@ -94,7 +94,7 @@ mod tests {
             ("grpc://[::1]:1", "[::1]:1"),
             ("", ""),
         ] {
-            assert_eq!(authority(url), told, "{url}");
+            assert_eq!(authority(url), expected, "{url}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The bindings that a client can speak.
+//! The bindings that a client supports.
 
 use std::{fmt, str::FromStr};
 
@@ -28,8 +28,8 @@ impl Transport {
         }
     }
 
-    /// Returns whether the revision has this binding.
-    pub(crate) fn speaks(self, version: ProtocolVersion) -> bool {
+    /// Returns whether a protocol version has this binding.
+    pub(crate) fn supports(self, version: ProtocolVersion) -> bool {
         match self {
             Self::JsonRpc => true,
             Self::HttpJson => version >= ProtocolVersion::V0_3,
@@ -37,8 +37,7 @@ impl Transport {
         }
     }
 
-    /// Finds the binding of an interface. The case of letters is not looked at, as cards are
-    /// often written by hand.
+    /// Finds the binding of an interface, ignoring case, as cards are often written by hand.
     pub(crate) fn of_interface(binding: &str) -> Option<Self> {
         let binding = binding.trim();
         Self::ALL.into_iter().find(|transport| binding.eq_ignore_ascii_case(transport.as_str()))
@@ -51,15 +50,15 @@ impl fmt::Display for Transport {
     }
 }
 
-/// The text names no binding.
+/// The name of a binding is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of jsonrpc, http+json and grpc")]
+#[error("unknown binding {0:?} (expected jsonrpc, http+json or grpc)")]
 pub struct UnknownTransport(pub String);
 
 impl FromStr for Transport {
     type Err = UnknownTransport;
 
-    /// Reads the name of a binding in any case; `rest` stands for `http+json`.
+    /// Parses the name of a binding, ignoring case; `rest` is an alias of `http+json`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.trim().eq_ignore_ascii_case("rest") {
             return Ok(Self::HttpJson);

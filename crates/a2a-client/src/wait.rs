@@ -1,4 +1,4 @@
-//! Waiting for what becomes of a task.
+//! Waiting for a task state.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,24 +6,24 @@ use a2a_core::{ErrorKind, Result, Task, TaskState};
 
 use crate::{Client, Snapshot};
 
-/// The pauses between two looks at a task that can't be subscribed to.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Poll intervals for a task that can't be subscribed to.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(500);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 impl Client {
-    /// Waits until a task is in a state that is wanted, or has ended, and returns it as it was
-    /// then. There is no time limit but the caller's own.
+    /// Waits until `is_wanted` accepts the state of a task or the task has ended, and returns the
+    /// task in that state. There is no timeout.
     ///
-    /// It subscribes where the agent streams (spec §3.1.6), and looks at the task every now and
-    /// then where not: first after half a second, later every 30 s.
+    /// Subscribes if the agent supports streaming (spec §3.1.6), otherwise polls with an interval
+    /// that grows from 500 ms to 30 s.
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get), when tries to go on have failed.
+    /// As [`get`](Self::get), after retries are exhausted.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future loses nothing.
+    /// This method is cancel safe.
     pub async fn wait_until(
         &self,
         task_id: &str,
@@ -35,19 +35,19 @@ impl Client {
         {
             return Ok(task);
         }
-        let mut pause = FIRST_PAUSE;
+        let mut interval = MIN_POLL_INTERVAL;
         loop {
             let task = self.get(task_id).await?;
             if is_over(task.state()) {
                 return Ok(task);
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            tokio::time::sleep(interval).await;
+            interval = (interval * 2).min(MAX_POLL_INTERVAL);
         }
     }
 
-    /// Waits while a task is AUTH_REQUIRED: until the authorization that it asks for has come, by
-    /// whatever way it comes, or the agent does not wait any more (spec §7.6.2).
+    /// Waits until a task leaves AUTH_REQUIRED: the authorization was granted, in or out of band,
+    /// or the agent stopped waiting (spec §7.6.2).
     ///
     /// # Errors
     ///
@@ -56,8 +56,8 @@ impl Client {
         self.wait_until(task_id, |state| state != TaskState::AuthRequired).await
     }
 
-    /// Reads the events of a task; `None` where they end before the wanted state, or are refused:
-    /// some agents end them at any interruption, and refuse those of a task that has ended.
+    /// Follows the events of a task; `None` if the stream ends before the wanted state or is
+    /// rejected: some agents end it at any interrupted state, and reject ended tasks.
     async fn watch(
         &self,
         task_id: &str,

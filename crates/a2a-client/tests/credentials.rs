@@ -1,4 +1,4 @@
-//! What agents get to see of credentials, on every binding, and what they don't.
+//! Credentials that agents receive on every binding, and those that they must not receive.
 
 #![allow(
     clippy::unwrap_used,
@@ -70,13 +70,13 @@ fn client_credentials(token_url: &str) -> Scheme {
     })
 }
 
-/// Declares schemes and requires them as alternatives of sets of their names.
-fn secured(mut card: AgentCard, schemes: &[(&str, Scheme)], wanted: &[&[&str]]) -> AgentCard {
+/// Declares security schemes and requires one of the alternative sets of scheme names.
+fn secured(mut card: AgentCard, schemes: &[(&str, Scheme)], required: &[&[&str]]) -> AgentCard {
     for (name, scheme) in schemes {
         let scheme = SecurityScheme { scheme: Some(scheme.clone()) };
         card.security_schemes.insert((*name).to_owned(), scheme);
     }
-    card.security_requirements = wanted
+    card.security_requirements = required
         .iter()
         .map(|names| SecurityRequirement {
             schemes: names.iter().map(|name| ((*name).into(), StringList::default())).collect(),
@@ -85,18 +85,18 @@ fn secured(mut card: AgentCard, schemes: &[(&str, Scheme)], wanted: &[&[&str]]) 
     card
 }
 
-type Seen = Arc<Mutex<Vec<(Uri, HeaderMap)>>>;
+type Received = Arc<Mutex<Vec<(Uri, HeaderMap)>>>;
 
-/// Serves a counter that lets in whom `admits` does, and notes every request.
+/// Serves a counter that accepts requests for which `admits` is true, and records every request.
 async fn guarded(
     admits: impl Fn(&Uri, &HeaderMap) -> bool + Clone + Send + Sync + 'static,
-) -> (SocketAddr, Seen) {
+) -> (SocketAddr, Received) {
     let counter = Counter::new(1);
     counter.permit(1000);
-    let seen = Seen::default();
-    let notes = seen.clone();
+    let received = Received::default();
+    let recorder = received.clone();
     let guard = middleware::from_fn(move |request: Request, next: middleware::Next| {
-        notes.lock().unwrap().push((request.uri().clone(), request.headers().clone()));
+        recorder.lock().unwrap().push((request.uri().clone(), request.headers().clone()));
         let is_admitted = admits(request.uri(), request.headers());
         async move {
             if is_admitted {
@@ -106,27 +106,27 @@ async fn guarded(
             (StatusCode::UNAUTHORIZED, challenge).into_response()
         }
     });
-    (serve(routes(&counter.engine()).layer(guard)).await, seen)
+    (serve(routes(&counter.engine()).layer(guard)).await, received)
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap())
 }
 
-/// Answers requests for tokens with `token-1`, `token-2` and so on.
+/// Issues the tokens `token-1`, `token-2` and so on.
 async fn token_server() -> (String, Arc<AtomicUsize>) {
     let issued = Arc::<AtomicUsize>::default();
     let count = issued.clone();
     let token = post(async move || {
         let number = count.fetch_add(1, Ordering::Relaxed) + 1;
-        let answer = json!({"access_token": format!("token-{number}"), "token_type": "Bearer"});
-        ([("content-type", "application/json")], answer.to_string())
+        let response = json!({"access_token": format!("token-{number}"), "token_type": "Bearer"});
+        ([("content-type", "application/json")], response.to_string())
     });
     let address = serve(Router::new().route("/token", token)).await;
     (format!("http://{address}"), issued)
 }
 
-async fn use_it(client: &Client) -> a2a_core::Result<()> {
+async fn call_operations(client: &Client) -> a2a_core::Result<()> {
     let id = client.send("count").await?.task_id().unwrap().to_owned();
     client.stream("count").await?.outcome().await?;
     client.get(&id).await?;
@@ -136,7 +136,7 @@ async fn use_it(client: &Client) -> a2a_core::Result<()> {
 
 //
 #[tokio::test]
-async fn a_scheme_of_the_card_is_met_on_every_binding_with_every_request() {
+async fn declared_scheme_is_satisfied_on_every_binding_with_every_request() {
     let (issuer, _) = token_server().await;
     let oauth = OAuthClient::confidential("app", "s").unwrap().with_trusted(&issuer).unwrap();
     let credentials = Credentials::new()
@@ -168,7 +168,7 @@ async fn a_scheme_of_the_card_is_met_on_every_binding_with_every_request() {
     ];
     for (name, scheme, admits) in cases {
         for transport in Transport::ALL {
-            let (address, seen) = guarded(admits).await;
+            let (address, received) = guarded(admits).await;
             let card = card(transport, address).with_extended_card(true);
             let card = secured(card, &[(name, scheme.clone())], &[&[name]]);
             let client = Client::builder().credentials(credentials.clone()).build(card);
@@ -180,19 +180,23 @@ async fn a_scheme_of_the_card_is_met_on_every_binding_with_every_request() {
                 continue;
             }
             let client = client.unwrap();
-            use_it(&client).await.unwrap_or_else(|error| panic!("{name} {transport}: {error:?}"));
-            // There is none, but it says so to those who authenticate only.
+            call_operations(&client)
+                .await
+                .unwrap_or_else(|error| panic!("{name} {transport}: {error:?}"));
+            // The agent has none, but rejects unauthenticated requests before saying so.
             let error = client.extended_card().await.unwrap_err();
             assert_ne!(error.kind(), ErrorKind::Unauthenticated, "{name} {transport}: {error:?}");
-            let seen = seen.lock().unwrap();
-            assert!(seen.len() >= 5 && seen.iter().all(|(uri, headers)| admits(uri, headers)));
+            let received = received.lock().unwrap();
+            assert!(
+                received.len() >= 5 && received.iter().all(|(uri, headers)| admits(uri, headers))
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn the_first_alternative_is_taken_of_which_every_scheme_can_be_met() {
-    let (address, seen) = guarded(|_, _| true).await;
+async fn first_alternative_with_all_schemes_satisfiable_is_used() {
+    let (address, received) = guarded(|_, _| true).await;
     let schemes = [
         ("bearer", http("Bearer")),
         ("digest", http("Digest")),
@@ -209,42 +213,42 @@ async fn the_first_alternative_is_taken_of_which_every_scheme_can_be_met() {
         .with(Basic::new("u", "p").unwrap());
     let with_certificate = credentials.clone().with_client_certificate();
     let none: &[&str] = &[];
-    for (credentials, wanted, sent) in [
+    for (credentials, required, sent) in [
         (&credentials, &[&["bearer", "key"][..]][..], "Bearer b, k, -"),
         (&credentials, &[&["digest"], &["key", "other"]], "-, k, o"),
         (&credentials, &[&["mtls"], &["bearer", "mtls"], &["other"]], "-, -, o"),
         (&with_certificate, &[&["bearer", "mtls"], &["other"]], "Bearer b, -, -"),
         (&with_certificate, &[&["mtls"], &["other"]], "-, -, -"),
         (&credentials, &[&["undeclared"], &["host"], &["version"], &["key"]], "-, k, -"),
-        // Being known is better than not, where both are allowed.
+        // Authentication is preferred if it is optional.
         (&credentials, &[none, &["key"]], "-, k, -"),
         (&credentials, &[none, &["digest"]], "-, -, -"),
         (&credentials, &[none], "-, -, -"),
-        // Declared and not required: the first by name that can be met.
+        // Declared but not required: the first satisfiable scheme by name.
         (&credentials, &[], "Bearer b, -, -"),
     ] {
-        let card = secured(card(Transport::JsonRpc, address), &schemes, wanted);
+        let card = secured(card(Transport::JsonRpc, address), &schemes, required);
         let client = Client::builder().credentials(credentials.clone()).build(card).unwrap();
         client.send("count").await.unwrap();
-        let (_, headers) = seen.lock().unwrap().pop().unwrap();
+        let (_, headers) = received.lock().unwrap().pop().unwrap();
         let found = ["authorization", "x-key", "x-other"].map(|name| text(&headers, name));
         let found = found.map(|value| value.unwrap_or("-")).join(", ");
-        assert_eq!(found, sent, "{wanted:?}");
+        assert_eq!(found, sent, "{required:?}");
         assert_ne!(text(&headers, "a2a-version"), Some("k"));
     }
-    for (wanted, why) in [
+    for (required, reason) in [
         (&[&["digest"][..]][..], "\"digest\", authentication over HTTP"),
         (&[&["mtls"]], "no client certificate"),
         (&[&["host"]], "can't be the name of a key"),
         (&[&["undeclared"]], "the card does not declare"),
         (&[&["bearer", "digest"]], "digest"),
     ] {
-        let card = secured(card(Transport::JsonRpc, address), &schemes, wanted);
+        let card = secured(card(Transport::JsonRpc, address), &schemes, required);
         let error = Client::builder().credentials(credentials.clone()).build(card).unwrap_err();
         let DiscoveryError::Credentials(error) = error else { panic!("{error:?}") };
-        assert!(error.to_string().contains(why), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
-    // Two that would go to one place can't both be met.
+    // Two schemes that use the same header can't both be satisfied.
     let schemes = [("basic", http("Basic")), ("bearer", http("Bearer"))];
     let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["basic", "bearer"]]);
     let error = Client::builder().credentials(credentials).build(card).unwrap_err();
@@ -252,12 +256,12 @@ async fn the_first_alternative_is_taken_of_which_every_scheme_can_be_met() {
 }
 
 #[tokio::test]
-async fn a_refused_request_is_made_once_more_with_a_fresh_token() {
+async fn rejected_request_is_retried_once_with_a_renewed_token() {
     for transport in Transport::ALL {
         let (issuer, issued) = token_server().await;
-        let good = Arc::new(Mutex::new("Bearer token-1".to_owned()));
-        let admitted = good.clone();
-        let (address, seen) = guarded(move |_, headers| {
+        let accepted = Arc::new(Mutex::new("Bearer token-1".to_owned()));
+        let admitted = accepted.clone();
+        let (address, received) = guarded(move |_, headers| {
             text(headers, "authorization") == Some(admitted.lock().unwrap().as_str())
         })
         .await;
@@ -266,30 +270,30 @@ async fn a_refused_request_is_made_once_more_with_a_fresh_token() {
         let scheme = client_credentials(&format!("{issuer}/token"));
         let card = secured(card(transport, address), &[("oauth", scheme)], &[&["oauth"]]);
         let client = Client::builder().credentials(credentials).build(card).unwrap();
-        use_it(&client).await.unwrap();
+        call_operations(&client).await.unwrap();
         assert_eq!(issued.load(Ordering::Relaxed), 1, "{transport}");
 
-        // The server takes the token back; a stream is opened anew like anything else.
-        *good.lock().unwrap() = "Bearer token-2".into();
-        let before = seen.lock().unwrap().len();
+        // The server revokes the token; opening a stream is retried like any request.
+        *accepted.lock().unwrap() = "Bearer token-2".into();
+        let before = received.lock().unwrap().len();
         client.stream("count").await.unwrap().outcome().await.unwrap();
-        assert_eq!(seen.lock().unwrap().len(), before + 2, "{transport}");
+        assert_eq!(received.lock().unwrap().len(), before + 2, "{transport}");
         assert_eq!(issued.load(Ordering::Relaxed), 2, "{transport}");
 
-        *good.lock().unwrap() = "Bearer none".into();
+        *accepted.lock().unwrap() = "Bearer none".into();
         for _ in 0..5 {
-            let refused = client.send("count").await.unwrap_err();
-            assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "{transport}");
-            assert_eq!(refused.challenge(), Some("Bearer realm=\"agent\""), "{transport}");
+            let rejected = client.send("count").await.unwrap_err();
+            assert_eq!(rejected.kind(), ErrorKind::Unauthenticated, "{transport}");
+            assert_eq!(rejected.challenge(), Some("Bearer realm=\"agent\""), "{transport}");
         }
         let issued = issued.load(Ordering::Relaxed);
-        assert!(issued <= 3, "{transport}: refusals don't flood the issuer: {issued}");
+        assert!(issued <= 3, "{transport}: rejections must not flood the issuer: {issued}");
     }
 }
 
 #[tokio::test]
-async fn what_does_not_change_is_not_sent_again() {
-    let (address, seen) = guarded(|_, _| false).await;
+async fn unchanged_credentials_are_not_retried() {
+    let (address, received) = guarded(|_, _| false).await;
     let card = secured(
         card(Transport::JsonRpc, address),
         &[("key", api_key("header", "x-key"))],
@@ -297,31 +301,31 @@ async fn what_does_not_change_is_not_sent_again() {
     );
     let credentials = Credentials::new().with(ApiKey::new("wrong"));
     let client = Client::builder().credentials(credentials).build(card).unwrap();
-    let refused = client.send("count").await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unauthenticated);
-    assert_eq!(seen.lock().unwrap().len(), 1);
+    let rejected = client.send("count").await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Unauthenticated);
+    assert_eq!(received.lock().unwrap().len(), 1);
 }
 
-/// Serves a card for an agent that is somewhere else.
-async fn card_elsewhere(card: &AgentCard) -> String {
+/// Serves a card at another origin than the agent.
+async fn serve_card_at_other_origin(card: &AgentCard) -> String {
     let json = serde_json::to_string(card).unwrap();
-    let answer = get(async move || ([("content-type", "application/json")], json));
-    let router = Router::new().route("/.well-known/agent-card.json", answer);
+    let response = get(async move || ([("content-type", "application/json")], json));
+    let router = Router::new().route("/.well-known/agent-card.json", response);
     format!("http://{}", serve(router).await)
 }
 
 #[tokio::test]
-async fn credentials_go_to_the_origin_of_the_card_and_to_those_that_were_named() {
+async fn credentials_are_sent_only_to_the_card_origin_and_trusted_origins() {
     for transport in Transport::ALL {
-        let (address, seen) = guarded(|_, _| true).await;
+        let (address, received) = guarded(|_, _| true).await;
         let card = card(transport, address);
         let mut card = secured(card, &[("key", api_key("header", "x-key"))], &[&["key"]]);
         card.skills.push(a2a_core::v1::AgentSkill::new("count", "Count", "Counts"));
         card.skills[0].tags.push("count".into());
-        let elsewhere = card_elsewhere(&card).await;
+        let card_origin = serve_card_at_other_origin(&card).await;
         let credentials = Credentials::new().with(ApiKey::new("k"));
         let connect = async |credentials: Credentials| {
-            Client::builder().credentials(credentials).connect(&elsewhere).await
+            Client::builder().credentials(credentials).connect(&card_origin).await
         };
         let error = connect(credentials.clone()).await.unwrap_err();
         let DiscoveryError::Credentials(CredentialError::Elsewhere { interface, .. }) = error
@@ -329,21 +333,21 @@ async fn credentials_go_to_the_origin_of_the_card_and_to_those_that_were_named()
             panic!("{error:?}");
         };
         assert_eq!(interface, format!("http://{address}").parse().unwrap());
-        assert!(seen.lock().unwrap().is_empty());
+        assert!(received.lock().unwrap().is_empty());
 
-        let named = credentials.with_origin(&url(transport, address)).unwrap();
-        connect(named).await.unwrap().send("count").await.unwrap();
-        assert_eq!(text(&seen.lock().unwrap()[0].1, "x-key"), Some("k"), "{transport}");
+        let trusting = credentials.with_origin(&url(transport, address)).unwrap();
+        connect(trusting).await.unwrap().send("count").await.unwrap();
+        assert_eq!(text(&received.lock().unwrap()[0].1, "x-key"), Some("k"), "{transport}");
     }
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_origin_takes_no_credentials_along() {
-    let (other, seen) = guarded(|_, _| true).await;
-    let away = move || async move {
+async fn redirect_to_another_origin_receives_no_credentials() {
+    let (other, received) = guarded(|_, _| true).await;
+    let redirect = move || async move {
         (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, format!("http://{other}/"))]).into_response()
     };
-    let address = serve(Router::new().fallback(away)).await;
+    let address = serve(Router::new().fallback(redirect)).await;
     let schemes = [("key", api_key("query", "key")), ("bearer", http("Bearer"))];
     for transport in [Transport::JsonRpc, Transport::HttpJson] {
         let card = secured(card(transport, address), &schemes, &[&["bearer", "key"]]);
@@ -351,12 +355,12 @@ async fn a_redirect_to_another_origin_takes_no_credentials_along() {
         let client = Client::builder().credentials(credentials).build(card).unwrap();
         client.send("count").await.unwrap_err();
     }
-    assert!(seen.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
 }
 
 //
 #[tokio::test]
-async fn nothing_goes_in_clear_to_another_machine() {
+async fn credentials_are_not_sent_in_plaintext_to_another_host() {
     let credentials = Credentials::new().with(ApiKey::new("k")).with_origin("http://a.example");
     let credentials = credentials.unwrap();
     let schemes = [("key", api_key("header", "x-key"))];
@@ -373,8 +377,8 @@ async fn nothing_goes_in_clear_to_another_machine() {
             panic!("{address}: {error:?}");
         };
     }
-    // Another interface of the same agent is as good.
-    let (address, seen) = guarded(|_, _| true).await;
+    // Another interface of the agent is used instead.
+    let (address, received) = guarded(|_, _| true).await;
     let card = AgentCard::new("a", "b")
         .with_interface(Transport::JsonRpc.as_str(), "http://a.example")
         .with_interface(Transport::HttpJson.as_str(), format!("http://{address}"));
@@ -382,12 +386,12 @@ async fn nothing_goes_in_clear_to_another_machine() {
     let client = Client::builder().credentials(credentials).build(card).unwrap();
     assert_eq!(client.interface().unwrap().url, format!("http://{address}"));
     client.send("count").await.unwrap();
-    assert_eq!(text(&seen.lock().unwrap()[0].1, "x-key"), Some("k"));
+    assert_eq!(text(&received.lock().unwrap()[0].1, "x-key"), Some("k"));
 }
 
 #[tokio::test]
-async fn a_call_with_a_credential_of_its_own_goes_out_with_nothing_else() {
-    let (address, seen) = guarded(|_, _| true).await;
+async fn call_with_its_own_credential_is_sent_with_that_credential_only() {
+    let (address, received) = guarded(|_, _| true).await;
     let schemes = [("key", api_key("header", "x-key"))];
     let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["key"]]);
     let credentials = Credentials::new().with(ApiKey::new("k"));
@@ -395,12 +399,12 @@ async fn a_call_with_a_credential_of_its_own_goes_out_with_nothing_else() {
     let mut call = Call::new(GetTaskRequest { id: "t".into(), ..GetTaskRequest::default() });
     call.context.credential = Some(Credential::new("Bearer own"));
     client.agent().get_task(call).await.unwrap_err();
-    let seen = seen.lock().unwrap();
-    assert_eq!(text(&seen[0].1, "authorization"), Some("Bearer own"));
-    assert_eq!(text(&seen[0].1, "x-key"), None);
+    let received = received.lock().unwrap();
+    assert_eq!(text(&received[0].1, "authorization"), Some("Bearer own"));
+    assert_eq!(text(&received[0].1, "x-key"), None);
 }
 
-/// A vault of the application's own, which knows who asks.
+/// An application-defined credential source that issues a secret per scheme.
 #[derive(Debug)]
 struct Vault;
 
@@ -423,31 +427,31 @@ impl CredentialSource for Vault {
 }
 
 #[tokio::test]
-async fn an_application_brings_a_source_of_its_own() {
-    let (address, seen) = guarded(|_, headers| headers.get("x-never").is_some()).await;
+async fn custom_credential_source_is_used() {
+    let (address, received) = guarded(|_, headers| headers.get("x-never").is_some()).await;
     let schemes = [("vault", http("Digest"))];
     let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["vault"]]);
     let credentials = Credentials::new().with(Vault);
     let client = Client::builder().credentials(credentials).build(card).unwrap();
     client.authenticate().await.unwrap();
-    assert!(seen.lock().unwrap().is_empty(), "nothing was asked of the agent yet");
-    let refused = client.send("count").await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unauthenticated);
-    let seen = seen.lock().unwrap();
-    assert_eq!(text(&seen[0].1, "authorization"), Some("Digest for=\"vault\""));
-    assert_eq!(seen.len(), 1);
+    assert!(received.lock().unwrap().is_empty(), "no request was sent to the agent yet");
+    let rejected = client.send("count").await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Unauthenticated);
+    let received = received.lock().unwrap();
+    assert_eq!(text(&received[0].1, "authorization"), Some("Digest for=\"vault\""));
+    assert_eq!(received.len(), 1);
 }
 
 #[tokio::test]
-async fn a_token_that_can_not_be_had_is_the_error_of_the_call() {
-    let (address, seen) = guarded(|_, _| true).await;
-    let dead = format!("http://{}", support::dead_address().await);
+async fn failure_to_obtain_a_token_fails_the_call() {
+    let (address, received) = guarded(|_, _| true).await;
+    let unreachable = format!("http://{}", support::unused_address().await);
     for (token_url, kind) in [
-        (format!("{dead}/token"), ErrorKind::Unavailable),
+        (format!("{unreachable}/token"), ErrorKind::Unavailable),
         ("https://evil.example/token".to_owned(), ErrorKind::Unauthenticated),
     ] {
         let oauth = OAuthClient::confidential("app", "planted").unwrap();
-        let oauth = oauth.with_trusted(&dead).unwrap();
+        let oauth = oauth.with_trusted(&unreachable).unwrap();
         let credentials = Credentials::new().with(ClientCredentials::new(oauth));
         let schemes = [("oauth", client_credentials(&token_url))];
         let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["oauth"]]);
@@ -462,5 +466,5 @@ async fn a_token_that_can_not_be_had_is_the_error_of_the_call() {
             assert!(!format!("{error:?}{builder:?}{client:?}").contains("planted"));
         }
     }
-    assert!(seen.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Cards over real connections: where they are, how long they are good, what is no card.
+//! Card discovery over HTTP: locations, caching, malformed cards.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,11 +18,11 @@ use a2a_client::{CardCache, Client, ClientSettings, Discovery, DiscoveryError, T
 use a2a_core::{AgentCard, card};
 use axum::{Router, response::IntoResponse as _, routing::get};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use support::{Counter, dead_address, serve, serve_engine};
+use support::{Counter, serve, serve_engine, unused_address};
 
 const PATH: &str = "/.well-known/agent-card.json";
 
-/// A server that answers every request for its card alike, and remembers them.
+/// A server with a fixed response to card requests, which records them.
 #[derive(Clone)]
 struct CardServer {
     status: StatusCode,
@@ -46,16 +46,16 @@ impl CardServer {
         Self { status, body: body.into(), ..Self::new(&[]) }
     }
 
-    /// Answers with 304 to whoever knows the tag.
-    fn answer(self, headers: HeaderMap) -> axum::response::Response {
-        let known = headers.get("if-none-match").is_some();
+    /// Responds with 304 to conditional requests.
+    fn respond(self, headers: HeaderMap) -> axum::response::Response {
+        let is_conditional = headers.get("if-none-match").is_some();
         self.requests.lock().unwrap().push(headers);
         let fields = self
             .headers
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let fields = HeaderMap::from_iter(fields);
-        if known {
+        if is_conditional {
             return (StatusCode::NOT_MODIFIED, fields).into_response();
         }
         (self.status, fields, self.body).into_response()
@@ -64,7 +64,7 @@ impl CardServer {
     async fn start(&self) -> String {
         let server = self.clone();
         let router =
-            Router::new().route(PATH, get(async move |headers: HeaderMap| server.answer(headers)));
+            Router::new().route(PATH, get(async move |headers: HeaderMap| server.respond(headers)));
         serve(router).await.to_string()
     }
 
@@ -79,7 +79,7 @@ fn discovery() -> Discovery {
 
 // covers: R-354
 #[tokio::test]
-async fn a_fresh_card_is_not_asked_for_again() {
+async fn fresh_card_is_served_from_cache() {
     let server = CardServer::new(&[("cache-control", "max-age=60")]);
     let address = server.start().await;
     let discovery = discovery();
@@ -93,7 +93,7 @@ async fn a_fresh_card_is_not_asked_for_again() {
 
 // covers: R-359
 #[tokio::test]
-async fn a_stale_card_is_asked_for_by_its_tag() {
+async fn stale_card_is_revalidated_by_etag() {
     let server = CardServer::new(&[
         ("cache-control", "no-cache"),
         ("etag", "\"7\""),
@@ -114,7 +114,7 @@ async fn a_stale_card_is_asked_for_by_its_tag() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_kept_is_not_kept() {
+async fn no_store_response_is_not_cached() {
     let server = CardServer::new(&[("cache-control", "no-store"), ("etag", "\"7\"")]);
     let address = server.start().await;
     let discovery = discovery();
@@ -126,7 +126,7 @@ async fn what_may_not_be_kept_is_not_kept() {
 }
 
 #[tokio::test]
-async fn clients_share_a_cache_but_not_what_was_answered_to_somebody() {
+async fn shared_cache_excludes_authenticated_responses() {
     let server = CardServer::new(&[("cache-control", "max-age=60")]);
     let address = server.start().await;
     let cache = CardCache::new();
@@ -135,13 +135,13 @@ async fn clients_share_a_cache_but_not_what_was_answered_to_somebody() {
     }
     assert_eq!(server.requests().len(), 1);
     let header = (http::header::AUTHORIZATION, HeaderValue::from_static("Bearer x"));
-    let somebody = Client::builder().card_cache(cache).card_header(header.0, header.1);
-    somebody.connect(&address).await.unwrap();
+    let authenticated = Client::builder().card_cache(cache).card_header(header.0, header.1);
+    authenticated.connect(&address).await.unwrap();
     assert_eq!(server.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn credentials_for_the_agent_are_not_sent_with_the_request_for_its_card() {
+async fn agent_credentials_are_not_sent_with_the_card_request() {
     let server = CardServer::new(&[]);
     let address = server.start().await;
     let agent = "http://a.example".parse().unwrap();
@@ -150,36 +150,36 @@ async fn credentials_for_the_agent_are_not_sent_with_the_request_for_its_card() 
 }
 
 #[tokio::test]
-async fn each_way_not_to_get_a_card_is_told_apart() {
-    let of = |server: CardServer| async move {
+async fn each_discovery_failure_has_its_own_error() {
+    let error_from = |server: CardServer| async move {
         discovery().discover(&server.start().await).await.unwrap_err()
     };
-    let error = of(CardServer::failing(StatusCode::NOT_FOUND, "")).await;
+    let error = error_from(CardServer::failing(StatusCode::NOT_FOUND, "")).await;
     assert!(matches!(error, DiscoveryError::NotFound(_)), "{error}");
     let mut denied = CardServer::failing(StatusCode::UNAUTHORIZED, "");
     denied.headers = vec![("www-authenticate", "Bearer realm=\"a\"")];
-    let error = of(denied).await;
+    let error = error_from(denied).await;
     let DiscoveryError::Denied { status: 401, challenge: Some(challenge), .. } = error else {
         panic!("{error}")
     };
     assert_eq!(challenge, "Bearer realm=\"a\"");
-    let error = of(CardServer::failing(StatusCode::BAD_GATEWAY, "")).await;
+    let error = error_from(CardServer::failing(StatusCode::BAD_GATEWAY, "")).await;
     assert!(matches!(error, DiscoveryError::Status { status: 502, .. }), "{error}");
-    let error = of(CardServer::failing(StatusCode::OK, "<html>")).await;
+    let error = error_from(CardServer::failing(StatusCode::OK, "<html>")).await;
     assert!(matches!(error, DiscoveryError::NotACard(_)), "{error}");
-    let error = of(CardServer::failing(StatusCode::OK, "{\"name\": \"a\"}")).await;
+    let error = error_from(CardServer::failing(StatusCode::OK, "{\"name\": \"a\"}")).await;
     let DiscoveryError::Invalid(violations) = error else { panic!("{error}") };
     assert!(violations.len() > 2, "{violations:?}");
-    let error = of(CardServer::failing(StatusCode::OK, &" ".repeat(2 << 20))).await;
+    let error = error_from(CardServer::failing(StatusCode::OK, &" ".repeat(2 << 20))).await;
     assert!(matches!(error, DiscoveryError::TooLarge { limit: 0x10_0000 }), "{error}");
-    let error = discovery().discover(&dead_address().await.to_string()).await.unwrap_err();
+    let error = discovery().discover(&unused_address().await.to_string()).await.unwrap_err();
     assert!(matches!(error, DiscoveryError::Unreachable { .. }), "{error}");
     let error = discovery().discover("./no-such-card.json").await.unwrap_err();
     assert!(matches!(error, DiscoveryError::File { .. }), "{error}");
 }
 
 #[tokio::test]
-async fn a_card_that_is_only_where_cards_were_before_is_found_there() {
+async fn card_at_legacy_path_is_found() {
     let server = CardServer {
         body: r#"{"name": "a", "description": "b", "version": "1", "capabilities": {},
             "url": "http://127.0.0.1:1", "defaultInputModes": [], "defaultOutputModes": [],
@@ -187,15 +187,15 @@ async fn a_card_that_is_only_where_cards_were_before_is_found_there() {
             .into(),
         ..CardServer::new(&[])
     };
-    let asked = server.clone();
-    let older = get(async move |headers: HeaderMap| asked.answer(headers));
-    let address = serve(Router::new().route("/.well-known/agent.json", older)).await;
+    let recorder = server.clone();
+    let legacy = get(async move |headers: HeaderMap| recorder.respond(headers));
+    let address = serve(Router::new().route("/.well-known/agent.json", legacy)).await;
     let document = discovery().fetch(&address.to_string().parse().unwrap()).await.unwrap();
-    assert!(document.is_at_older_address);
+    assert!(document.is_at_legacy_path);
     assert_eq!(document.card.supported_interfaces[0].url, "http://127.0.0.1:1");
-    // An address that is given whole is that address.
-    let elsewhere = format!("http://{address}/agent-card.json");
-    let error = discovery().discover(&elsewhere).await.unwrap_err();
+    // A complete URL has no fallback.
+    let card_url = format!("http://{address}/agent-card.json");
+    let error = discovery().discover(&card_url).await.unwrap_err();
     assert!(matches!(error, DiscoveryError::NotFound(_)), "{error}");
     assert_eq!(server.requests().len(), 1);
     let error = discovery().discover(&serve(Router::new()).await.to_string()).await.unwrap_err();
@@ -205,7 +205,7 @@ async fn a_card_that_is_only_where_cards_were_before_is_found_there() {
 
 // covers: R-339
 #[tokio::test]
-async fn a_card_is_read_from_a_file() {
+async fn card_is_read_from_a_file() {
     let counter = Counter::new(1);
     counter.permit(1);
     let address = serve_engine(&counter.engine()).await;
@@ -222,7 +222,7 @@ async fn a_card_is_read_from_a_file() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_given_up() {
+async fn unresponsive_server_times_out() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let settings = ClientSettings::default().with_request_timeout(Duration::from_millis(50));

@@ -1,4 +1,4 @@
-//! Which interface of a card is used, and what goes to it.
+//! Interface selection, failover and requests on every binding.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,17 +8,17 @@
 
 mod support;
 
-use a2a_client::{Client, Outgoing, Transport};
+use a2a_client::{Client, MessageRequest, Transport};
 use a2a_core::{AgentCard, ErrorKind, TaskState, card};
 use futures_util::TryStreamExt as _;
-use support::{Counter, dead_address, serve_engine, url};
+use support::{Counter, serve_engine, unused_address, url};
 
 //
 #[tokio::test]
-async fn a_dead_first_interface_gives_way_to_the_next() {
+async fn unreachable_first_interface_fails_over_to_the_next() {
     let counter = Counter::new(1);
     counter.permit(1);
-    let living = serve_engine(&counter.engine()).await;
+    let reachable = serve_engine(&counter.engine()).await;
     for (first, second) in [
         (Transport::JsonRpc, Transport::Grpc),
         (Transport::Grpc, Transport::HttpJson),
@@ -26,8 +26,8 @@ async fn a_dead_first_interface_gives_way_to_the_next() {
     ] {
         counter.permit(1);
         let card = AgentCard::new("a", "b")
-            .with_interface(first.as_str(), url(first, dead_address().await))
-            .with_interface(second.as_str(), url(second, living));
+            .with_interface(first.as_str(), url(first, unused_address().await))
+            .with_interface(second.as_str(), url(second, reachable));
         let client = Client::builder().build(card.clone()).unwrap();
         assert_eq!(client.interface().unwrap().protocol_binding, first.as_str());
         assert_eq!(client.send_text("count").await.unwrap(), "1 ", "{first} then {second}");
@@ -36,12 +36,12 @@ async fn a_dead_first_interface_gives_way_to_the_next() {
         let policy = a2a_client::RetryPolicy::NEVER;
         let pinned = Client::builder().only([first]).retry(policy).build(card).unwrap();
         let error = pinned.send("count").await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Unavailable, "a pinned binding is never left");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "a pinned binding does not fail over");
     }
 }
 
 #[tokio::test]
-async fn the_tenant_of_an_interface_goes_with_every_request() {
+async fn interface_tenant_is_sent_with_every_request() {
     let counter = Counter::new(1);
     let address = serve_engine(&counter.engine()).await;
     for transport in Transport::ALL {
@@ -65,7 +65,7 @@ async fn the_tenant_of_an_interface_goes_with_every_request() {
 }
 
 #[tokio::test]
-async fn pages_are_followed_to_the_end_at_every_binding() {
+async fn all_pages_are_fetched_on_every_binding() {
     let counter = Counter::new(1);
     counter.permit(7);
     let address = serve_engine(&counter.engine()).await;
@@ -82,13 +82,13 @@ async fn pages_are_followed_to_the_end_at_every_binding() {
 }
 
 #[tokio::test]
-async fn a_task_can_be_started_watched_and_canceled_at_every_binding() {
+async fn task_can_be_started_subscribed_to_and_canceled_on_every_binding() {
     let counter = Counter::new(1);
     let address = serve_engine(&counter.engine()).await;
     for transport in Transport::ALL {
         let client = Client::builder().build(support::card(transport, address)).unwrap();
-        let started = Outgoing::from("count").returning_immediately();
-        let outcome = client.send(started).await.unwrap();
+        let request = MessageRequest::from("count").returning_immediately();
+        let outcome = client.send(request).await.unwrap();
         assert!(outcome.state().is_some_and(|state| !state.is_terminal()), "{transport}");
         let id = outcome.task_id().unwrap();
         let events = client.subscribe(id).await.unwrap();
@@ -104,7 +104,7 @@ async fn a_task_can_be_started_watched_and_canceled_at_every_binding() {
 }
 
 #[tokio::test]
-async fn an_interface_of_an_unknown_binding_is_passed_over() {
+async fn interface_with_unknown_binding_is_skipped() {
     let counter = Counter::new(1);
     counter.permit(1);
     let address = serve_engine(&counter.engine()).await;

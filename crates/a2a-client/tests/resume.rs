@@ -1,4 +1,4 @@
-//! Streams over real connections that are cut in the middle.
+//! Resuming streams over dropped connections.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,13 +8,15 @@
 
 mod support;
 
-use a2a_client::{Client, Events, IDEMPOTENCY_KEY, Outgoing, RetryPolicy, Snapshot, Transport};
+use a2a_client::{
+    Client, Events, IDEMPOTENCY_KEY, MessageRequest, RetryPolicy, Snapshot, Transport,
+};
 use a2a_core::{
     AgentCard, ErrorKind, TaskState,
     v1::{AgentExtension, ListTasksRequest, stream_response::Payload},
 };
 use a2a_operations::{Engine, EngineConfig, Event, EventId};
-use support::{Counter, Proxy, card, dead_address, serve_engine};
+use support::{Counter, Proxy, card, serve_engine, unused_address};
 
 fn chunk(event: &Event) -> Option<String> {
     match event.payload() {
@@ -41,7 +43,7 @@ async fn read_rest(events: &mut Events, seen: &mut Vec<Event>) {
     }
 }
 
-/// Checks that each chunk is there once, in order, and no id twice.
+/// Checks that each chunk occurs once, in order, and that ids are unique.
 fn check(seen: &[Event], chunks: usize, transport: Transport) {
     let text: String = seen.iter().filter_map(chunk).collect();
     let expected: String = (1..=chunks).map(|number| format!("{number} ")).collect();
@@ -53,7 +55,7 @@ fn check(seen: &[Event], chunks: usize, transport: Transport) {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_twice_has_every_event_once() {
+async fn stream_dropped_twice_delivers_every_event_once() {
     for transport in Transport::ALL {
         let counter = Counter::new(9);
         let engine = counter.engine();
@@ -64,10 +66,10 @@ async fn a_stream_that_is_cut_twice_has_every_event_once() {
         let mut seen = Vec::new();
         counter.permit(3);
         read_to(&mut events, "3 ", &mut seen).await;
-        assert!(proxy.cut() > 0, "{transport}");
+        assert!(proxy.disconnect() > 0, "{transport}");
         counter.permit(3);
         read_to(&mut events, "6 ", &mut seen).await;
-        assert!(proxy.cut() > 0, "{transport}");
+        assert!(proxy.disconnect() > 0, "{transport}");
         counter.permit(3);
         read_rest(&mut events, &mut seen).await;
         check(&seen, 9, transport);
@@ -75,24 +77,24 @@ async fn a_stream_that_is_cut_twice_has_every_event_once() {
 }
 
 #[tokio::test]
-async fn the_rest_of_a_task_that_ended_during_the_cut_is_read_too() {
+async fn events_of_a_task_that_ended_while_disconnected_are_delivered() {
     for transport in Transport::ALL {
         let counter = Counter::new(4);
         let engine = counter.engine();
         let server = serve_engine(&engine).await;
         let proxy = Proxy::start(server).await;
         let client = Client::builder().build(card(transport, proxy.address)).unwrap();
-        let witness = Client::builder().build(card(transport, server)).unwrap();
+        let observer = Client::builder().build(card(transport, server)).unwrap();
 
         let mut events = client.stream("count").await.unwrap();
         let mut seen = Vec::new();
         counter.permit(1);
         read_to(&mut events, "1 ", &mut seen).await;
         let task_id = seen.iter().find_map(Event::task).unwrap().id.clone();
-        let watched = witness.subscribe(&task_id).await.unwrap();
-        proxy.cut();
+        let watched = observer.subscribe(&task_id).await.unwrap();
+        proxy.disconnect();
         counter.permit(3);
-        // The task has ended before the cut stream is read on.
+        // The task ends before the dropped stream is read again.
         watched.outcome().await.unwrap();
         read_rest(&mut events, &mut seen).await;
         check(&seen, 4, transport);
@@ -100,7 +102,7 @@ async fn the_rest_of_a_task_that_ended_during_the_cut_is_read_too() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_taken_up_again_too() {
+async fn dropped_subscription_resumes() {
     for transport in Transport::ALL {
         let counter = Counter::new(4);
         let engine = counter.engine();
@@ -115,7 +117,7 @@ async fn a_subscription_is_taken_up_again_too() {
         let mut seen = vec![events.next().await.unwrap().unwrap()];
         counter.permit(2);
         read_to(&mut events, "2 ", &mut seen).await;
-        proxy.cut();
+        proxy.disconnect();
         counter.permit(2);
         read_rest(&mut events, &mut seen).await;
         check(&seen, 4, transport);
@@ -123,7 +125,7 @@ async fn a_subscription_is_taken_up_again_too() {
 }
 
 #[tokio::test]
-async fn a_stream_whose_agent_is_gone_ends_with_an_error() {
+async fn stream_of_unreachable_agent_ends_with_an_error() {
     for transport in Transport::ALL {
         let counter = Counter::new(2);
         let engine = counter.engine();
@@ -145,9 +147,9 @@ async fn a_stream_whose_agent_is_gone_ends_with_an_error() {
 }
 
 #[tokio::test]
-async fn nobody_at_home_is_an_error_that_says_so() {
+async fn unreachable_agent_is_reported_as_unavailable() {
     for transport in Transport::ALL {
-        let card = card(transport, dead_address().await);
+        let card = card(transport, unused_address().await);
         let client = Client::builder().retry(RetryPolicy::NEVER).build(card).unwrap();
         let error = client.send("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}");
@@ -155,22 +157,23 @@ async fn nobody_at_home_is_an_error_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_send_that_is_cut_is_made_again_only_where_the_card_lets_it_join_the_first() {
+async fn dropped_send_is_retried_only_with_idempotency_extension() {
     for transport in Transport::ALL {
         let counter = Counter::new(1);
         let engine = counter.engine();
         let proxy = Proxy::start(serve_engine(&engine).await).await;
         let plain = card(transport, proxy.address);
-        let extension = AgentExtension::new(IDEMPOTENCY_KEY, "joins repeated sends");
-        let joining = plain.clone().with_extension(extension);
-        for (card, joins) in [(plain, false), (joining, true)] {
+        let extension = AgentExtension::new(IDEMPOTENCY_KEY, "deduplicates retried sends");
+        let idempotent = plain.clone().with_extension(extension);
+        for (card, is_idempotent) in [(plain, false), (idempotent, true)] {
             let client = Client::builder().build(card).unwrap();
-            let message = Outgoing::from("count").in_context(format!("joins {joins}"));
+            let message =
+                MessageRequest::from("count").in_context(format!("idempotent {is_idempotent}"));
             let sender = client.clone();
             let sending = tokio::spawn(async move { sender.send(message).await });
             counter.arrived.acquire().await.unwrap().forget();
-            proxy.cut();
-            if !joins {
+            proxy.disconnect();
+            if !is_idempotent {
                 let error = sending.await.unwrap().unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}");
                 counter.permit(1);
@@ -178,7 +181,8 @@ async fn a_send_that_is_cut_is_made_again_only_where_the_card_lets_it_join_the_f
             }
             counter.permit(1);
             assert_eq!(sending.await.unwrap().unwrap().text(), "1 ", "{transport}");
-            let filter = ListTasksRequest { context_id: "joins true".into(), ..Default::default() };
+            let filter =
+                ListTasksRequest { context_id: "idempotent true".into(), ..Default::default() };
             let tasks = client.list_page(filter).await.unwrap().tasks;
             assert_eq!(tasks.len(), 1, "{transport}");
         }
@@ -186,30 +190,30 @@ async fn a_send_that_is_cut_is_made_again_only_where_the_card_lets_it_join_the_f
 }
 
 #[tokio::test]
-async fn a_reader_that_fell_behind_the_log_gets_the_task_and_goes_on() {
+async fn reader_behind_the_event_log_resumes_from_a_snapshot() {
     for transport in Transport::ALL {
         let counter = Counter::new(1000);
         let config = EngineConfig::default().with_max_log_events(16);
-        let card_of_engine = AgentCard::new("Counter", "Counts");
-        let engine = Engine::builder(card_of_engine, counter.clone()).config(config).build();
+        let engine_card = AgentCard::new("Counter", "Counts");
+        let engine = Engine::builder(engine_card, counter.clone()).config(config).build();
         let server = serve_engine(&engine).await;
         let proxy = Proxy::start(server).await;
         let client = Client::builder().build(card(transport, proxy.address)).unwrap();
-        let witness = Client::builder().build(card(transport, server)).unwrap();
+        let observer = Client::builder().build(card(transport, server)).unwrap();
 
         let mut events = client.stream("count").await.unwrap();
         let mut seen = Vec::new();
         counter.permit(1);
         read_to(&mut events, "1 ", &mut seen).await;
         let task_id = seen.iter().find_map(Event::task).unwrap().id.clone();
-        proxy.cut();
+        proxy.disconnect();
         counter.permit(999);
-        let end = witness.subscribe(&task_id).await.unwrap().outcome().await.unwrap();
+        let expected = observer.subscribe(&task_id).await.unwrap().outcome().await.unwrap();
         read_rest(&mut events, &mut seen).await;
         let mut snapshot = Snapshot::new();
         seen.iter().for_each(|event| snapshot.apply(event));
         let task = snapshot.into_task().unwrap();
         assert_eq!(task.state(), TaskState::Completed, "{transport}");
-        assert_eq!(task.text(), end.text(), "{transport}");
+        assert_eq!(task.text(), expected.text(), "{transport}");
     }
 }

@@ -1,4 +1,4 @@
-//! Agents of every revision, called at every binding that the revision has.
+//! Agents of every protocol version, called on every binding of that version.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,15 +10,15 @@ mod support;
 
 use std::net::SocketAddr;
 
-use a2a_client::{Client, DiscoveryError, Outgoing, Transport};
+use a2a_client::{Client, DiscoveryError, MessageRequest, Transport};
 use a2a_compat::{FrontOptions, Revisions, front, grpc};
 use a2a_core::{AgentCard, ErrorKind, ProtocolVersion, TaskState};
 use axum::Router;
 use futures_util::TryStreamExt as _;
 use support::{Counter, serve, url};
 
-/// The revisions and the bindings that they have.
-const SPOKEN: [(ProtocolVersion, &[Transport]); 5] = [
+/// The protocol versions and their bindings.
+const BINDINGS: [(ProtocolVersion, &[Transport]); 5] = [
     (ProtocolVersion::V0_1, &[Transport::JsonRpc]),
     (ProtocolVersion::V0_2, &[Transport::JsonRpc, Transport::Grpc]),
     (ProtocolVersion::V0_3, &Transport::ALL),
@@ -26,7 +26,7 @@ const SPOKEN: [(ProtocolVersion, &[Transport]); 5] = [
     (ProtocolVersion::V1_0, &Transport::ALL),
 ];
 
-/// Serves an agent in one revision alone.
+/// Serves an agent in a single protocol version.
 async fn serve_in(counter: &Counter, version: ProtocolVersion) -> SocketAddr {
     if version == ProtocolVersion::V1_0 {
         return support::serve_engine(&counter.engine()).await;
@@ -45,7 +45,7 @@ async fn serve_in(counter: &Counter, version: ProtocolVersion) -> SocketAddr {
     serve(router).await
 }
 
-/// A card with one interface, of one revision.
+/// Returns a card with one interface.
 fn card(transport: Transport, version: ProtocolVersion, address: SocketAddr) -> AgentCard {
     let url = match transport {
         Transport::Grpc => format!("http://{address}"),
@@ -57,15 +57,15 @@ fn card(transport: Transport, version: ProtocolVersion, address: SocketAddr) -> 
 }
 
 fn client(transport: Transport, version: ProtocolVersion, address: SocketAddr) -> Client {
-    // The draft has the number of 1.0, so that it has to be asked for.
+    // The draft has the version number of 1.0, so it must be requested explicitly.
     let builder = Client::builder().version(version);
     builder.build(card(transport, version, address)).unwrap()
 }
 
 //
 #[tokio::test]
-async fn a_message_is_answered_in_every_revision_at_every_binding() {
-    for (version, transports) in SPOKEN {
+async fn send_succeeds_in_every_version_on_every_binding() {
+    for (version, transports) in BINDINGS {
         let counter = Counter::new(2);
         let address = serve_in(&counter, version).await;
         for transport in transports {
@@ -84,8 +84,8 @@ async fn a_message_is_answered_in_every_revision_at_every_binding() {
 }
 
 #[tokio::test]
-async fn a_stream_is_read_to_its_end_in_every_revision_at_every_binding() {
-    for (version, transports) in SPOKEN {
+async fn stream_completes_in_every_version_on_every_binding() {
+    for (version, transports) in BINDINGS {
         let counter = Counter::new(3);
         let address = serve_in(&counter, version).await;
         for transport in transports {
@@ -99,29 +99,29 @@ async fn a_stream_is_read_to_its_end_in_every_revision_at_every_binding() {
             let again = match client.subscribe(id).await {
                 Ok(events) => events.outcome().await.unwrap().state(),
                 Err(error) => {
-                    let refused = ErrorKind::UnsupportedOperation;
-                    assert_eq!(error.kind(), refused, "{version:?} {transport}");
+                    let rejected = ErrorKind::UnsupportedOperation;
+                    assert_eq!(error.kind(), rejected, "{version:?} {transport}");
                     None
                 }
             };
-            // Before the draft, a task that has ended is shown once more.
-            let shows = version < ProtocolVersion::V1Draft;
-            let shown = shows.then_some(TaskState::Completed);
-            assert_eq!(again, shown, "{version:?} {transport}");
+            // Versions before the draft return an ended task once more.
+            let is_returned = version < ProtocolVersion::V1Draft;
+            let expected = is_returned.then_some(TaskState::Completed);
+            assert_eq!(again, expected, "{version:?} {transport}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_task_is_canceled_while_it_is_watched_in_every_revision() {
-    for (version, transports) in SPOKEN {
+async fn subscribed_task_can_be_canceled_in_every_version() {
+    for (version, transports) in BINDINGS {
         let counter = Counter::new(1);
         let address = serve_in(&counter, version).await;
         for transport in transports {
             let client = client(*transport, version, address);
-            let mut events = client.stream(Outgoing::from("count")).await.unwrap();
+            let mut events = client.stream(MessageRequest::from("count")).await.unwrap();
             let first = events.next().await.unwrap().unwrap();
-            let id = first.task().expect("a stream begins with its task").id.clone();
+            let id = first.task().expect("a stream starts with its task").id.clone();
             let canceled = client.cancel(&id).await.unwrap();
             assert_eq!(canceled.state(), TaskState::Canceled, "{version:?} {transport}");
             let outcome = events.outcome().await.unwrap();
@@ -131,11 +131,11 @@ async fn a_task_is_canceled_while_it_is_watched_in_every_revision() {
 }
 
 #[tokio::test]
-async fn what_a_revision_lacks_is_refused_without_asking() {
-    let nobody = support::dead_address().await;
-    for (version, transports) in &SPOKEN[..3] {
+async fn operation_missing_in_a_version_is_rejected_without_a_call() {
+    let address = support::unused_address().await;
+    for (version, transports) in &BINDINGS[..3] {
         for transport in *transports {
-            let client = client(*transport, *version, nobody);
+            let client = client(*transport, *version, address);
             let listed: Result<Vec<_>, _> = client.list(Default::default()).try_collect().await;
             let kind = listed.unwrap_err().kind();
             assert_eq!(kind, ErrorKind::UnsupportedOperation, "{version} {transport}");
@@ -144,7 +144,7 @@ async fn what_a_revision_lacks_is_refused_without_asking() {
 }
 
 #[test]
-fn the_newest_revision_of_a_card_is_called_unless_another_is_asked_for() {
+fn newest_version_is_used_unless_another_is_requested() {
     let address = "127.0.0.1:1".parse().unwrap();
     let mut both = card(Transport::JsonRpc, ProtocolVersion::V0_3, address);
     both.supported_interfaces
@@ -153,7 +153,7 @@ fn the_newest_revision_of_a_card_is_called_unless_another_is_asked_for() {
     assert_eq!(version(Client::builder().build(both.clone()).unwrap()), "1.0");
     let older = Client::builder().version(ProtocolVersion::V0_3);
     assert_eq!(version(older.build(both.clone()).unwrap()), "0.3");
-    // A binding that is asked for is no reason to speak an older revision.
+    // A required binding does not lead to an older version.
     let only = Client::builder().only([Transport::JsonRpc]).build(both);
     assert!(matches!(only, Err(DiscoveryError::NoCommonVersion(_))));
 

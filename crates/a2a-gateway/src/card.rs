@@ -1,14 +1,14 @@
-//! What a gateway says of itself: the card of the agent behind, as far as it is true in front.
+//! The agent card of a gateway, derived from the upstream card.
 
 use a2a_core::AgentCard;
 
-/// Returns the card of a gateway in front of the agent of `upstream`; with its security where
-/// callers authenticate at that agent.
-pub(crate) fn front_card(upstream: &AgentCard, keeps_security: bool) -> AgentCard {
+/// Returns the card of a gateway for the upstream agent, with the upstream security schemes if
+/// `keep_security` is set, for callers that authenticate at the upstream agent.
+pub(crate) fn front_card(upstream: &AgentCard, keep_security: bool) -> AgentCard {
     let mut card = upstream.clone();
     card.supported_interfaces.clear();
     card.signatures.clear();
-    if keeps_security {
+    if keep_security {
         return card;
     }
     card.security_schemes.clear();
@@ -28,14 +28,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_front_says_what_is_true_of_it() {
+    fn front_card_drops_interfaces_signatures_and_security() {
         let kept = AgentCard::new("Shop", "Sells")
             .with_version("7")
             .with_push_notifications(true)
             .with_extended_card(true)
-            .with_extension(AgentExtension::new("urn:x", "passes through"))
+            .with_extension(AgentExtension::new("urn:x", "is forwarded"))
             .with_skill(AgentSkill::new("s", "S", "does").with_tags(["t"]));
-        let mut upstream = kept.clone().with_interface(a2a_core::card::GRPC, "inside:1");
+        let mut upstream = kept.clone().with_interface(a2a_core::card::GRPC, "upstream:1");
         upstream.signatures.push(AgentCardSignature::default());
         upstream.security_schemes.insert("key".into(), SecurityScheme::default());
         upstream.security_requirements.push(SecurityRequirement::default());

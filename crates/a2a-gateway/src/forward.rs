@@ -1,4 +1,4 @@
-//! An agent that is another one.
+//! Forwarding of operations to an upstream agent.
 
 use std::{fmt, sync::Arc};
 
@@ -12,57 +12,61 @@ use a2a_core::{
 use a2a_operations::{Agent, Call, CallContext, Caller, EventStream, Reply};
 use futures_util::StreamExt as _;
 
-use crate::{card::front_card, hop, origin, wrap::Answer, wrap::wrap_agent};
+use crate::{
+    card::front_card,
+    intercept::{ReplyFuture, intercept_agent},
+    loop_detection,
+    upstream_error::translate_error,
+};
 
-/// The most gateways that a call goes through without
-/// [`with_max_hops`](Forward::with_max_hops).
+/// The default of [`with_max_hops`](Forward::with_max_hops).
 const MAX_HOPS: usize = 8;
 
-/// What is never sent to the agent behind, should a layer have put it among the parameters.
+/// Parameters that are never forwarded, in case a layer has added them.
 const NOT_FORWARDED: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
-/// An agent that passes every call on to another, and its answers back.
+/// Forwards every call to an upstream agent.
 ///
-/// Requests, answers, events with their positions, extensions, idempotency keys, parameters and
-/// the kinds of errors stay what they are. These things change:
+/// Requests, responses, events with their positions, extensions, idempotency keys, parameters and
+/// error kinds are unchanged, with these exceptions:
 ///
-/// - The caller is not passed on: the agent behind sees the gateway.
-/// - Each call carries the way that it has come (`X-A2A-Via`). One that comes by a second time, or
-///   has come through too many gateways, is refused with `UnsupportedOperation`.
-/// - An error that is about the gateway becomes the gateway's: refused credentials and a refused
-///   version are `Internal` for callers, and addresses are not told.
-/// - The extended card is rewritten like the public one: see [`front_card`](Self::front_card).
+/// - The caller is not forwarded: the upstream agent sees the gateway.
+/// - Each call lists the gateways that it has passed (`X-A2A-Via`). A loop or too many hops are
+///   rejected with `UnsupportedOperation`.
+/// - Errors between gateway and upstream agent are translated: rejected credentials and an
+///   unsupported protocol version are `Internal` for callers, and addresses are not disclosed.
+/// - The extended card is rewritten like the public card: see [`front_card`](Self::front_card).
 ///
-/// Dropping a call or a stream drops that of the agent behind, which cancels nothing. A stream
-/// that is cut there is cut here; its reader comes back with the position of its last event, and
-/// that is passed on too.
+/// Dropping a call or a stream drops the upstream one, which does not cancel the task. If the
+/// upstream stream is interrupted, so is the caller's; a caller that resumes with the position of
+/// its last event resumes upstream at that position.
 #[derive(Clone)]
 pub struct Forward<A> {
     agent: A,
     id: Arc<str>,
     max_hops: usize,
     tenants: Option<Arc<Tenants>>,
-    callers_credentials: bool,
+    forwards_credentials: bool,
 }
 
 type Tenants = dyn Fn(&Caller, &str) -> Result<String> + Send + Sync;
 
 impl<A: Agent> Forward<A> {
-    /// Creates a gateway in front of `agent`.
+    /// Creates a gateway for the upstream agent `agent`.
     pub fn new(agent: A) -> Self {
         let id = fresh_id().into();
-        Self { agent, id, max_hops: MAX_HOPS, tenants: None, callers_credentials: false }
+        Self { agent, id, max_hops: MAX_HOPS, tenants: None, forwards_credentials: false }
     }
 
-    /// Sets through how many gateways a call may go, up to and with this one. Default: 8.
+    /// Sets the maximum number of gateways that a call may pass, including this one. Default: 8.
     #[must_use]
     pub fn with_max_hops(mut self, max_hops: usize) -> Self {
         self.max_hops = max_hops;
         self
     }
 
-    /// Sets which tenant of the agent behind a call is for, by its caller and the tenant that it
-    /// names in front; an error refuses the call. Without this the tenant stays as it is.
+    /// Maps the caller and the requested tenant to the tenant of the upstream agent; an error
+    /// rejects the call. By default the tenant is unchanged.
     #[must_use]
     pub fn with_tenants(
         mut self,
@@ -72,89 +76,90 @@ impl<A: Agent> Forward<A> {
         self
     }
 
-    /// Lets callers authenticate at the agent behind: passes on the credential that a layer in
-    /// front kept in the [`Caller`], and a refusal of it. Without this none is passed on.
+    /// Forwards the caller's credential, as stored in the [`Caller`] by an authentication layer,
+    /// and reports its rejection by the upstream agent to the caller. By default no credential of
+    /// the caller is forwarded.
     #[must_use]
     pub fn with_callers_credentials(mut self) -> Self {
-        self.callers_credentials = true;
+        self.forwards_credentials = true;
         self
     }
 
-    /// Returns the card of this gateway, in front of the agent whose card is `upstream`.
+    /// Returns the card of this gateway for the upstream agent with the card `upstream`.
     ///
-    /// What the agent is and can do is kept, extensions included: everything passes. Interfaces
-    /// are left out, for the server in front to fill in its own. So are signatures, which are
-    /// over the card as it was, and security, of skills too: it says how to authenticate at the
-    /// agent, which only the gateway does. [With the callers'
-    /// credentials](Self::with_callers_credentials) it is kept.
+    /// Description, capabilities and skills are kept, including extensions, as all calls are
+    /// forwarded. Interfaces are removed; the gateway's server sets its own. Signatures are removed
+    /// because they sign the original card. Security schemes and requirements, also of skills, are
+    /// removed because only the gateway authenticates at the upstream agent; with
+    /// [`with_callers_credentials`](Self::with_callers_credentials) they are kept.
     pub fn front_card(&self, upstream: &AgentCard) -> AgentCard {
-        front_card(upstream, self.callers_credentials)
+        front_card(upstream, self.forwards_credentials)
     }
 
-    async fn through<'a, R: Request, T: Returned>(
+    async fn intercept<'a, R: Request, T: IntoDownstream>(
         &'a self,
         _: Operation,
         mut call: Call<R>,
-        go: impl FnOnce(&'a A, Call<R>) -> Answer<'a, T> + Send,
+        next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
     ) -> Result<Reply<T>> {
-        let in_front = call.request.tenant().to_owned();
+        let requested_tenant = call.request.tenant().to_owned();
         if let Some(tenants) = &self.tenants {
-            let behind = tenants(&call.context.caller, &in_front)?;
-            call.request.set_tenant(behind);
+            let tenant = tenants(&call.context.caller, &requested_tenant)?;
+            call.request.set_tenant(tenant);
         }
-        self.pass(&mut call.context)?;
-        let reply = go(&self.agent, call)
+        self.rewrite_context(&mut call.context)?;
+        let reply = next(&self.agent, call)
             .await
-            .map_err(|error| origin::translated(error, self.callers_credentials))?;
-        let front = Front {
-            tenant: self.tenants.as_ref().map(|_| &*in_front),
-            callers_credentials: self.callers_credentials,
+            .map_err(|error| translate_error(error, self.forwards_credentials))?;
+        let downstream = Downstream {
+            tenant: self.tenants.as_ref().map(|_| &*requested_tenant),
+            forwards_credentials: self.forwards_credentials,
         };
-        Ok(reply.map(|response| response.returned(front)))
+        Ok(reply.map(|response| response.into_downstream(downstream)))
     }
 
-    /// Makes the context of a caller that of the gateway.
-    fn pass(&self, context: &mut CallContext) -> Result<()> {
+    /// Rewrites the context of a call for the upstream agent.
+    fn rewrite_context(&self, context: &mut CallContext) -> Result<()> {
         let caller = std::mem::take(&mut context.caller);
-        context.credential = caller.credential().filter(|_| self.callers_credentials).cloned();
+        context.credential = caller.credential().filter(|_| self.forwards_credentials).cloned();
         for name in NOT_FORWARDED {
             context.parameters.remove(name);
         }
-        hop::pass(&mut context.parameters, &self.id, self.max_hops)
+        loop_detection::add_hop(&mut context.parameters, &self.id, self.max_hops)
     }
 }
 
-wrap_agent!(Forward);
+intercept_agent!(Forward);
 
 impl<A> fmt::Debug for Forward<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Forward")
             .field("id", &self.id)
             .field("max_hops", &self.max_hops)
-            .field("callers_credentials", &self.callers_credentials)
+            .field("forwards_credentials", &self.forwards_credentials)
             .finish_non_exhaustive()
     }
 }
 
-/// What an answer has to be in front.
+/// How responses are translated for the caller.
 #[derive(Clone, Copy)]
-struct Front<'a> {
-    /// The tenant that the caller named, where it is another one behind.
+struct Downstream<'a> {
+    /// The tenant of the caller's request, if tenants are mapped.
     tenant: Option<&'a str>,
-    callers_credentials: bool,
+    forwards_credentials: bool,
 }
 
-/// An answer on its way back to the caller.
-trait Returned: Sized {
-    /// Returns the answer as it is in front.
-    fn returned(self, front: Front<'_>) -> Self;
+/// A response that can be translated for the caller.
+trait IntoDownstream: Sized {
+    /// Translates the response for the caller.
+    fn into_downstream(self, downstream: Downstream<'_>) -> Self;
 }
 
 macro_rules! unchanged {
     ($($response:ty),*) => {
         $(
-            impl Returned for $response {
-                fn returned(self, _: Front<'_>) -> Self {
+            impl IntoDownstream for $response {
+                fn into_downstream(self, _: Downstream<'_>) -> Self {
                     self
                 }
             }
@@ -164,32 +169,37 @@ macro_rules! unchanged {
 
 unchanged!(SendMessageResponse, Arc<Task>, ListTasksResponse, ());
 
-impl Returned for EventStream {
-    fn returned(self, front: Front<'_>) -> Self {
-        let callers = front.callers_credentials;
-        Self::new(self.map(move |item| item.map_err(|error| origin::translated(error, callers))))
+impl IntoDownstream for EventStream {
+    fn into_downstream(self, downstream: Downstream<'_>) -> Self {
+        let forwards_credentials = downstream.forwards_credentials;
+        Self::new(
+            self.map(move |item| {
+                item.map_err(|error| translate_error(error, forwards_credentials))
+            }),
+        )
     }
 }
 
-impl Returned for TaskPushNotificationConfig {
-    fn returned(mut self, front: Front<'_>) -> Self {
-        if let Some(tenant) = front.tenant {
+impl IntoDownstream for TaskPushNotificationConfig {
+    fn into_downstream(mut self, downstream: Downstream<'_>) -> Self {
+        if let Some(tenant) = downstream.tenant {
             tenant.clone_into(&mut self.tenant);
         }
         self
     }
 }
 
-impl Returned for ListTaskPushNotificationConfigsResponse {
-    fn returned(mut self, front: Front<'_>) -> Self {
-        self.configs = self.configs.into_iter().map(|config| config.returned(front)).collect();
+impl IntoDownstream for ListTaskPushNotificationConfigsResponse {
+    fn into_downstream(mut self, downstream: Downstream<'_>) -> Self {
+        self.configs =
+            self.configs.into_iter().map(|config| config.into_downstream(downstream)).collect();
         self
     }
 }
 
-impl Returned for AgentCard {
-    fn returned(self, front: Front<'_>) -> Self {
-        front_card(&self, front.callers_credentials)
+impl IntoDownstream for AgentCard {
+    fn into_downstream(self, downstream: Downstream<'_>) -> Self {
+        front_card(&self, downstream.forwards_credentials)
     }
 }
 
@@ -202,46 +212,46 @@ mod tests {
 
     use super::*;
 
-    /// An engine that notes how it is called.
+    /// Records the context and tenant of each call.
     struct Spy<A> {
         agent: A,
-        heard: Mutex<Vec<(CallContext, String)>>,
+        calls: Mutex<Vec<(CallContext, String)>>,
     }
 
     impl<A: Agent> Spy<A> {
-        async fn through<'a, R: Request, T>(
+        async fn intercept<'a, R: Request, T>(
             &'a self,
             _: Operation,
             call: Call<R>,
-            go: impl FnOnce(&'a A, Call<R>) -> Answer<'a, T> + Send,
+            next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
         ) -> Result<Reply<T>> {
-            let heard = (call.context.clone(), call.request.tenant().to_owned());
-            self.heard.lock().unwrap().push(heard);
-            go(&self.agent, call).await
+            let received = (call.context.clone(), call.request.tenant().to_owned());
+            self.calls.lock().unwrap().push(received);
+            next(&self.agent, call).await
         }
     }
 
-    wrap_agent!(Spy);
+    intercept_agent!(Spy);
 
     fn spy() -> Arc<Spy<Engine>> {
-        let card = AgentCard::new("Echo", "Says what it hears").with_extended_card(true);
-        let extended = card.clone().with_interface(a2a_core::card::GRPC, "inside:1");
+        let card = AgentCard::new("Echo", "Repeats messages").with_extended_card(true);
+        let extended = card.clone().with_interface(a2a_core::card::GRPC, "upstream:1");
         let engine = Engine::builder(card, agent_fn(async |text: String| text));
         let agent = engine.extended_card(extended).build();
-        Arc::new(Spy { agent, heard: Mutex::default() })
+        Arc::new(Spy { agent, calls: Mutex::default() })
     }
 
     fn call() -> Call<SendMessageRequest> {
         let message = Some(Message::user("hello"));
         let mut call = Call::new(SendMessageRequest { message, ..Default::default() });
-        call.request.tenant = "front".into();
+        call.request.tenant = "caller".into();
         call.context.caller =
             Caller::authenticated("me").with_credential(Credential::new("Bearer mine"));
         call
     }
 
     #[tokio::test]
-    async fn the_caller_stays_in_front_and_everything_else_goes_through() {
+    async fn caller_is_not_forwarded_but_context_is() {
         let spy = spy();
         let mut call = call();
         call.context.idempotency_key = Some("key".into());
@@ -250,9 +260,9 @@ mod tests {
             call.context.parameters.insert(name.into(), "7".into());
         }
         Forward::new(spy.clone()).send_message(call).await.unwrap();
-        let heard = spy.heard.lock().unwrap();
-        let (context, tenant) = &heard[0];
-        assert_eq!((&context.caller, tenant.as_str()), (&Caller::ANONYMOUS, "front"));
+        let calls = spy.calls.lock().unwrap();
+        let (context, tenant) = &calls[0];
+        assert_eq!((&context.caller, tenant.as_str()), (&Caller::ANONYMOUS, "caller"));
         assert_eq!(context.credential, None);
         assert_eq!(context.idempotency_key.as_deref(), Some("key"));
         assert!(context.extensions.contains("urn:x"));
@@ -261,66 +271,68 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_credential_of_the_caller_goes_through_where_it_is_wanted() {
+    async fn caller_credential_is_forwarded_if_enabled() {
         let spy = spy();
         let forward = Forward::new(spy.clone()).with_callers_credentials();
         forward.send_message(call()).await.unwrap();
         let mut anonymous = call();
         anonymous.context.caller = Caller::ANONYMOUS;
-        anonymous.context.credential = Some(Credential::new("Bearer of nobody"));
+        anonymous.context.credential = Some(Credential::new("Bearer other"));
         forward.send_message(anonymous).await.unwrap();
-        let heard = spy.heard.lock().unwrap();
-        let credentials: Vec<_> = heard
+        let calls = spy.calls.lock().unwrap();
+        let credentials: Vec<_> = calls
             .iter()
             .map(|(context, _)| context.credential.as_ref().and_then(Credential::authorization))
             .collect();
         assert_eq!(credentials, [Some("Bearer mine"), None]);
-        assert!(heard.iter().all(|(context, _)| context.caller == Caller::ANONYMOUS));
+        assert!(calls.iter().all(|(context, _)| context.caller == Caller::ANONYMOUS));
     }
 
     #[tokio::test]
-    async fn a_tenant_is_mapped_by_caller_and_refused_without_a_call() {
+    async fn tenant_is_mapped_by_caller_and_rejected_without_a_call() {
         let spy = spy();
         let forward = Forward::new(spy.clone()).with_tenants(|caller, tenant| {
             let subject = caller.subject().ok_or_else(|| {
-                Error::new(ErrorKind::Unauthenticated, "who are you").with_challenge("Bearer")
+                Error::new(ErrorKind::Unauthenticated, "authentication required")
+                    .with_challenge("Bearer")
             })?;
             Ok(format!("{tenant}-{subject}"))
         });
         forward.send_message(call()).await.unwrap();
-        let mut unknown = call();
-        unknown.context.caller = Caller::ANONYMOUS;
-        let refused = forward.send_message(unknown).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "it is the front that refuses");
-        let heard = spy.heard.lock().unwrap();
-        let tenants: Vec<_> = heard.iter().map(|(_, tenant)| tenant.as_str()).collect();
-        assert_eq!(tenants, ["front-me"]);
+        let mut anonymous = call();
+        anonymous.context.caller = Caller::ANONYMOUS;
+        let error = forward.send_message(anonymous).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unauthenticated, "rejected by the gateway");
+        let calls = spy.calls.lock().unwrap();
+        let tenants: Vec<_> = calls.iter().map(|(_, tenant)| tenant.as_str()).collect();
+        assert_eq!(tenants, ["caller-me"]);
     }
 
     #[test]
-    fn a_webhook_comes_back_under_the_tenant_that_the_caller_knows() {
-        let behind = TaskPushNotificationConfig { tenant: "behind".into(), ..Default::default() };
-        let front = |tenant| Front { tenant, callers_credentials: false };
-        assert_eq!(behind.clone().returned(front(None)).tenant, "behind");
+    fn webhook_is_returned_with_the_tenant_of_the_caller() {
+        let webhook =
+            TaskPushNotificationConfig { tenant: "upstream".into(), ..Default::default() };
+        let downstream = |tenant| Downstream { tenant, forwards_credentials: false };
+        assert_eq!(webhook.clone().into_downstream(downstream(None)).tenant, "upstream");
         let list = ListTaskPushNotificationConfigsResponse {
-            configs: vec![behind],
+            configs: vec![webhook],
             ..ListTaskPushNotificationConfigsResponse::default()
         };
-        assert_eq!(list.returned(front(Some("front"))).configs[0].tenant, "front");
+        assert_eq!(list.into_downstream(downstream(Some("caller"))).configs[0].tenant, "caller");
     }
 
     #[tokio::test]
-    async fn the_extended_card_names_no_interface_of_the_agent_behind() {
+    async fn extended_card_has_no_upstream_interface() {
         let reply = Forward::new(spy()).get_extended_agent_card(Call::default()).await.unwrap();
         assert_eq!(reply.response.name, "Echo");
         assert!(reply.response.supported_interfaces.is_empty());
     }
 
     #[tokio::test]
-    async fn a_chain_of_gateways_is_as_long_as_each_of_them_allows() {
+    async fn chain_of_gateways_respects_max_hops_of_each() {
         let chain = Forward::new(Forward::new(Forward::new(spy()).with_max_hops(2)));
-        let refused = chain.send_message(call()).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+        let error = chain.send_message(call()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
         let chain = Forward::new(Forward::new(Forward::new(spy()).with_max_hops(3)));
         chain.send_message(call()).await.unwrap();
     }

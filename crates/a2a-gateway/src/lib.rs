@@ -1,8 +1,8 @@
-//! One A2A agent offered as another.
+//! A gateway for A2A agents.
 //!
-//! For whoever puts a server in front of an agent: to speak a binding or a revision that it does
-//! not, to add credentials that callers don't have, or to see what is said. [`Forward`] passes
-//! everything on and says of the front what is true of it, and [`Record`] keeps the traffic.
+//! A gateway serves an upstream agent over another binding or protocol version, adds credentials
+//! that callers don't have, or records traffic. [`Forward`] forwards every operation and derives
+//! the gateway's agent card, and [`Recorder`] records calls and events.
 //!
 //! ```no_run
 //! use a2a_gateway::Forward;
@@ -16,26 +16,25 @@
 //! # }
 //! ```
 //!
-//! # Who calls
+//! # Caller identity
 //!
-//! The agent behind a gateway sees one caller: the gateway, with the credentials of the client
-//! that it was made with. So it can't keep the tasks of one caller from another. Where that
-//! matters, authenticate callers in front and give each a tenant of its own, with
-//! [`Forward::with_tenants`], or let them authenticate at the agent themselves, with
-//! [`Forward::with_callers_credentials`].
+//! The upstream agent sees one caller: the gateway, with the credentials of its client. So it can't
+//! isolate the tasks of different callers. If isolation is required, authenticate callers at the
+//! gateway and map each to a separate tenant with [`Forward::with_tenants`], or forward their
+//! credentials to the upstream agent with [`Forward::with_callers_credentials`].
 //!
 //! # Webhooks
 //!
-//! The agent behind calls webhooks itself, not through the gateway, and in the revision in which
-//! the gateway registered them: its own, not that of the caller.
+//! The upstream agent calls webhooks directly, not through the gateway, and in the protocol version
+//! with which the gateway registered them: the gateway's, not the caller's.
 
 mod card;
 mod forward;
-mod hop;
-mod origin;
-mod record;
+mod intercept;
+mod loop_detection;
+mod recorder;
 mod redact;
-mod wrap;
+mod upstream_error;
 
 pub use forward::Forward;
-pub use record::{Entry, Record, Step};
+pub use recorder::{Entry, Recorder, Step};

@@ -1,5 +1,4 @@
-//! Requests and answers as a record may keep them: without what would let its reader act for
-//! somebody.
+//! Redaction of secrets in recorded requests and responses.
 
 use std::sync::Arc;
 
@@ -14,17 +13,17 @@ use a2a_operations::EventStream;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// What stands in place of a secret.
+/// The replacement of a secret.
 const REDACTED: &str = "[redacted]";
 
-/// A message of the protocol that can be kept.
+/// A protocol message that can be recorded.
 pub(crate) trait Redact {
-    /// The message as JSON without its secrets; `None` for one that has no JSON.
+    /// Returns the message as JSON without secrets; `None` if it has no JSON form.
     fn redacted(&self) -> Option<Box<RawValue>>;
 }
 
 fn json(message: &impl Serialize) -> Option<Box<RawValue>> {
-    // Maps have string keys and numbers are finite, so nothing can fail.
+    // Maps have string keys and numbers are finite, so serialization can't fail.
     to_raw_value(message).ok()
 }
 
@@ -60,7 +59,7 @@ impl Redact for () {
     }
 }
 
-/// Its events are kept one by one.
+/// Events are recorded separately.
 impl Redact for EventStream {
     fn redacted(&self) -> Option<Box<RawValue>> {
         None
@@ -87,7 +86,7 @@ impl Redact for SendMessageRequest {
         if let Some(webhook) =
             configuration.and_then(|some| some.task_push_notification_config.as_mut())
         {
-            hide(webhook);
+            redact_webhook(webhook);
         }
         json(&request)
     }
@@ -96,7 +95,7 @@ impl Redact for SendMessageRequest {
 impl Redact for TaskPushNotificationConfig {
     fn redacted(&self) -> Option<Box<RawValue>> {
         let mut webhook = self.clone();
-        hide(&mut webhook);
+        redact_webhook(&mut webhook);
         json(&webhook)
     }
 }
@@ -104,21 +103,21 @@ impl Redact for TaskPushNotificationConfig {
 impl Redact for ListTaskPushNotificationConfigsResponse {
     fn redacted(&self) -> Option<Box<RawValue>> {
         let mut response = self.clone();
-        response.configs.iter_mut().for_each(hide);
+        response.configs.iter_mut().for_each(redact_webhook);
         json(&response)
     }
 }
 
-/// Hides what a webhook is called with, and what of its address can be a secret.
-fn hide(webhook: &mut TaskPushNotificationConfig) {
-    let hide = |secret: &mut String| {
+/// Redacts the credentials of a webhook, and the parts of its URL that may be secret.
+fn redact_webhook(webhook: &mut TaskPushNotificationConfig) {
+    let redact = |secret: &mut String| {
         if !secret.is_empty() {
             REDACTED.clone_into(secret);
         }
     };
-    hide(&mut webhook.token);
+    redact(&mut webhook.token);
     if let Some(authentication) = &mut webhook.authentication {
-        hide(&mut authentication.credentials);
+        redact(&mut authentication.credentials);
     }
     if let Some(query) = webhook.url.find(['?', '#']) {
         webhook.url.replace_range(query + 1.., REDACTED);
@@ -130,7 +129,7 @@ fn hide(webhook: &mut TaskPushNotificationConfig) {
     }
 }
 
-/// Returns the value of a parameter, unless its name says that it is a secret.
+/// Returns the value of a parameter, redacted if the name indicates a secret.
 pub(crate) fn parameter<'a>(name: &str, value: &'a str) -> &'a str {
     let secret = ["auth", "cookie", "credential", "key", "secret", "token"];
     if secret.iter().any(|word| name.contains(word)) { REDACTED } else { value }
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_a_webhook_is_kept_that_lets_others_use_it() {
+    fn webhook_secrets_are_redacted() {
         let webhook = TaskPushNotificationConfig {
             url: "https://me:secret@hooks.example/a/b?key=secret#secret".into(),
             token: "secret".into(),

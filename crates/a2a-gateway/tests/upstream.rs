@@ -1,4 +1,4 @@
-//! A gateway in front of agents that go down, that refuse it, or that are the gateway itself.
+//! Gateways with unavailable upstream agents, rejected credentials and forwarding loops.
 #![allow(
     clippy::unwrap_used,
     reason = "only tests call this, and clippy looks for the attribute on their own functions"
@@ -31,7 +31,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// Servers that end with their test.
+/// Servers that stop at the end of the test.
 #[derive(Default)]
 struct Servers(JoinSet<()>);
 
@@ -67,11 +67,11 @@ fn hello() -> Call<SendMessageRequest> {
 }
 
 fn echo() -> Engine {
-    let card = AgentCard::new("Echo", "Says what it hears");
+    let card = AgentCard::new("Echo", "Repeats messages");
     Engine::new(card, agent_fn(async |text: String| text))
 }
 
-async fn refusals(agent: &impl Agent) -> [Error; 3] {
+async fn call_errors(agent: &impl Agent) -> [Error; 3] {
     let get = Call::new(GetTaskRequest { id: "t".into(), ..GetTaskRequest::default() });
     [
         agent.send_message(hello()).await.unwrap_err(),
@@ -81,32 +81,32 @@ async fn refusals(agent: &impl Agent) -> [Error; 3] {
 }
 
 #[tokio::test]
-async fn a_gateway_that_points_at_itself_says_so() {
+async fn gateway_that_forwards_to_itself_detects_the_loop() {
     let mut servers = Servers::default();
     let (listener, url) = listen().await;
     servers.serve(listener, a2a_jsonrpc::router(Forward::new(client(&url))));
-    for refused in refusals(&client(&url)).await {
-        assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
-        assert!(refused.message().contains("goes round"), "{refused}");
+    for error in call_errors(&client(&url)).await {
+        assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+        assert!(error.message().contains("gateway loop detected"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_round_of_gateways_over_different_bindings_is_found_too() {
+async fn loop_across_bindings_is_detected() {
     let mut servers = Servers::default();
     let (first, first_url) = listen().await;
     let (second, second_url) = listen().await;
     let to_second = a2a_grpc::Client::connect(&second_url).unwrap();
     servers.serve(first, a2a_jsonrpc::router(Forward::new(to_second)));
     servers.serve(second, a2a_grpc::router(Forward::new(client(&first_url))));
-    for refused in refusals(&client(&first_url)).await {
-        assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
-        assert!(refused.message().contains("goes round"), "{refused}");
+    for error in call_errors(&client(&first_url)).await {
+        assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
+        assert!(error.message().contains("gateway loop detected"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_round_of_gateways_over_an_older_revision_is_found_too() {
+async fn loop_over_an_older_protocol_version_is_detected() {
     for revision in [ProtocolVersion::V0_1, ProtocolVersion::V0_3, ProtocolVersion::V1Draft] {
         let mut servers = Servers::default();
         let (listener, url) = listen().await;
@@ -114,15 +114,15 @@ async fn a_round_of_gateways_over_an_older_revision_is_found_too() {
         let back = JsonRpcClient::new(&url, revision, http).unwrap();
         let front = a2a_compat::front::jsonrpc(Forward::new(back), FrontOptions::default());
         servers.serve(listener, front);
-        for refused in refusals(&client(&url)).await {
-            assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation, "{revision:?}");
-            assert!(refused.message().contains("goes round"), "{revision:?}: {refused}");
+        for error in call_errors(&client(&url)).await {
+            assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{revision:?}");
+            assert!(error.message().contains("gateway loop detected"), "{revision:?}: {error}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_caller_can_not_hide_the_way_that_its_call_has_come() {
+async fn excess_parameters_do_not_hide_a_loop() {
     let mut servers = Servers::default();
     let (listener, url) = listen().await;
     servers.serve(listener, a2a_jsonrpc::router(Forward::new(client(&url))));
@@ -130,16 +130,17 @@ async fn a_caller_can_not_hide_the_way_that_its_call_has_come() {
     for number in 0..60 {
         call.context.parameters.insert(format!("a2a-{number}"), "x".into());
     }
-    let refused = client(&url).send_message(call).await.unwrap_err();
-    assert!(refused.message().contains("goes round"), "{refused}");
+    let error = client(&url).send_message(call).await.unwrap_err();
+    assert!(error.message().contains("gateway loop detected"), "{error}");
 }
 
 #[tokio::test]
-async fn credentials_that_the_agent_refuses_are_the_gateways_affair() {
+async fn rejected_gateway_credentials_are_an_internal_error() {
     let mut servers = Servers::default();
     for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
-        let refuse =
-            async move || (status, [(WWW_AUTHENTICATE, "Bearer realm=\"inside\"")], "no entry");
+        let refuse = async move || {
+            (status, [(WWW_AUTHENTICATE, "Bearer realm=\"upstream\"")], "access denied")
+        };
         let (upstream, upstream_url) = listen().await;
         servers.serve(upstream, Router::new().fallback(refuse));
         let over_grpc = a2a_grpc::Client::connect(&upstream_url).unwrap();
@@ -150,36 +151,36 @@ async fn credentials_that_the_agent_refuses_are_the_gateways_affair() {
         for front in fronts {
             let (listener, url) = listen().await;
             servers.serve(listener, front);
-            for refused in refusals(&client_with(&url, bearer("Bearer mine"))).await {
-                assert_eq!(refused.kind(), ErrorKind::Internal, "{status}: {refused:?}");
-                assert!(refused.message().contains("refused the gateway's credentials"));
-                assert!(refused.metadata().contains_key("errorId"), "the log has the rest");
-                assert_eq!(refused.challenge(), None);
+            for error in call_errors(&client_with(&url, bearer("Bearer mine"))).await {
+                assert_eq!(error.kind(), ErrorKind::Internal, "{status}: {error:?}");
+                assert!(error.message().contains("rejected the gateway's credentials"));
+                assert!(error.metadata().contains_key("errorId"), "correlates with the log");
+                assert_eq!(error.challenge(), None);
             }
         }
     }
 }
 
 #[tokio::test]
-async fn the_agent_sees_the_credentials_of_the_gateway_and_no_others() {
+async fn upstream_agent_receives_only_the_gateway_credentials() {
     let mut servers = Servers::default();
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let notes = seen.clone();
-    let note = middleware::from_fn(move |request: Request, next: Next| {
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let recorder = received.clone();
+    let record = middleware::from_fn(move |request: Request, next: Next| {
         let lines = request.headers().get_all(AUTHORIZATION).iter();
-        notes.lock().unwrap().extend(lines.map(|line| line.to_str().unwrap().to_owned()));
+        recorder.lock().unwrap().extend(lines.map(|line| line.to_str().unwrap().to_owned()));
         async move { next.run(request).await.into_response() }
     });
     let (upstream, upstream_url) = listen().await;
-    servers.serve(upstream, a2a_jsonrpc::router(echo()).layer(note));
+    servers.serve(upstream, a2a_jsonrpc::router(echo()).layer(record));
     let (front, url) = listen().await;
     let forward = Forward::new(client_with(&upstream_url, bearer("Bearer gateway")));
     servers.serve(front, a2a_jsonrpc::router(forward));
     client_with(&url, bearer("Bearer caller")).send_message(hello()).await.unwrap();
-    assert_eq!(*seen.lock().unwrap(), ["Bearer gateway"]);
+    assert_eq!(*received.lock().unwrap(), ["Bearer gateway"]);
 }
 
-/// Counts as far as it is let.
+/// Counts to three, one step per permit.
 struct Counter(Arc<Semaphore>);
 
 impl AgentExecutor for Counter {
@@ -194,13 +195,13 @@ impl AgentExecutor for Counter {
 }
 
 #[tokio::test]
-async fn a_stream_survives_an_agent_that_dies_and_comes_back() {
+async fn stream_resumes_after_upstream_restart() {
     let mut servers = Servers::default();
     let steps = Arc::new(Semaphore::new(1));
     let engine = Engine::new(AgentCard::new("Counter", "Counts"), Counter(Arc::clone(&steps)));
     let (upstream, upstream_url) = listen().await;
     let address: SocketAddr = upstream.local_addr().unwrap();
-    let life = servers.serve(upstream, a2a_jsonrpc::router(engine.clone()));
+    let server = servers.serve(upstream, a2a_jsonrpc::router(engine.clone()));
     let (front, url) = listen().await;
     servers.serve(front, a2a_jsonrpc::router(Forward::new(client(&upstream_url))));
     let caller = client(&url);
@@ -209,12 +210,12 @@ async fn a_stream_survives_an_agent_that_dies_and_comes_back() {
     let opening = events.next().await.unwrap().unwrap();
     let task_id = opening.task().unwrap().id.clone();
     let last = events.next().await.unwrap().unwrap().id();
-    life.abort();
-    let cut = events.next().await.unwrap().unwrap_err();
-    assert_eq!(cut.kind(), ErrorKind::Unavailable, "{cut:?}");
-    for refused in refusals(&caller).await {
-        assert_eq!(refused.kind(), ErrorKind::Unavailable);
-        assert_eq!(refused.message(), "the upstream agent can't be reached");
+    server.abort();
+    let interrupted = events.next().await.unwrap().unwrap_err();
+    assert_eq!(interrupted.kind(), ErrorKind::Unavailable, "{interrupted:?}");
+    for error in call_errors(&caller).await {
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        assert_eq!(error.message(), "failed to connect to upstream agent");
     }
 
     steps.add_permits(2);
@@ -227,6 +228,6 @@ async fn a_stream_survives_an_agent_that_dies_and_comes_back() {
     let rest: Vec<_> = events.map(|event| event.unwrap()).collect().await;
     let positions: Vec<_> = rest.iter().map(|event| event.id().unwrap().get()).collect();
     let first = last.unwrap().get() + 1;
-    assert_eq!(positions, (first..first + 3).collect::<Vec<_>>(), "none twice, none missing");
+    assert_eq!(positions, (first..first + 3).collect::<Vec<_>>(), "no duplicates, none missing");
     assert_eq!(rest.last().unwrap().state(), Some(TaskState::Completed));
 }

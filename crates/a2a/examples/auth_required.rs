@@ -10,7 +10,7 @@
 use std::{collections::HashMap, sync::Arc, sync::Mutex};
 
 use a2a::{
-    AgentCard, AgentError, AgentExecutor, Client, Engine, Message, Outgoing, RequestContext,
+    AgentCard, AgentError, AgentExecutor, Client, Engine, Message, MessageRequest, RequestContext,
     SendOutcome, Server, Task, TaskState, TaskUpdater,
     http::client::{ClientSettings, HttpClient},
 };
@@ -103,7 +103,7 @@ pub(crate) async fn run() -> Result<Vec<String>, Failure> {
     // The first approval does not cover the second question.
     for question in ["What is on today?", "And once more?"] {
         said_so_far.push(format!("user:      {question}"));
-        let outcome = client.send(Outgoing::from(question).in_context(&context_id)).await?;
+        let outcome = client.send(MessageRequest::from(question).in_context(&context_id)).await?;
         context_id = outcome.context_id().to_owned();
         let task = outcome.task().ok_or("an answer without a task")?;
         said_so_far.push(format!("assistant: [{:?}] {}", task.state(), said(task)));

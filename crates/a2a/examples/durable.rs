@@ -9,8 +9,8 @@
 use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
 use a2a::{
-    AgentCard, AgentError, AgentExecutor, Artifact, Client, Engine, Outgoing, RequestContext, Role,
-    TaskUpdater, operations::Recovery, store::sqlite::SqliteStore,
+    AgentCard, AgentError, AgentExecutor, Artifact, Client, Engine, MessageRequest, RequestContext,
+    Role, TaskUpdater, operations::Recovery, store::sqlite::SqliteStore,
 };
 
 const PAGES: usize = 5;
@@ -84,7 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     first.stop().await;
 
     let second = Process::start(&file).await?;
-    let mut events = second.client.stream(Outgoing::from("Walden").to_task(&task_id)).await?;
+    let mut events = second.client.stream(MessageRequest::from("Walden").to_task(&task_id)).await?;
     for _ in 0..3 {
         events.next().await.transpose()?;
     }

@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout, reason = "an example talks to its reader")]
 
 use a2a::{
-    AgentCard, AgentError, AgentExecutor, Client, Engine, Outgoing, RequestContext, TaskState,
-    TaskUpdater,
+    AgentCard, AgentError, AgentExecutor, Client, Engine, MessageRequest, RequestContext,
+    TaskState, TaskUpdater,
 };
 
 struct Waiter;
@@ -35,7 +35,7 @@ async fn main() -> a2a::core::Result<()> {
         println!("waiter: {}", outcome.text());
         println!("guest:  {answer}");
         let task_id = outcome.task_id().unwrap_or_default();
-        outcome = client.send(Outgoing::from(answer).to_task(task_id)).await?;
+        outcome = client.send(MessageRequest::from(answer).to_task(task_id)).await?;
     }
     println!("waiter: {}", outcome.text());
     Ok(())

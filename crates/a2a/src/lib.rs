@@ -45,7 +45,7 @@ pub use a2a_auth as auth;
 #[cfg(feature = "client")]
 pub use a2a_client as client;
 #[cfg(feature = "client")]
-pub use a2a_client::{Client, Events, Outgoing, SendOutcome};
+pub use a2a_client::{Client, Events, MessageRequest, SendOutcome};
 pub use a2a_compat as compat;
 pub use a2a_compat::{Origins, Revisions};
 pub use a2a_core as core;

@@ -14,7 +14,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use a2a_client::{Client, Outgoing, Transport};
+use a2a_client::{Client, MessageRequest, Transport};
 use a2a_core::{
     AgentCard, Message,
     v1::{SendMessageRequest, TaskPushNotificationConfig},
@@ -60,9 +60,9 @@ fn webhooks() -> Webhooks {
     Webhooks::new(policy).unwrap()
 }
 
-fn outgoing(hook: &str) -> Outgoing {
+fn outgoing(hook: &str) -> MessageRequest {
     let webhook = TaskPushNotificationConfig { url: hook.into(), ..Default::default() };
-    Outgoing::from("hello").with_push(webhook)
+    MessageRequest::from("hello").with_push(webhook)
 }
 
 fn delivers(span: &&Exported) -> bool {

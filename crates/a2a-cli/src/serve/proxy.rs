@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use a2a_core::AgentCard;
-use a2a_gateway::{Forward, Record};
+use a2a_gateway::{Forward, Recorder};
 use a2a_http::service_parameters;
 use a2a_operations::Agent;
 use axum::{extract::Request, middleware::Next, response::Response};
@@ -73,7 +73,7 @@ impl Upstream {
         let agent: Arc<dyn Agent> = match &serve.proxy.record {
             Some(path) => {
                 let lines = Lines::append_to(path)?;
-                Arc::new(Record::new(forward, move |entry| lines.write(&entry)))
+                Arc::new(Recorder::new(forward, move |entry| lines.write(&entry)))
             }
             None => Arc::new(forward),
         };

@@ -1,7 +1,7 @@
 //! Where a credential goes: where the card of the agent says.
 
 use a2a_auth::client::Origin;
-use a2a_client::{CardReference, Selected, Transport};
+use a2a_client::{CardReference, SelectedInterface, Transport};
 use a2a_core::{AgentCard, v1::security_scheme::Scheme};
 use a2a_operations::{Credential, Place};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -106,11 +106,11 @@ pub(super) fn keep_to(
     card: &mut AgentCard,
     settings: &Settings,
     output: Output,
-) -> Result<Selected, Failure> {
+) -> Result<SelectedInterface, Failure> {
     let wanted = select(card, settings)?;
     let origins: Vec<_> =
         std::iter::once(from).chain(&settings.credential_origins).cloned().collect();
-    let is_asked = |one: &Selected| settings.transport.contains(&one.transport);
+    let is_asked = |one: &SelectedInterface| settings.transport.contains(&one.transport);
     let used = match select_at(card, settings, &origins) {
         Ok(used) if is_asked(&used) || !is_asked(&wanted) => used,
         _ => return Err(refused(from, &wanted)),
@@ -132,7 +132,7 @@ pub(super) fn keep_to(
 }
 
 /// Says why an interface is not called with credentials.
-fn refused(from: &Origin, interface: &Selected) -> Failure {
+fn refused(from: &Origin, interface: &SelectedInterface) -> Failure {
     let url = &interface.interface.url;
     if from.is_encrypted() && interface.is_exposed() {
         let said = format!("the card names {url}, where the credential would go in clear");

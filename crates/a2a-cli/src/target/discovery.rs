@@ -45,7 +45,7 @@ pub(crate) async fn document(settings: &Settings, output: Output) -> Result<Docu
         None => first,
     };
     let document = answer.map_err(|error| failure(error, settings))?;
-    if document.is_at_older_address {
+    if document.is_at_legacy_path {
         output.note("the card is at /.well-known/agent.json, where cards were before 0.3");
     }
     Ok(document)

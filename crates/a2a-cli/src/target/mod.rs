@@ -7,7 +7,7 @@ mod discovery;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use a2a_client::{
-    Client, Preference, RetryPolicy, Selected, Timeouts, Transport, credentials::Origin,
+    Client, Preference, RetryPolicy, SelectedInterface, Timeouts, Transport, credentials::Origin,
 };
 use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result as Answer};
 use a2a_operations::{Agent, Call, CallContext, Reply};
@@ -237,7 +237,7 @@ pub(crate) fn warn(settings: &Settings, output: Output) {
 }
 
 /// The interface that would be used, were there no credentials.
-pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<Selected, Failure> {
+pub(crate) fn select(card: &AgentCard, settings: &Settings) -> Result<SelectedInterface, Failure> {
     select_at(card, settings, &[])
 }
 
@@ -247,7 +247,7 @@ fn select_at(
     card: &AgentCard,
     settings: &Settings,
     origins: &[Origin],
-) -> Result<Selected, Failure> {
+) -> Result<SelectedInterface, Failure> {
     let mut preference = Preference::default().with_origins(origins.iter().cloned());
     preference.transports.clone_from(&settings.transport);
     // Older revisions lose some of what is said, so that they are for those who ask for them.

@@ -1,4 +1,4 @@
-//! Agents and proxies on free ports of this machine.
+//! Agents and proxies on free local ports.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::{
@@ -25,20 +25,20 @@ pub(crate) async fn serve(router: Router) -> SocketAddr {
     address
 }
 
-/// An engine at every binding.
+/// Routes an engine on every binding.
 pub(crate) fn routes(engine: &Engine) -> Router {
     let rest = a2a_rest::router(engine.clone());
     let router = a2a_jsonrpc::router(engine.clone()).merge(a2a_grpc::router(engine.clone()));
     router.merge(rest)
 }
 
-/// Serves an engine at every binding.
+/// Serves an engine on every binding.
 pub(crate) async fn serve_engine(engine: &Engine) -> SocketAddr {
     serve(routes(engine)).await
 }
 
-/// An address at which nobody listens.
-pub(crate) async fn dead_address() -> SocketAddr {
+/// Returns an address without a listener.
+pub(crate) async fn unused_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
 
@@ -49,16 +49,16 @@ pub(crate) fn url(transport: Transport, address: SocketAddr) -> String {
     }
 }
 
-/// A card with one interface.
+/// Returns a card with one interface.
 pub(crate) fn card(transport: Transport, address: SocketAddr) -> AgentCard {
     AgentCard::new("Counter", "Counts").with_interface(transport.as_str(), url(transport, address))
 }
 
-/// Emits the chunks `1 ` to `n `, each when it is permitted, and completes with `done`.
+/// Emits the chunks `1 ` to `n `, one per permit, and completes with `done`.
 #[derive(Clone)]
 pub(crate) struct Counter {
     pub(crate) permits: Arc<Semaphore>,
-    /// Has a permit for each message that has arrived.
+    /// Gets a permit for each message received.
     pub(crate) arrived: Arc<Semaphore>,
     pub(crate) chunks: usize,
 }
@@ -99,7 +99,7 @@ impl AgentExecutor for Counter {
     }
 }
 
-/// Forwards connections to a server, and cuts them when told.
+/// A TCP proxy whose connections can be dropped.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     connections: Arc<Mutex<Vec<AbortHandle>>>,
@@ -124,17 +124,17 @@ impl Proxy {
         Self { address, connections, accepting }
     }
 
-    /// Cuts every connection there is. Returns how many there were.
-    pub(crate) fn cut(&self) -> usize {
+    /// Drops all connections and returns their number.
+    pub(crate) fn disconnect(&self) -> usize {
         let connections = std::mem::take(&mut *self.connections.lock().unwrap());
         connections.iter().for_each(AbortHandle::abort);
         connections.len()
     }
 
-    /// Cuts every connection and takes no more.
+    /// Drops all connections and stops listening.
     pub(crate) async fn stop(self) {
         self.accepting.abort();
-        // Only now the port is closed.
+        // The port is closed once the task has ended.
         drop(self.accepting.await);
         let connections = std::mem::take(&mut *self.connections.lock().unwrap());
         connections.iter().for_each(AbortHandle::abort);

@@ -1,6 +1,6 @@
 //! Requests that an agent has to refuse, and the error that we make of its answer.
 
-use a2a_client::{Client, Outgoing};
+use a2a_client::{Client, MessageRequest};
 use a2a_core::{
     ErrorKind, Message, Role, card, fresh_id,
     v1::{ListTasksRequest, SendMessageRequest},
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) async fn unknown_task(peer: &Peer) -> Result {
     let missing = ErrorKind::TaskNotFound;
     let id = fresh_id();
-    let to_it = || Outgoing::from("hi").to_task(&id);
+    let to_it = || MessageRequest::from("hi").to_task(&id);
     fails_with(missing, peer.client.get(&id).await)?;
     fails_with(missing, peer.client.cancel(&id).await)?;
     fails_with(missing, peer.client.send(to_it()).await)?;

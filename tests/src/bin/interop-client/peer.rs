@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use a2a_client::{Client, Events, Outgoing, Transport};
+use a2a_client::{Client, Events, MessageRequest, Transport};
 use a2a_core::{AgentCard, Message, ProtocolVersion, Task, TaskState, card, v1::ListTasksRequest};
 use a2a_operations::Event;
 
@@ -48,14 +48,14 @@ impl Peer {
     }
 
     /// Sends and expects a task.
-    pub(crate) async fn task(&self, message: impl Into<Outgoing>) -> Result<Task> {
+    pub(crate) async fn task(&self, message: impl Into<MessageRequest>) -> Result<Task> {
         let outcome = self.client.send(message).await?;
         outcome.task().cloned().ok_or_else(|| format!("no task, but {outcome:?}").into())
     }
 
     /// A task that was answered before it was done.
     pub(crate) async fn answered_at_once(&self, text: &str) -> Result<Task> {
-        self.task(Outgoing::from(text).returning_immediately()).await
+        self.task(MessageRequest::from(text).returning_immediately()).await
     }
 
     /// A task that is not done.
@@ -88,7 +88,7 @@ impl Peer {
         let context_id = a2a_core::fresh_id();
         let mut tasks = Vec::new();
         for index in 0..count {
-            let message = Outgoing::from(format!("echo {index}")).in_context(&context_id);
+            let message = MessageRequest::from(format!("echo {index}")).in_context(&context_id);
             tasks.push(self.task(message).await?);
         }
         Ok((context_id, tasks))

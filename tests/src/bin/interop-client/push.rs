@@ -1,6 +1,6 @@
 //! Webhooks: registered, and called.
 
-use a2a_client::Outgoing;
+use a2a_client::MessageRequest;
 use a2a_core::v1::{AuthenticationInfo, TaskPushNotificationConfig};
 use futures_util::TryStreamExt as _;
 
@@ -64,7 +64,7 @@ pub(crate) async fn with_message(peer: &Peer) -> Result {
         }),
         ..config("", "", &webhook.url)
     };
-    let task = peer.task(Outgoing::from("echo hello").with_push(registered)).await?;
+    let task = peer.task(MessageRequest::from("echo hello").with_push(registered)).await?;
     let headers = webhook.completed(&task.id).await?;
     let authorization = headers.get("authorization").map(|value| value.as_bytes());
     same(authorization, Some(b"Bearer credential".as_slice()), "authorization")

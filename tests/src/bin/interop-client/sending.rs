@@ -1,6 +1,6 @@
 //! The card, and messages that are waited for.
 
-use a2a_client::{Client, Outgoing, SendOutcome, Transport};
+use a2a_client::{Client, MessageRequest, SendOutcome, Transport};
 use a2a_core::{
     AgentCard, ErrorKind, ExtensionSet, Message, Part, ProtocolVersion, Role, TaskState, fresh_id,
     v1::{AgentInterface, ListTasksRequest},
@@ -40,7 +40,7 @@ pub(crate) async fn extended_card(peer: &Peer) -> Result {
 
 pub(crate) async fn send(peer: &Peer) -> Result {
     let context_id = fresh_id();
-    let task = peer.task(Outgoing::from("echo hello").in_context(&context_id)).await?;
+    let task = peer.task(MessageRequest::from("echo hello").in_context(&context_id)).await?;
     state_is(&task, TaskState::Completed)?;
     same(&task.context_id, &context_id, "context id")?;
     same(task.text().as_str(), "hello", "text of the artifacts")?;
@@ -107,7 +107,7 @@ pub(crate) async fn send_immediately(peer: &Peer) -> Result {
 }
 
 pub(crate) async fn send_history_length(peer: &Peer) -> Result {
-    let task = peer.task(Outgoing::from("echo hello").with_history(0)).await?;
+    let task = peer.task(MessageRequest::from("echo hello").with_history(0)).await?;
     state_is(&task, TaskState::Completed)?;
     same(task.history.len(), 0, "messages in the history")
 }

@@ -1,6 +1,6 @@
 //! Tasks that are there: read, listed, canceled.
 
-use a2a_client::Outgoing;
+use a2a_client::MessageRequest;
 use a2a_core::{TaskState, v1::ListTasksRequest};
 use futures_util::TryStreamExt as _;
 
@@ -35,7 +35,7 @@ pub(crate) async fn list_pages(peer: &Peer) -> Result {
 pub(crate) async fn list_filters(peer: &Peer) -> Result {
     let (context_id, mut tasks) = peer.several(2).await?;
     tasks.reverse();
-    let asking = peer.task(Outgoing::from("ask").in_context(&context_id)).await?;
+    let asking = peer.task(MessageRequest::from("ask").in_context(&context_id)).await?;
     let all = ListTasksRequest { context_id, ..Default::default() };
 
     let completed = ListTasksRequest { status: TaskState::Completed.into(), ..all.clone() };
@@ -56,7 +56,7 @@ pub(crate) async fn list_filters(peer: &Peer) -> Result {
 
 pub(crate) async fn list_since(peer: &Peer) -> Result {
     let (context_id, _) = peer.several(2).await?;
-    let asking = peer.task(Outgoing::from("ask").in_context(&context_id)).await?;
+    let asking = peer.task(MessageRequest::from("ask").in_context(&context_id)).await?;
     let since = asking.status.as_ref().and_then(|status| status.timestamp);
     let filter =
         ListTasksRequest { context_id, status_timestamp_after: since, ..Default::default() };

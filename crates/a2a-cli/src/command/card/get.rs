@@ -40,7 +40,7 @@ impl Get {
             }
             if !self.extended {
                 let (document, signature) = self.verified(document, settings).await?;
-                let form = Some(document.form)
+                let form = Some(document.version)
                     .filter(|form| settings.verbose && *form != ProtocolVersion::LATEST);
                 return show(&document.card, form, &signature, settings, output);
             }

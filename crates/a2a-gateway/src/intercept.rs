@@ -1,26 +1,27 @@
-//! The eleven operations, written down once for the wrappers of this crate.
+//! Implements [`Agent`](a2a_operations::Agent) for wrappers that treat every operation alike.
 
 use std::{future::Future, pin::Pin};
 
 use a2a_core::Result;
 use a2a_operations::Reply;
 
-/// The answer that a method of an agent gives in time.
-pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<Reply<T>>> + Send + 'a>>;
+/// The future of an agent's reply.
+pub(crate) type ReplyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Reply<T>>> + Send + 'a>>;
 
-/// Implements [`Agent`](a2a_operations::Agent) for a wrapper with a member `agent` and a method
+/// Implements [`Agent`](a2a_operations::Agent) by routing every operation through this method of
+/// the wrapper; `next` makes the call on the agent that is passed to it:
 ///
 /// ```text
-/// async fn through<'a, R, T>(
+/// async fn intercept<'a, R, T>(
 ///     &'a self,
 ///     operation: Operation,
 ///     call: Call<R>,
-///     go: impl FnOnce(&'a A, Call<R>) -> Answer<'a, T> + Send,
+///     next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
 /// ) -> Result<Reply<T>>
 /// ```
-macro_rules! wrap_agent {
+macro_rules! intercept_agent {
     ($wrapper:ident) => {
-        $crate::wrap::wrap_agent! {
+        $crate::intercept::intercept_agent! {
             $wrapper:
             send_message SendMessage(SendMessageRequest) -> SendMessageResponse;
             send_streaming_message SendStreamingMessage(SendMessageRequest) -> EventStream;
@@ -64,11 +65,11 @@ macro_rules! wrap_agent {
                         call: Call<$request>,
                     ) -> ::a2a_core::Result<Reply<$response>> {
                         let operation = ::a2a_core::Operation::$operation;
-                        self.through(operation, call, |agent, call| agent.$method(call)).await
+                        self.intercept(operation, call, |agent, call| agent.$method(call)).await
                     }
                 )*
             }
         };
     };
 }
-pub(crate) use wrap_agent;
+pub(crate) use intercept_agent;

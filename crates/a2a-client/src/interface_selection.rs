@@ -1,4 +1,4 @@
-//! Which of a card's interfaces a client uses (spec §8.3.2).
+//! Selection of an interface from an agent card (spec §8.3.2).
 
 use a2a_auth::client::{CredentialError, Origin};
 use a2a_compat::card::DRAFT;
@@ -11,52 +11,52 @@ use url::Url;
 
 use crate::{DiscoveryError, Transport};
 
-/// What a client wants of an interface. By default the card decides.
+/// How a client selects interfaces. By default the order of the card decides.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Preference {
-    /// Bindings to try first, the most wanted in front; others follow in the order of the card.
+    /// Preferred bindings in descending order; other bindings follow in the order of the card.
     pub transports: Vec<Transport>,
-    /// Use only the bindings in `transports`, and fail where the card has none of them.
+    /// Use only the bindings in `transports`; selection fails if the card has none of them.
     pub only: bool,
-    /// Speak only this revision. Without one, it is the newest that the card has.
+    /// Use only this protocol version. Default: the newest version of the card.
     pub version: Option<ProtocolVersion>,
-    /// Speak no revision before this one.
+    /// Minimum protocol version.
     pub oldest: Option<ProtocolVersion>,
-    /// Use only interfaces at these origins, which credentials are for: that of the card in
-    /// front, and others that are named. Empty for any.
+    /// Use only interfaces at these origins, to which credentials may be sent: the origin of the
+    /// card first, then further trusted origins. Empty for any origin.
     pub origins: Vec<Origin>,
 }
 
-/// An interface that a client can use.
+/// An interface that the client supports.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Selected {
-    /// Its binding.
+pub struct SelectedInterface {
+    /// The protocol binding.
     pub transport: Transport,
-    /// Its revision.
+    /// The protocol version.
     pub version: ProtocolVersion,
-    /// The entry of the card, as it stands there.
+    /// The entry of the card, unchanged.
     pub interface: AgentInterface,
 }
 
-impl Selected {
-    /// Returns whether what is sent to the interface can be read on the way: it is not encrypted,
-    /// and not on this machine.
+impl SelectedInterface {
+    /// Returns whether traffic to the interface is plaintext on the network: it uses neither TLS
+    /// nor a loopback address.
     pub fn is_exposed(&self) -> bool {
         match Url::parse(&self.interface.url) {
             Ok(url) => {
                 matches!(url.scheme(), "http" | "grpc")
                     && url.host_str().is_some_and(|host| !is_loopback(host))
             }
-            // A bare `host:port` of gRPC is TLS unless it is on this machine.
+            // gRPC to a bare `host:port` uses TLS unless the host is a loopback address.
             _ => false,
         }
     }
 
-    /// Returns why credentials that are for `origins` may not be sent to the interface; `None`
-    /// where they may, as everywhere if there are no origins.
-    pub(crate) fn is_beyond(&self, origins: &[Origin]) -> Option<CredentialError> {
+    /// Returns an error if the interface is at none of `origins`, so that credentials must not be
+    /// sent to it. Without any origin, every interface is allowed.
+    pub(crate) fn origin_error(&self, origins: &[Origin]) -> Option<CredentialError> {
         let card = origins.first()?.clone();
         match self.interface.url.parse::<Origin>() {
             Ok(interface) if origins.iter().any(|origin| origin.is_same_place(&interface)) => None,
@@ -67,81 +67,80 @@ impl Selected {
 }
 
 impl Preference {
-    /// Sets the bindings to try first, the most wanted in front.
+    /// Sets the preferred bindings, in descending order.
     #[must_use]
     pub fn with_transports(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
         self.transports = transports.into_iter().collect();
         self
     }
 
-    /// Sets whether the bindings to try first are the only ones.
+    /// Sets whether only the preferred bindings are used.
     #[must_use]
     pub fn with_only(mut self, only: bool) -> Self {
         self.only = only;
         self
     }
 
-    /// Sets the one revision to speak.
+    /// Sets the only protocol version to use.
     #[must_use]
     pub fn with_version(mut self, version: impl Into<Option<ProtocolVersion>>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// Sets the oldest revision to speak where the card has nothing newer.
+    /// Sets the minimum protocol version.
     #[must_use]
     pub fn with_oldest(mut self, version: impl Into<Option<ProtocolVersion>>) -> Self {
         self.oldest = version.into();
         self
     }
 
-    /// Sets the only origins whose interfaces are used, that of the card in front.
+    /// Sets the origins whose interfaces are used, the origin of the card first.
     #[must_use]
     pub fn with_origins(mut self, origins: impl IntoIterator<Item = Origin>) -> Self {
         self.origins = origins.into_iter().collect();
         self
     }
 
-    /// Returns the usable interfaces of a card, the one to use in front. They are all of one
-    /// revision: the newest that the card has at a binding that is spoken here, or the one that
-    /// is set.
+    /// Returns the usable interfaces of a card, the preferred one first. All of them have the same
+    /// protocol version: the configured one, else the newest version that the card lists for a
+    /// supported binding.
     ///
-    /// Where a revision is set that the card does not list, its address is known all the same if
-    /// the card lists what it shares one with: the draft is where 1.0 or 0.3 is, and 0.2 and 0.1
-    /// are where 0.3 is.
+    /// A configured version that the card does not list is called at the URL of a version with
+    /// which it shares its endpoint: the draft with 1.0 or 0.3, 0.2 and 0.1 with 0.3.
     ///
     /// # Errors
     ///
-    /// [`DiscoveryError::NoCommonBinding`] and [`DiscoveryError::NoCommonVersion`] where nothing
-    /// fits, [`DiscoveryError::Invalid`] where something would fit but has no usable URL, and
-    /// [`DiscoveryError::Credentials`] where all that fits is at other origins than those wanted.
-    pub fn select(&self, card: &AgentCard) -> Result<Vec<Selected>, DiscoveryError> {
+    /// [`DiscoveryError::NoCommonBinding`] and [`DiscoveryError::NoCommonVersion`] if no interface
+    /// matches, [`DiscoveryError::Invalid`] if no matching interface has a usable URL, and
+    /// [`DiscoveryError::Credentials`] if all matching interfaces are at other origins.
+    pub fn select(&self, card: &AgentCard) -> Result<Vec<SelectedInterface>, DiscoveryError> {
         let mut bindings_match = false;
-        let mut candidates = Vec::new();
+        let mut supported = Vec::new();
         for (index, interface) in card.supported_interfaces.iter().enumerate() {
             let Some(transport) = Transport::of_interface(&interface.protocol_binding) else {
                 continue;
             };
-            let is_wanted = !self.only || self.transports.contains(&transport);
-            bindings_match |= is_wanted;
+            let is_allowed = !self.only || self.transports.contains(&transport);
+            bindings_match |= is_allowed;
             if let Some(version) = listed_version(&interface.protocol_version)
-                && transport.speaks(self.version.unwrap_or(version))
+                && transport.supports(self.version.unwrap_or(version))
             {
-                candidates.push(Candidate { index, transport, version, is_wanted });
+                supported.push(SupportedInterface { index, transport, version, is_allowed });
             }
         }
-        let version = self.agreed(&candidates);
-        candidates.retain(|one| one.is_wanted && Some(one.version) == version);
+        let version = self.select_version(&supported);
+        supported.retain(|one| one.is_allowed && Some(one.version) == version);
         let mut unusable = Vec::new();
         let mut selected = Vec::new();
-        for Candidate { index, transport, version, .. } in candidates {
+        for SupportedInterface { index, transport, version, .. } in supported {
             let interface = &card.supported_interfaces[index];
             if let Err(reason) = check_address(transport, &interface.url) {
                 unusable.push(Violation::new(format!("supportedInterfaces[{index}].url"), reason));
                 continue;
             }
             let version = self.version.unwrap_or(version);
-            selected.push(Selected { transport, version, interface: interface.clone() });
+            selected.push(SelectedInterface { transport, version, interface: interface.clone() });
         }
         if selected.is_empty() {
             return Err(match (bindings_match, unusable.is_empty()) {
@@ -150,27 +149,27 @@ impl Preference {
                 (false, true) => DiscoveryError::NoCommonBinding(offered(card)),
             });
         }
-        let rank = |selected: &Selected| {
-            let wanted = self.transports.iter().position(|wanted| *wanted == selected.transport);
-            wanted.unwrap_or(self.transports.len())
+        let rank = |selected: &SelectedInterface| {
+            let position = self.transports.iter().position(|one| *one == selected.transport);
+            position.unwrap_or(self.transports.len())
         };
-        // The sort is stable, so that the order of the card holds among equals.
+        // The sort is stable, so interfaces of equal rank keep the order of the card.
         selected.sort_by_key(rank);
-        // That comes last: where credentials may go is no reason to speak an older revision.
-        let beyond = selected.iter().find_map(|one| one.is_beyond(&self.origins));
-        selected.retain(|one| one.is_beyond(&self.origins).is_none());
-        match beyond {
-            Some(why) if selected.is_empty() => Err(DiscoveryError::Credentials(why)),
+        // Origins are checked last: they must not lead to an older protocol version.
+        let origin_error = selected.iter().find_map(|one| one.origin_error(&self.origins));
+        selected.retain(|one| one.origin_error(&self.origins).is_none());
+        match origin_error {
+            Some(error) if selected.is_empty() => Err(DiscoveryError::Credentials(error)),
             _ => Ok(selected),
         }
     }
 
-    /// The listed version whose interfaces are used. What is not wanted counts too: a binding
-    /// that is asked for is no reason to go back to an older revision.
-    fn agreed(&self, candidates: &[Candidate]) -> Option<ProtocolVersion> {
-        let newest = || candidates.iter().map(|one| one.version).max();
-        let listed = |version| candidates.iter().any(|one| one.is_wanted && one.version == version);
-        let places = match self.version {
+    /// Returns the listed version to use. Excluded bindings count as well: a required binding must
+    /// not lead to an older protocol version.
+    fn select_version(&self, supported: &[SupportedInterface]) -> Option<ProtocolVersion> {
+        let newest = || supported.iter().map(|one| one.version).max();
+        let listed = |version| supported.iter().any(|one| one.is_allowed && one.version == version);
+        let versions = match self.version {
             None => return newest().filter(|newest| self.oldest.is_none_or(|old| old <= *newest)),
             Some(version @ ProtocolVersion::V1Draft) => {
                 vec![version, ProtocolVersion::V1_0, ProtocolVersion::V0_3]
@@ -180,23 +179,23 @@ impl Preference {
             }
             Some(version) => vec![version],
         };
-        places.into_iter().find(|version| listed(*version))
+        versions.into_iter().find(|version| listed(*version))
     }
 }
 
-/// An interface whose binding and version are spoken here.
-struct Candidate {
+/// An interface whose binding and version the client supports.
+struct SupportedInterface {
     index: usize,
     transport: Transport,
     version: ProtocolVersion,
-    is_wanted: bool,
+    is_allowed: bool,
 }
 
 fn listed_version(text: &str) -> Option<ProtocolVersion> {
     if text == DRAFT {
         return Some(ProtocolVersion::V1Draft);
     }
-    // Empty stands for 0.3 in a header, and for nothing in a card.
+    // An empty version means 0.3 in a header, but is invalid in a card.
     text.parse().ok().filter(|_| !text.trim().is_empty())
 }
 
@@ -207,13 +206,13 @@ fn offered(card: &AgentCard) -> Vec<String> {
     card.supported_interfaces.iter().map(name).collect()
 }
 
-/// Checks that an interface says where it is, and not only in relation to something else.
+/// Checks that the URL of an interface is absolute and has a scheme of its binding.
 fn check_address(transport: Transport, address: &str) -> Result<(), String> {
     let grpc = transport == Transport::Grpc;
     let url = match Url::parse(address) {
         // `host:50051` reads as a URL whose scheme is `host`.
         Ok(url) if url.has_host() => url,
-        // The parser passes over any number of slashes in front of a host.
+        // The parser ignores any number of slashes before a host.
         _ if grpc && !address.starts_with('/') => match Url::parse(&format!("https://{address}")) {
             Ok(url) if matches!(url.path(), "" | "/") => url,
             _ => return Err(format!("{address:?} is neither host:port nor an absolute URL")),
@@ -223,7 +222,7 @@ fn check_address(transport: Transport, address: &str) -> Result<(), String> {
     match url.scheme() {
         "http" | "https" => Ok(()),
         "grpc" | "grpcs" if grpc => Ok(()),
-        other => Err(format!("{transport} is not spoken over {other:?}")),
+        other => Err(format!("has unsupported scheme {other:?} for {transport}")),
     }
 }
 
@@ -246,13 +245,13 @@ mod tests {
         AgentCard { supported_interfaces: interfaces.collect(), ..AgentCard::new("a", "b") }
     }
 
-    fn urls(selected: &[Selected]) -> Vec<&str> {
+    fn urls(selected: &[SelectedInterface]) -> Vec<&str> {
         selected.iter().map(|selected| selected.interface.url.as_str()).collect()
     }
 
     //
     #[test]
-    fn the_first_entry_whose_binding_and_version_are_spoken_is_used() {
+    fn first_interface_with_supported_binding_and_version_is_selected() {
         let card = card(&[
             ("urn:example:carrier-pigeon", "https://a/pigeon", "1.0"),
             ("JSONRPC", "https://a/old", "0.3"),
@@ -267,7 +266,7 @@ mod tests {
 
     //
     #[test]
-    fn wanted_bindings_come_first_and_alone_only_when_asked_for() {
+    fn preferred_bindings_come_first_and_only_excludes_others() {
         let card = card(&[
             ("JSONRPC", "https://a/1", "1.0"),
             ("HTTP+JSON", "https://a/2", "1.0"),
@@ -283,7 +282,7 @@ mod tests {
 
     //
     #[test]
-    fn a_pin_that_the_card_does_not_meet_is_an_error_and_never_a_fallback() {
+    fn unmatched_pinned_binding_or_version_is_an_error_without_fallback() {
         let card = card(&[("JSONRPC", "https://a/1", "1.0"), ("GRPC", "https://a/2", "0.3")]);
         let pinned = Preference {
             transports: vec![Transport::HttpJson],
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_common_revision_is_used_and_none_before_the_oldest_that_is_wanted() {
+    fn newest_common_version_is_selected_and_none_below_the_minimum() {
         use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
         type Listed<'a> = &'a [(&'a str, &'a str, &'a str)];
         let newest: Listed<'_> =
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn where_origins_are_wanted_interfaces_elsewhere_are_left_out() {
+    fn interfaces_at_other_origins_are_excluded() {
         let card = card(&[
             ("GRPC", "b.example:443", "1.0"),
             ("JSONRPC", "https://a.example/rpc", "1.0"),
@@ -361,7 +360,7 @@ mod tests {
         assert_eq!(urls(&at(&[]).unwrap()), all);
         assert_eq!(urls(&at(&["https://a.example"]).unwrap()), ["https://a.example/rpc"]);
         assert_eq!(urls(&at(&["https://a.example", "https://b.example"]).unwrap()), all);
-        // Neither another port is meant, nor an older revision.
+        // Neither another port nor an older version is used instead.
         for origins in [&["https://a.example:8443"][..], &["https://c.example"]] {
             let Err(DiscoveryError::Credentials(CredentialError::Elsewhere { card, interface })) =
                 at(origins)
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_in_clear_is_exposed_unless_it_is_on_this_machine() {
+    fn plaintext_interface_is_exposed_unless_on_loopback() {
         for (binding, url, exposed) in [
             ("JSONRPC", "http://a.example", true),
             ("JSONRPC", "https://a.example", false),
@@ -391,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_absolute_and_of_a_scheme_that_the_binding_uses() {
+    fn interface_url_must_be_absolute_with_a_scheme_of_the_binding() {
         for (binding, url, usable) in [
             ("JSONRPC", "http://localhost:1", true),
             ("JSONRPC", "/a2a", false),

@@ -1,21 +1,22 @@
-//! The eleven operations, written down once for wrappers that do the same with each.
+//! Implements [`Agent`](a2a_operations::Agent) for wrappers that treat every operation alike.
 
-/// Implements [`Agent`](a2a_operations::Agent) for a wrapper that has a method
+/// Implements [`Agent`](a2a_operations::Agent) by routing every operation through this method of
+/// the wrapper:
 ///
 /// ```text
-/// async fn through<R, T, F>(
+/// async fn intercept<R, T, F>(
 ///     &self,
 ///     operation: Operation,
 ///     call: Call<R>,
-///     go: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
+///     next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
 /// ) -> Result<Reply<T>>
 /// where R: Request + Clone, F: Future<Output = Result<Reply<T>>> + Send
 /// ```
 ///
-/// where `go` makes the call on an agent of the wrapper's choice.
-macro_rules! wrap_agent {
+/// `next` makes the call on the agent that is passed to it.
+macro_rules! intercept_agent {
     ($wrapper:ty) => {
-        $crate::wrap::wrap_agent! {
+        $crate::intercept::intercept_agent! {
             $wrapper:
             send_message SendMessage (SendMessageRequest) -> SendMessageResponse;
             send_streaming_message SendStreamingMessage (SendMessageRequest) -> ::a2a_operations::EventStream;
@@ -52,7 +53,7 @@ macro_rules! wrap_agent {
                         &self,
                         call: ::a2a_operations::Call<$request>,
                     ) -> ::a2a_core::Result<::a2a_operations::Reply<$response>> {
-                        self.through(
+                        self.intercept(
                             ::a2a_core::Operation::$operation,
                             call,
                             |agent, call| async move { agent.$method(call).await },
@@ -64,4 +65,4 @@ macro_rules! wrap_agent {
         };
     };
 }
-pub(crate) use wrap_agent;
+pub(crate) use intercept_agent;

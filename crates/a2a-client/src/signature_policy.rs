@@ -1,4 +1,4 @@
-//! What is asked of the signatures of agent cards.
+//! Verification of agent card signatures.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use a2a_operations::{CardSignature, CardVerifier};
 
 use crate::{DiscoveryError, Document};
 
-/// What a client asks of the signatures of the cards that it reads (spec §8.4.3). A verifier with
-/// a store of trusted keys is in `a2a-auth`.
+/// How a client verifies the signatures of agent cards (spec §8.4.3). `a2a-auth` has a verifier
+/// with a trust store.
 ///
-/// Where a signature is good, the client goes by what it is over and by nothing else of the card.
+/// If a signature is valid, the client uses the signed content and ignores the rest of the card.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum SignaturePolicy {
-    /// Nobody looks at them.
+    /// Signatures are not verified.
     #[default]
     Off,
-    /// They are checked, and what came of it is only told, in [`Document::signature`].
+    /// Signatures are verified, and the result is only reported in [`Document::signature`].
     Report(Arc<dyn CardVerifier>),
-    /// A card that is signed has to have a good signature; one that is not is taken.
+    /// A signed card must have a valid signature; an unsigned card is accepted.
     ///
-    /// Whoever can change a card on its way can also take its signatures away, so this finds
-    /// mistakes and not attacks.
+    /// An attacker who can modify a card in transit can also remove its signatures, so this detects
+    /// mistakes, not attacks.
     WhenPresent(Arc<dyn CardVerifier>),
-    /// A card has to have a good signature.
+    /// A card must have a valid signature.
     Required(Arc<dyn CardVerifier>),
 }
 
 impl SignaturePolicy {
-    /// Returns a document with what is known of its signatures, if the policy takes it.
+    /// Verifies a document and records the result, or rejects it as the policy requires.
     pub(crate) async fn apply(&self, document: Document) -> Result<Document, DiscoveryError> {
         let (Self::Report(verifier) | Self::WhenPresent(verifier) | Self::Required(verifier)) =
             self
@@ -36,12 +36,12 @@ impl SignaturePolicy {
             return Ok(document);
         };
         let signature = verifier.verify(&document.json).await;
-        let is_taken = match (self, &signature) {
+        let is_accepted = match (self, &signature) {
             (Self::Off | Self::Report(_), _) | (_, CardSignature::Verified { .. }) => true,
             (Self::WhenPresent(_), CardSignature::Absent) => true,
             (Self::WhenPresent(_) | Self::Required(_), _) => false,
         };
-        if is_taken {
+        if is_accepted {
             document.with_signature(signature)
         } else {
             Err(DiscoveryError::Signature(signature))

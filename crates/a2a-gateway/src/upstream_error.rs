@@ -1,4 +1,4 @@
-//! Whose fault an error is, as the callers of a gateway have to see it.
+//! Translation of upstream errors for the callers of a gateway.
 
 use std::error::Error as _;
 
@@ -6,29 +6,32 @@ use a2a_auth::client::CredentialError;
 use a2a_core::{Error, ErrorKind};
 use a2a_http::client::TransportError;
 
-/// Returns an error of the agent behind as callers are to see it.
+/// Translates an error of the upstream agent for the caller.
 ///
-/// What is between the gateway and that agent is not the callers' affair: its credentials, its
-/// version, its address. Everything else is passed on as it is, also a refusal of credentials
-/// that are `callers`, if it is the agent's. The original stays as the source, for the log.
-pub(crate) fn translated(error: Error, callers: bool) -> Error {
+/// Errors that concern only the gateway and the upstream agent are replaced: credentials, protocol
+/// version and address of the upstream agent are not disclosed. Other errors are unchanged,
+/// including rejected credentials if `forwards_credentials` is set and the upstream agent rejected
+/// them. The original error becomes the source, for the log.
+pub(crate) fn translate_error(error: Error, forwards_credentials: bool) -> Error {
     let (kind, message) = match error.kind() {
-        ErrorKind::Unauthenticated if is_kept_back(&error) => {
-            (ErrorKind::Internal, "the gateway is not set up to authenticate at the upstream agent")
+        ErrorKind::Unauthenticated if is_credential_error(&error) => {
+            (ErrorKind::Internal, "gateway has no usable credentials for the upstream agent")
         }
-        ErrorKind::Unavailable if is_kept_back(&error) => {
-            (ErrorKind::Unavailable, "the gateway can't authenticate at the moment")
+        ErrorKind::Unavailable if is_credential_error(&error) => {
+            (ErrorKind::Unavailable, "gateway failed to obtain credentials for the upstream agent")
         }
-        ErrorKind::Unauthenticated | ErrorKind::PermissionDenied if callers => return error,
+        ErrorKind::Unauthenticated | ErrorKind::PermissionDenied if forwards_credentials => {
+            return error;
+        }
         ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => {
-            (ErrorKind::Internal, "the upstream agent refused the gateway's credentials")
+            (ErrorKind::Internal, "upstream agent rejected the gateway's credentials")
         }
         ErrorKind::VersionNotSupported => {
-            (ErrorKind::Internal, "the upstream agent refused the gateway's version")
+            (ErrorKind::Internal, "upstream agent does not support the gateway's protocol version")
         }
         kind @ (ErrorKind::Unavailable | ErrorKind::DeadlineExceeded) => {
             match TransportError::of(&error) {
-                Some(transport) => (kind, of_transport(transport)),
+                Some(transport) => (kind, transport_message(transport)),
                 None => return error,
             }
         }
@@ -55,24 +58,24 @@ pub(crate) fn translated(error: Error, callers: bool) -> Error {
         translated = translated.with_retry_after(delay);
     }
     if let Some(id) = error.metadata().get("errorId") {
-        // The log of the gateway then leads to the log of the agent.
+        // Correlates the logs of the gateway and of the upstream agent.
         translated = translated.with_metadata("errorId", id);
     }
     translated.with_source(error)
 }
 
-/// Whether a call was never made, as there was nothing to authenticate with, or nowhere to send it.
-fn is_kept_back(error: &Error) -> bool {
+/// Returns whether the call was not sent because credentials were missing or not allowed.
+fn is_credential_error(error: &Error) -> bool {
     error.source().is_some_and(|source| source.is::<CredentialError>())
 }
 
-fn of_transport(error: &TransportError) -> &'static str {
+fn transport_message(error: &TransportError) -> &'static str {
     if error.is_connect() {
-        "the upstream agent can't be reached"
+        "failed to connect to upstream agent"
     } else if error.is_timeout() {
-        "the upstream agent did not answer in time"
+        "upstream agent timed out"
     } else {
-        "the connection to the upstream agent was lost"
+        "connection to upstream agent lost"
     }
 }
 
@@ -83,23 +86,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_concerns_the_gateway_alone_is_not_blamed_on_the_caller() {
-        for (kind, seen) in [
+    fn gateway_credential_and_version_errors_are_internal_for_callers() {
+        for (kind, expected) in [
             (ErrorKind::Unauthenticated, ErrorKind::Internal),
             (ErrorKind::PermissionDenied, ErrorKind::Internal),
             (ErrorKind::VersionNotSupported, ErrorKind::Internal),
         ] {
             let error =
                 Error::new(kind, "no").with_challenge("Bearer").with_metadata("errorId", "7");
-            let error = translated(error, false);
-            assert_eq!((error.kind(), error.challenge()), (seen, None), "{kind:?}");
+            let error = translate_error(error, false);
+            assert_eq!((error.kind(), error.challenge()), (expected, None), "{kind:?}");
             assert_eq!(error.source().unwrap().to_string(), "no");
             assert_eq!(error.metadata()["errorId"], "7");
         }
     }
 
     #[test]
-    fn the_address_of_the_agent_stays_here() {
+    fn upstream_address_is_not_disclosed() {
         for (sent, timed_out, kind) in [
             (false, false, ErrorKind::Unavailable),
             (false, true, ErrorKind::Unavailable),
@@ -107,39 +110,39 @@ mod tests {
             (true, true, ErrorKind::DeadlineExceeded),
         ] {
             let error = TransportError::new(sent, timed_out, "refused");
-            let error = translated(error.into_error("http://inside:1"), true);
+            let error = translate_error(error.into_error("http://backend.internal:1"), true);
             assert_eq!(error.kind(), kind);
             assert!(
-                error.metadata().is_empty() && !error.message().contains("inside"),
+                error.metadata().is_empty() && !error.message().contains("internal"),
                 "{error:?}"
             );
         }
     }
 
     #[test]
-    fn what_the_gateway_could_not_send_is_no_refusal_of_its_callers() {
+    fn gateway_credential_failures_are_not_reported_as_unauthenticated() {
         let (card, interface) =
-            ("https://one.inside".parse().unwrap(), "https://two.inside".parse().unwrap());
-        let elsewhere = Error::from(CredentialError::Elsewhere { card, interface });
-        let away = CredentialError::Unavailable(Arc::new(std::io::Error::other("down")));
-        for (error, seen) in
-            [(elsewhere, ErrorKind::Internal), (away.into(), ErrorKind::Unavailable)]
+            ("https://one.internal".parse().unwrap(), "https://two.internal".parse().unwrap());
+        let untrusted_origin = Error::from(CredentialError::Elsewhere { card, interface });
+        let unavailable = CredentialError::Unavailable(Arc::new(std::io::Error::other("down")));
+        for (error, expected) in
+            [(untrusted_origin, ErrorKind::Internal), (unavailable.into(), ErrorKind::Unavailable)]
         {
-            let error = translated(error, true);
-            assert_eq!(error.kind(), seen);
-            assert!(!error.message().contains("inside"), "{error}");
-            assert!(error.source().unwrap().downcast_ref::<Error>().is_some(), "it is for the log");
+            let error = translate_error(error, true);
+            assert_eq!(error.kind(), expected);
+            assert!(!error.message().contains("internal"), "{error}");
+            assert!(error.source().unwrap().downcast_ref::<Error>().is_some(), "kept for the log");
         }
     }
 
     #[test]
-    fn what_the_agent_itself_says_is_passed_on() {
+    fn errors_of_the_agent_itself_are_forwarded() {
         for kind in ErrorKind::ALL {
             if kind == ErrorKind::VersionNotSupported {
                 continue;
             }
             let error = Error::new(kind, "reason").with_retry_after(Duration::from_secs(3));
-            let error = translated(error.with_metadata("taskId", "t"), true);
+            let error = translate_error(error.with_metadata("taskId", "t"), true);
             assert_eq!((error.kind(), error.message()), (kind, "reason"));
             assert_eq!(error.metadata()["taskId"], "t");
             assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));

@@ -1,4 +1,4 @@
-//! A message on its way out, with what is wanted in return.
+//! A request to send a message.
 
 use a2a_core::{
     Message, Part,
@@ -6,36 +6,36 @@ use a2a_core::{
     well_known::Struct,
 };
 
-/// A message to send: made of text, a part, a [`Message`] or a whole [`SendMessageRequest`], and
-/// refined.
+/// A request to send a message, created from text, a part, a [`Message`] or a complete
+/// [`SendMessageRequest`].
 ///
 /// ```
-/// use a2a_client::Outgoing;
+/// use a2a_client::MessageRequest;
 ///
-/// let outgoing = Outgoing::from("What is the weather?").in_context("c-1").with_history(0);
-/// # let _ = outgoing;
+/// let request = MessageRequest::from("What is the weather?").in_context("c-1").with_history(0);
+/// # let _ = request;
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Outgoing {
+pub struct MessageRequest {
     request: SendMessageRequest,
 }
 
-impl Outgoing {
-    /// Continues a task, which the agent made before.
+impl MessageRequest {
+    /// Continues an existing task.
     #[must_use]
     pub fn to_task(mut self, task_id: impl Into<String>) -> Self {
         self.message_mut().task_id = task_id.into();
         self
     }
 
-    /// Continues a conversation; without [`to_task`](Self::to_task) in a new task.
+    /// Continues a context, in a new task unless [`to_task`](Self::to_task) is set.
     #[must_use]
     pub fn in_context(mut self, context_id: impl Into<String>) -> Self {
         self.message_mut().context_id = context_id.into();
         self
     }
 
-    /// Refers to another task that the agent should look at.
+    /// Adds a reference to another task.
     #[must_use]
     pub fn referring_to(mut self, task_id: impl Into<String>) -> Self {
         self.message_mut().reference_task_ids.push(task_id.into());
@@ -49,7 +49,7 @@ impl Outgoing {
         self
     }
 
-    /// Says which media types the answer may have.
+    /// Adds accepted output media types.
     #[must_use]
     pub fn accepting(mut self, modes: impl IntoIterator<Item: Into<String>>) -> Self {
         let modes = modes.into_iter().map(Into::into);
@@ -57,21 +57,21 @@ impl Outgoing {
         self
     }
 
-    /// Asks for at most so many messages of history in the answer (spec §3.2.4).
+    /// Limits the history in the response to the newest `length` messages (spec §3.2.4).
     #[must_use]
     pub fn with_history(mut self, length: u16) -> Self {
         self.configuration_mut().history_length = Some(length.into());
         self
     }
 
-    /// Asks for an answer as soon as the task exists, instead of waiting for what comes of it.
+    /// Requests a response as soon as the task exists, instead of waiting for its outcome.
     #[must_use]
     pub fn returning_immediately(mut self) -> Self {
         self.configuration_mut().return_immediately = true;
         self
     }
 
-    /// Registers a webhook for the task that the message makes.
+    /// Registers a webhook for the task.
     #[must_use]
     pub fn with_push(mut self, webhook: TaskPushNotificationConfig) -> Self {
         self.configuration_mut().task_push_notification_config = Some(webhook);
@@ -85,7 +85,7 @@ impl Outgoing {
         self
     }
 
-    /// The request as it stands.
+    /// Returns the protocol request.
     pub fn into_request(self) -> SendMessageRequest {
         self.request
     }
@@ -99,31 +99,31 @@ impl Outgoing {
     }
 }
 
-impl From<SendMessageRequest> for Outgoing {
+impl From<SendMessageRequest> for MessageRequest {
     fn from(request: SendMessageRequest) -> Self {
         Self { request }
     }
 }
 
-impl From<Message> for Outgoing {
+impl From<Message> for MessageRequest {
     fn from(message: Message) -> Self {
         Self { request: SendMessageRequest { message: Some(message), ..Default::default() } }
     }
 }
 
-impl From<Part> for Outgoing {
+impl From<Part> for MessageRequest {
     fn from(part: Part) -> Self {
         Message::user(part).into()
     }
 }
 
-impl From<&str> for Outgoing {
+impl From<&str> for MessageRequest {
     fn from(text: &str) -> Self {
         Message::user(text).into()
     }
 }
 
-impl From<String> for Outgoing {
+impl From<String> for MessageRequest {
     fn from(text: String) -> Self {
         Message::user(text).into()
     }

@@ -1,4 +1,4 @@
-//! What goes with every request, whatever the operation and the binding.
+//! Headers of every request, for every operation and binding.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,36 +11,36 @@ mod support;
 
 use std::sync::{Arc, Mutex};
 
-use a2a_client::{Client, ClientBuilder, Outgoing, Transport};
+use a2a_client::{Client, ClientBuilder, MessageRequest, Transport};
 use a2a_core::v1::TaskPushNotificationConfig;
 use axum::{extract::Request, middleware};
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use support::{Counter, card, routes, serve};
 
-/// Makes a call of every operation through a client, and returns what headers arrived.
+/// Calls every operation and returns the received headers by path.
 async fn headers_of_every_operation(
     transport: Transport,
     builder: ClientBuilder,
 ) -> Vec<(String, HeaderMap)> {
     let counter = Counter::new(1);
     counter.permit(2);
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&seen);
-    let note = middleware::from_fn(move |request: Request, next: middleware::Next| {
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let recorder = Arc::clone(&received);
+    let record = middleware::from_fn(move |request: Request, next: middleware::Next| {
         let path = request.uri().path().to_owned();
-        noted.lock().unwrap().push((path, request.headers().clone()));
+        recorder.lock().unwrap().push((path, request.headers().clone()));
         next.run(request)
     });
-    let address = serve(routes(&counter.engine()).layer(note)).await;
+    let address = serve(routes(&counter.engine()).layer(record)).await;
     let card = card(transport, address).with_push_notifications(true).with_extended_card(true);
     let client = builder.build(card).unwrap();
-    call_everything(&client).await;
-    std::mem::take(&mut seen.lock().unwrap())
+    call_every_operation(&client).await;
+    std::mem::take(&mut received.lock().unwrap())
 }
 
-/// Makes a call of every operation. Some fail, which does not matter here.
-async fn call_everything(client: &Client) {
+/// Calls every operation, ignoring errors of some.
+async fn call_every_operation(client: &Client) {
     let outcome = client.send("count").await.unwrap();
     let id = outcome.task_id().unwrap();
     client.stream("count").await.unwrap().outcome().await.unwrap();
@@ -62,7 +62,7 @@ async fn call_everything(client: &Client) {
 
 //
 #[tokio::test]
-async fn every_request_says_its_version_and_the_extensions_that_were_asked_for() {
+async fn every_request_has_version_and_requested_extensions() {
     for transport in Transport::ALL {
         let plain = headers_of_every_operation(transport, Client::builder()).await;
         assert!(plain.len() >= 11, "{transport}: {}", plain.len());
@@ -70,8 +70,8 @@ async fn every_request_says_its_version_and_the_extensions_that_were_asked_for()
             assert_eq!(headers["a2a-version"], "1.0", "{transport} {path}");
             assert!(!headers.contains_key("a2a-extensions"), "{transport} {path}");
         }
-        let asking = Client::builder().extensions(["urn:b", "urn:a"]);
-        for (path, headers) in headers_of_every_operation(transport, asking).await {
+        let builder = Client::builder().extensions(["urn:b", "urn:a"]);
+        for (path, headers) in headers_of_every_operation(transport, builder).await {
             let lines: Vec<_> = headers.get_all("a2a-extensions").iter().collect();
             assert_eq!(lines, ["urn:a,urn:b"], "{transport} {path}");
         }
@@ -79,7 +79,7 @@ async fn every_request_says_its_version_and_the_extensions_that_were_asked_for()
 }
 
 #[tokio::test]
-async fn every_request_has_the_credentials_and_headers_of_the_client() {
+async fn every_request_has_credentials_and_headers_of_the_client() {
     for transport in Transport::ALL {
         let key = HeaderName::from_static("x-api-key");
         let builder = Client::builder().bearer("secret").header(key, HeaderValue::from_static("k"));
@@ -92,9 +92,9 @@ async fn every_request_has_the_credentials_and_headers_of_the_client() {
 
 //
 #[tokio::test]
-async fn a_message_has_a_fresh_id_and_no_context_or_task_of_the_clients_making() {
-    let one = Outgoing::from("a").into_request().message.unwrap();
-    let other = Outgoing::from("a").into_request().message.unwrap();
+async fn message_has_a_fresh_id_and_no_invented_context_or_task() {
+    let one = MessageRequest::from("a").into_request().message.unwrap();
+    let other = MessageRequest::from("a").into_request().message.unwrap();
     assert!(!one.message_id.is_empty() && one.message_id != other.message_id);
     assert_eq!((one.context_id.as_str(), one.task_id.as_str()), ("", ""));
 }

@@ -1,5 +1,5 @@
-//! A stream of an agent of 0.3 as others write them: `tasks/resubscribe` gives what happens from
-//! then on, and no event has a position.
+//! Resuming a stream of a third-party 0.3 agent: `tasks/resubscribe` delivers only later events,
+//! and events have no position.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod support;
@@ -21,26 +21,26 @@ use axum::{
 use serde_json::{Value, json};
 use support::{card, serve};
 
-/// What the agent answers to one method after another.
+/// An agent with a queue of expected methods and responses.
 #[derive(Clone)]
-struct Agent(Arc<Mutex<VecDeque<(&'static str, Answer)>>>);
+struct Agent(Arc<Mutex<VecDeque<(&'static str, Reply)>>>);
 
-enum Answer {
+enum Reply {
     Task(Value),
-    /// Events, behind which the connection is closed, wherever that is.
+    /// Events, after which the connection is closed.
     Events(Vec<Value>),
 }
 
-async fn answer(State(agent): State<Agent>, body: String) -> Response {
+async fn respond(State(agent): State<Agent>, body: String) -> Response {
     let request: Value = serde_json::from_str(&body).unwrap();
-    let (method, answer) = agent.0.lock().unwrap().pop_front().unwrap();
+    let (method, reply) = agent.0.lock().unwrap().pop_front().unwrap();
     assert_eq!(request["method"], method);
     let result = |result| json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
-    match answer {
-        Answer::Task(task) => {
+    match reply {
+        Reply::Task(task) => {
             ([(CONTENT_TYPE, "application/json")], result(task).to_string()).into_response()
         }
-        Answer::Events(events) => {
+        Reply::Events(events) => {
             let events = events.into_iter().map(|event| format!("data: {}\n\n", result(event)));
             ([(CONTENT_TYPE, "text/event-stream")], events.collect::<String>()).into_response()
         }
@@ -71,58 +71,59 @@ fn completed() -> Value {
     })
 }
 
-/// Reads a stream that is cut after its first chunk, and returns what its reader knows each time
-/// that it has the whole task, and at the end.
-async fn read(after_the_cut: Vec<(&'static str, Answer)>) -> Vec<String> {
+/// Reads a stream that is dropped after its first chunk. Returns the text of the task at each
+/// snapshot and at the end.
+async fn read_dropped_stream(after_drop: Vec<(&'static str, Reply)>) -> Vec<String> {
     let opening = vec![task("working", &[]), chunk("1 ")];
-    let mut answers = VecDeque::from([("message/stream", Answer::Events(opening))]);
-    answers.extend(after_the_cut);
-    let agent = Agent(Arc::new(Mutex::new(answers)));
-    let left = Arc::clone(&agent.0);
-    let address = serve(Router::new().route("/", post(answer)).with_state(agent)).await;
+    let mut replies = VecDeque::from([("message/stream", Reply::Events(opening))]);
+    replies.extend(after_drop);
+    let agent = Agent(Arc::new(Mutex::new(replies)));
+    let remaining = Arc::clone(&agent.0);
+    let address = serve(Router::new().route("/", post(respond)).with_state(agent)).await;
     let mut card = card(Transport::JsonRpc, address);
     ProtocolVersion::V0_3.as_str().clone_into(&mut card.supported_interfaces[0].protocol_version);
     let client = Client::builder().build(card).unwrap();
 
     let mut events = client.stream("count").await.unwrap();
     let mut snapshot = Snapshot::new();
-    let mut known = Vec::new();
+    let mut texts = Vec::new();
     while let Some(event) = events.next().await {
         let event = event.unwrap();
         snapshot.apply(&event);
         if event.task().is_some() {
-            known.push(snapshot.task().unwrap().text());
+            texts.push(snapshot.task().unwrap().text());
         }
     }
-    assert!(left.lock().unwrap().is_empty(), "everything was asked for");
+    assert!(remaining.lock().unwrap().is_empty(), "all replies were used");
     let task = snapshot.into_task().unwrap();
     assert_eq!(task.state(), TaskState::Completed);
-    known.push(task.text());
-    known
+    texts.push(task.text());
+    texts
 }
 
 #[tokio::test]
-async fn what_happened_during_a_cut_is_read_from_the_task() {
-    let known = read(vec![
-        ("tasks/get", Answer::Task(task("working", &["1 ", "2 "]))),
-        ("tasks/resubscribe", Answer::Events(vec![chunk("3 "), completed()])),
-        ("tasks/get", Answer::Task(task("completed", &["1 ", "2 ", "3 "]))),
+async fn events_missed_while_disconnected_are_read_from_the_task() {
+    let texts = read_dropped_stream(vec![
+        ("tasks/get", Reply::Task(task("working", &["1 ", "2 "]))),
+        ("tasks/resubscribe", Reply::Events(vec![chunk("3 "), completed()])),
+        ("tasks/get", Reply::Task(task("completed", &["1 ", "2 ", "3 "]))),
     ]);
-    assert_eq!(known.await, ["", "1 2 ", "1 2 3 "]);
+    assert_eq!(texts.await, ["", "1 2 ", "1 2 3 "]);
 }
 
 #[tokio::test]
-async fn what_happened_before_the_agent_took_the_stream_up_is_there_at_the_end() {
-    let known = read(vec![
-        ("tasks/get", Answer::Task(task("working", &["1 "]))),
-        ("tasks/resubscribe", Answer::Events(vec![chunk("3 "), completed()])),
-        ("tasks/get", Answer::Task(task("completed", &["1 ", "2 ", "3 "]))),
+async fn events_missed_before_resubscription_are_in_the_final_task() {
+    let texts = read_dropped_stream(vec![
+        ("tasks/get", Reply::Task(task("working", &["1 "]))),
+        ("tasks/resubscribe", Reply::Events(vec![chunk("3 "), completed()])),
+        ("tasks/get", Reply::Task(task("completed", &["1 ", "2 ", "3 "]))),
     ]);
-    assert_eq!(known.await, ["", "1 2 3 ", "1 2 3 "]);
+    assert_eq!(texts.await, ["", "1 2 3 ", "1 2 3 "]);
 }
 
 #[tokio::test]
-async fn a_task_that_ended_during_a_cut_ends_the_stream() {
-    let known = read(vec![("tasks/get", Answer::Task(task("completed", &["1 ", "2 "])))]);
-    assert_eq!(known.await, ["", "1 2 ", "1 2 "]);
+async fn task_that_ended_while_disconnected_ends_the_stream() {
+    let texts =
+        read_dropped_stream(vec![("tasks/get", Reply::Task(task("completed", &["1 ", "2 "])))]);
+    assert_eq!(texts.await, ["", "1 2 ", "1 2 "]);
 }

@@ -1,4 +1,4 @@
-//! How a person names an agent, and where its card is then.
+//! References to agent cards.
 
 use std::{
     fmt,
@@ -11,22 +11,22 @@ use url::Url;
 
 use crate::DiscoveryError;
 
-/// Where the card of a server is (spec §8.2).
+/// The well-known path of an agent card (spec §8.2).
 pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 
-/// Where an agent card is to be read.
+/// The location of an agent card.
 ///
-/// | Text | Place |
+/// | Text | Location |
 /// |---|---|
-/// | `host`, `host:port`, `scheme://host` | `/.well-known/agent-card.json` there; `http` for loopback, else `https` |
-/// | a URL with a path | that URL as it is |
-/// | `file://…`, a path that begins with `/`, `./` or `../`, or the name of a file that is there | that file |
+/// | `host`, `host:port`, `scheme://host` | `/.well-known/agent-card.json` on that host; `http` for loopback, else `https` |
+/// | a URL with a path | that URL, unchanged |
+/// | `file://…`, a path that starts with `/`, `./` or `../`, or the name of an existing file | that file |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CardReference {
-    /// A document on the web.
+    /// An HTTP or HTTPS URL.
     Url(Url),
-    /// A file on this machine.
+    /// A local file.
     File(PathBuf),
 }
 
@@ -40,13 +40,13 @@ impl FromStr for CardReference {
             reason: reason.to_owned(),
         };
         if text.is_empty() {
-            return Err(invalid("it is empty"));
+            return Err(invalid("empty reference"));
         }
         if text.starts_with("file://") {
             let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
             return match url.to_file_path() {
                 Ok(path) => Ok(Self::File(path)),
-                Err(()) => Err(invalid("it names no file on this machine")),
+                Err(()) => Err(invalid("not a local file URL")),
             };
         }
         if is_path(text) {
@@ -55,25 +55,25 @@ impl FromStr for CardReference {
         let mut url = if text.contains("://") {
             Url::parse(text).map_err(|error| invalid(&error.to_string()))?
         } else {
-            // The scheme depends on the host, which only a parsed URL tells.
+            // The scheme depends on the host, which has to be parsed first.
             let mut url = Url::parse(&format!("https://{text}"))
                 .map_err(|error| invalid(&error.to_string()))?;
             if url.host_str().is_some_and(host::is_loopback) && url.set_scheme("http").is_err() {
-                return Err(invalid("it has no scheme"));
+                return Err(invalid("missing scheme"));
             }
             url
         };
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid("a card is read from a file, or over http or https"));
+            return Err(invalid("unsupported scheme (expected http, https or file)"));
         }
         if !url.has_host() {
-            return Err(invalid("it has no host"));
+            return Err(invalid("missing host"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            // It would end up in logs and in the errors of this crate.
+            // They would be logged, and repeated in errors of this crate.
             return Err(DiscoveryError::Reference {
                 reference: "https://…@…".to_owned(),
-                reason: "credentials do not belong into a reference".to_owned(),
+                reason: "credentials are not allowed in a reference".to_owned(),
             });
         }
         url.set_fragment(None);
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_leads_to_the_place_of_its_card() {
-        for (text, place) in [
+    fn reference_resolves_to_card_url() {
+        for (text, expected) in [
             ("localhost", "http://localhost/.well-known/agent-card.json"),
             (" localhost:8080 ", "http://localhost:8080/.well-known/agent-card.json"),
             ("127.0.0.1:1", "http://127.0.0.1:1/.well-known/agent-card.json"),
@@ -125,12 +125,12 @@ mod tests {
             ("localhost:8080/cards/a", "http://localhost:8080/cards/a"),
         ] {
             let reference: CardReference = text.parse().unwrap();
-            assert_eq!(reference, CardReference::Url(Url::parse(place).unwrap()), "{text}");
+            assert_eq!(reference, CardReference::Url(Url::parse(expected).unwrap()), "{text}");
         }
     }
 
     #[test]
-    fn a_path_is_read_as_a_file() {
+    fn path_is_parsed_as_file() {
         for (text, path) in [
             ("file:///tmp/card.json", "/tmp/card.json"),
             ("/tmp/card.json", "/tmp/card.json"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_card_is_refused_with_a_reason() {
+    fn malformed_reference_is_rejected_with_a_reason() {
         for text in ["", "  ", "ftp://host/card", "https://", "two words", "https://u:p@host"] {
             let error = text.parse::<CardReference>().unwrap_err();
             assert!(matches!(error, DiscoveryError::Reference { .. }), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! An agent whose traffic is kept.
+//! Recording of traffic.
 
 use std::{
     collections::BTreeMap,
@@ -17,20 +17,19 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    intercept::{ReplyFuture, intercept_agent},
     redact::{self, Redact},
-    wrap::{Answer, wrap_agent},
 };
 
-/// An agent whose calls, answers and events are handed to a sink as they happen.
+/// Records the calls, responses and events of an agent by passing them to a sink.
 ///
-/// Messages are kept whole. Secrets are not: the token and the credentials of a webhook, the query
-/// of its address, and parameters with telling names. Credentials of callers never get as far as
-/// an [`Agent`].
+/// Messages are recorded in full. Secrets are redacted: the token and credentials of a webhook, the
+/// query of its URL, and parameters whose names indicate a secret. Credentials of callers never
+/// reach an [`Agent`].
 ///
-/// The sink is called while the call waits, so it has to be quick; what it does with an entry is
-/// up to it.
+/// The sink is called synchronously during the call, so it must not block.
 #[derive(Clone)]
-pub struct Record<A> {
+pub struct Recorder<A> {
     agent: A,
     sink: Arc<Sink>,
     calls: Arc<AtomicU64>,
@@ -38,101 +37,101 @@ pub struct Record<A> {
 
 type Sink = dyn Fn(Entry) + Send + Sync;
 
-/// One thing that happened, one line of a record.
+/// An entry of a recording.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Entry {
-    /// When it happened.
+    /// The time of the entry.
     pub time: Timestamp,
-    /// The call it belongs to: 1, 2, 3…
+    /// The number of the call: 1, 2, 3…
     pub call: u64,
     /// The operation of the call.
     pub operation: &'static str,
-    /// The time since the call began, in microseconds.
+    /// The time since the start of the call, in microseconds.
     pub micros: u64,
-    /// What happened.
+    /// The step of the call.
     #[serde(flatten)]
     pub step: Step,
 }
 
-/// What happened in a call.
+/// A step of a call.
 #[derive(Debug, Serialize)]
 #[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Step {
-    /// The call came in.
+    /// The request was received.
     Request {
-        /// The revision that the caller speaks.
+        /// The protocol version of the caller.
         version: &'static str,
-        /// Who calls, where that is known.
+        /// The subject of the caller, if authenticated.
         #[serde(skip_serializing_if = "Option::is_none")]
         caller: Option<String>,
-        /// The extensions that the caller asks for.
+        /// The requested extensions.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         extensions: Vec<String>,
-        /// What else came beside the request.
+        /// The service parameters, with secrets redacted.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         parameters: BTreeMap<String, String>,
-        /// The position after which a reader wants to go on.
+        /// The position after which a stream resumes.
         #[serde(skip_serializing_if = "Option::is_none")]
         last_event_id: Option<u64>,
         /// The request.
         body: Option<Box<RawValue>>,
     },
-    /// It was answered, or its stream opened.
+    /// The call succeeded, or its stream opened.
     Answer {
-        /// The extensions that were used.
+        /// The activated extensions.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         activated: Vec<String>,
-        /// The answer; `None` where it is a stream or empty.
+        /// The response; `None` for streams and empty responses.
         body: Option<Box<RawValue>>,
     },
-    /// An event of its stream.
+    /// An event of the stream.
     Event {
-        /// The position of the event, where it has one.
+        /// The position of the event, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         position: Option<u64>,
         /// The event.
         body: Option<Box<RawValue>>,
     },
-    /// The call failed, or its stream was cut.
+    /// The call failed, or its stream was interrupted.
     Error {
-        /// The reason, as the protocol names it.
+        /// The error reason of the protocol.
         reason: &'static str,
-        /// What the caller reads.
+        /// The error message for the caller.
         message: String,
-        /// What else the caller learns.
+        /// The error metadata for the caller.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         metadata: BTreeMap<String, String>,
     },
-    /// The stream ended where it should.
+    /// The stream ended normally.
     End,
-    /// The caller went before that.
+    /// The caller disconnected early.
     Gone,
 }
 
-impl<A: Agent> Record<A> {
-    /// Creates an agent whose traffic goes to `sink`.
+impl<A: Agent> Recorder<A> {
+    /// Creates a recorder of the traffic of `agent`.
     pub fn new(agent: A, sink: impl Fn(Entry) + Send + Sync + 'static) -> Self {
         Self { agent, sink: Arc::new(sink), calls: Arc::default() }
     }
 
-    async fn through<'a, R: Request + Redact, T: Recorded>(
+    async fn intercept<'a, R: Request + Redact, T: Recorded>(
         &'a self,
         operation: Operation,
         call: Call<R>,
-        go: impl FnOnce(&'a A, Call<R>) -> Answer<'a, T> + Send,
+        next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
     ) -> Result<Reply<T>> {
         let mut log = CallLog {
             sink: self.sink.clone(),
             call: self.calls.fetch_add(1, Ordering::Relaxed) + 1,
             operation,
-            begun: Instant::now(),
+            started: Instant::now(),
             ended: false,
         };
         log.write(request(&call.context, call.request.redacted()));
-        let reply = match go(&self.agent, call).await {
+        let reply = match next(&self.agent, call).await {
             Ok(reply) => reply,
             Err(error) => {
                 log.end(failure(&error));
@@ -140,16 +139,16 @@ impl<A: Agent> Record<A> {
             }
         };
         let activated = reply.activated.iter().map(str::to_owned).collect();
-        let answer = Step::Answer { activated, body: reply.response.redacted() };
-        Ok(reply.map(|response| response.recorded(answer, log)))
+        let step = Step::Answer { activated, body: reply.response.redacted() };
+        Ok(reply.map(|response| response.recorded(step, log)))
     }
 }
 
-wrap_agent!(Record);
+intercept_agent!(Recorder);
 
-impl<A> fmt::Debug for Record<A> {
+impl<A> fmt::Debug for Recorder<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Record").field("calls", &self.calls).finish_non_exhaustive()
+        f.debug_struct("Recorder").field("calls", &self.calls).finish_non_exhaustive()
     }
 }
 
@@ -176,7 +175,7 @@ fn failure(error: &Error) -> Step {
 }
 
 fn event(event: &Event) -> Step {
-    // Readers of the stream share this encoding, and there are no secrets in an event.
+    // This encoding is shared by all readers of the stream; events contain no secrets.
     let json = String::from_utf8(event.json().into()).ok();
     Step::Event {
         position: event.id().map(|id| id.get()),
@@ -184,12 +183,13 @@ fn event(event: &Event) -> Step {
     }
 }
 
-/// The record of one call. Dropped before the end of the call, it says that the caller went.
+/// The recording of one call. Dropping it before the end of the call records that the caller
+/// disconnected.
 struct CallLog {
     sink: Arc<Sink>,
     call: u64,
     operation: Operation,
-    begun: Instant,
+    started: Instant,
     ended: bool,
 }
 
@@ -200,7 +200,7 @@ impl CallLog {
             time: Timestamp::now(),
             call: self.call,
             operation: self.operation.name(),
-            micros: micros(self.begun.elapsed()),
+            micros: micros(self.started.elapsed()),
             step,
         });
     }
@@ -219,10 +219,10 @@ impl Drop for CallLog {
     }
 }
 
-/// An answer that ends its record, now or later.
+/// A response that ends the recording of its call, at once or at the end of a stream.
 trait Recorded: Redact + Sized {
-    fn recorded(self, answer: Step, mut log: CallLog) -> Self {
-        log.end(answer);
+    fn recorded(self, response: Step, mut log: CallLog) -> Self {
+        log.end(response);
         self
     }
 }
@@ -246,8 +246,8 @@ impl Recorded for () {}
 impl Recorded for Arc<a2a_core::Task> {}
 
 impl Recorded for EventStream {
-    fn recorded(self, answer: Step, log: CallLog) -> Self {
-        log.write(answer);
+    fn recorded(self, response: Step, log: CallLog) -> Self {
+        log.write(response);
         Self::new(stream::unfold((self, log), |(mut events, mut log)| async move {
             let item = events.next().await;
             match &item {
@@ -275,15 +275,15 @@ mod tests {
 
     type Lines = Arc<Mutex<Vec<serde_json::Value>>>;
 
-    fn recorded() -> (Record<Engine>, Lines) {
-        let card = AgentCard::new("Echo", "Says what it hears");
+    fn recorded() -> (Recorder<Engine>, Lines) {
+        let card = AgentCard::new("Echo", "Repeats messages");
         let engine = Engine::new(card, agent_fn(async |text: String| text));
         let lines = Lines::default();
         let sink = lines.clone();
-        let record = Record::new(engine, move |entry| {
+        let recorder = Recorder::new(engine, move |entry| {
             sink.lock().unwrap().push(serde_json::to_value(&entry).unwrap());
         });
-        (record, lines)
+        (recorder, lines)
     }
 
     fn send() -> Call<SendMessageRequest> {
@@ -295,18 +295,18 @@ mod tests {
     }
 
     fn steps(lines: &Lines) -> Vec<String> {
-        let told = |line: &serde_json::Value| {
+        let describe = |line: &serde_json::Value| {
             format!("{} {} {}", line["call"], line["operation"], line["step"]).replace('"', "")
         };
-        lines.lock().unwrap().iter().map(told).collect()
+        lines.lock().unwrap().iter().map(describe).collect()
     }
 
     #[tokio::test]
-    async fn a_call_and_its_answer_are_one_line_each() {
-        let (record, lines) = recorded();
-        record.send_message(send()).await.unwrap();
+    async fn call_and_response_are_one_entry_each() {
+        let (recorder, lines) = recorded();
+        recorder.send_message(send()).await.unwrap();
         let unknown = GetTaskRequest { id: "nope".into(), ..Default::default() };
-        record.get_task(Call::new(unknown)).await.unwrap_err();
+        recorder.get_task(Call::new(unknown)).await.unwrap_err();
         assert_eq!(
             steps(&lines),
             [
@@ -327,9 +327,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_event_of_a_stream_is_a_line_and_its_end_too() {
-        let (record, lines) = recorded();
-        let events = record.send_streaming_message(send()).await.unwrap().response;
+    async fn every_event_and_the_end_of_a_stream_are_entries() {
+        let (recorder, lines) = recorded();
+        let events = recorder.send_streaming_message(send()).await.unwrap().response;
         let count = events.count().await;
         let steps = steps(&lines);
         assert_eq!(steps.len(), count + 3);
@@ -341,9 +341,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_that_goes_is_told_from_a_stream_that_ends() {
-        let (record, lines) = recorded();
-        let mut events = record.send_streaming_message(send()).await.unwrap().response;
+    async fn disconnected_caller_is_distinct_from_ended_stream() {
+        let (recorder, lines) = recorded();
+        let mut events = recorder.send_streaming_message(send()).await.unwrap().response;
         events.next().await.unwrap().unwrap();
         drop(events);
         assert_eq!(steps(&lines).last().unwrap(), "1 SendStreamingMessage gone");

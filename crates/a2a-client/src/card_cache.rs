@@ -1,4 +1,4 @@
-//! Cards that were read before, kept by the rules of HTTP (RFC 9111).
+//! HTTP cache for agent cards (RFC 9111).
 
 use std::{
     collections::HashMap,
@@ -10,20 +10,20 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::discovery::Document;
+use crate::Document;
 
-/// A memory of agent cards, shared by every clone.
+/// An HTTP cache for agent cards, shared by all clones.
 ///
-/// It holds what was answered without credentials, as long as `Cache-Control` and `Expires` say,
-/// asks with `If-None-Match` and `If-Modified-Since` after that, and keeps the 256 cards used
-/// last.
+/// It stores responses to unauthenticated requests, for the freshness lifetime given by
+/// `Cache-Control` and `Expires`. Stale cards are revalidated with `If-None-Match` and
+/// `If-Modified-Since`. The 256 most recently used cards are kept.
 #[derive(Clone, Debug, Default)]
 pub struct CardCache {
     entries: Arc<Mutex<HashMap<Url, Entry>>>,
     default_lifetime: Duration,
 }
 
-/// The most cards that are kept.
+/// Maximum number of cached cards.
 const CAPACITY: usize = 256;
 
 #[derive(Clone, Debug)]
@@ -32,17 +32,17 @@ struct Entry {
     etag: Option<HeaderValue>,
     last_modified: Option<HeaderValue>,
     fresh_until: Instant,
-    used: Instant,
+    last_used: Instant,
 }
 
-/// What the cache knows about a URL.
+/// The result of a cache lookup.
 #[derive(Debug)]
 pub(crate) enum Lookup {
-    /// A card that is still good.
+    /// A fresh card.
     Fresh(Document),
-    /// A card that the server has to confirm, and what to ask it.
+    /// A stale card, and the conditional headers to revalidate it with.
     Stale(Document, Vec<(HeaderName, HeaderValue)>),
-    /// Nothing.
+    /// No card.
     Absent,
 }
 
@@ -52,19 +52,19 @@ impl CardCache {
         Self::default()
     }
 
-    /// Sets how long a card is good whose answer does not say. Default: not at all.
+    /// Sets the freshness lifetime of responses that specify none. Default: 0.
     #[must_use]
     pub fn with_default_lifetime(mut self, lifetime: Duration) -> Self {
         self.default_lifetime = lifetime;
         self
     }
 
-    /// Forgets everything.
+    /// Removes all cards.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Forgets the card of a URL.
+    /// Removes the card of a URL.
     pub fn remove(&self, url: &Url) {
         self.lock().remove(url);
     }
@@ -73,7 +73,7 @@ impl CardCache {
         let now = Instant::now();
         let mut entries = self.lock();
         let Some(entry) = entries.get_mut(url) else { return Lookup::Absent };
-        entry.used = now;
+        entry.last_used = now;
         if now < entry.fresh_until {
             return Lookup::Fresh(entry.document.clone());
         }
@@ -86,7 +86,7 @@ impl CardCache {
         Lookup::Stale(entry.document.clone(), conditions)
     }
 
-    /// Keeps what a server answered, if it may be kept.
+    /// Stores a response, if it may be stored.
     pub(crate) fn store(&self, url: &Url, headers: &HeaderMap, document: &Document) {
         let freshness = Freshness::read(headers, SystemTime::now());
         let mut entries = self.lock();
@@ -96,26 +96,26 @@ impl CardCache {
         }
         let now = Instant::now();
         if entries.len() >= CAPACITY && !entries.contains_key(url) {
-            let oldest = entries.iter().min_by_key(|(_, entry)| entry.used);
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.last_used);
             if let Some(oldest) = oldest.map(|(url, _)| url.clone()) {
                 entries.remove(&oldest);
             }
         }
         let lifetime = freshness.lifetime.unwrap_or(self.default_lifetime);
-        // An endless lifetime is cut to a year, so that the sum can't overflow.
+        // The lifetime is limited to a year, so that the sum can't overflow.
         let lifetime = lifetime.min(Duration::from_secs(365 * 24 * 3600));
         let entry = Entry {
             document: document.clone(),
             etag: headers.get(header::ETAG).cloned(),
             last_modified: headers.get(header::LAST_MODIFIED).cloned(),
             fresh_until: now + lifetime,
-            used: now,
+            last_used: now,
         };
         entries.insert(url.clone(), entry);
     }
 
-    /// Notes that the server confirmed a card (304).
-    pub(crate) fn confirm(&self, url: &Url, headers: &HeaderMap) {
+    /// Refreshes a card after a successful revalidation (304).
+    pub(crate) fn refresh(&self, url: &Url, headers: &HeaderMap) {
         let freshness = Freshness::read(headers, SystemTime::now());
         let mut entries = self.lock();
         if !freshness.may_store {
@@ -133,12 +133,12 @@ impl CardCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Url, Entry>> {
-        // Nothing that holds the lock can leave the map half changed.
+        // No holder of the lock can leave the map in an inconsistent state.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What an answer says about how long it is good.
+/// The freshness of a response.
 #[derive(Debug, PartialEq, Eq)]
 struct Freshness {
     may_store: bool,
@@ -157,7 +157,7 @@ impl Freshness {
                     "no-store" => freshness.may_store = false,
                     "no-cache" => no_cache = true,
                     "max-age" => {
-                        // What is not a number is stale (RFC 9111 §4.2.1).
+                        // An invalid value counts as stale (RFC 9111 §4.2.1).
                         let seconds = value.trim().trim_matches('"').parse().unwrap_or(0);
                         freshness.lifetime = Some(Duration::from_secs(seconds));
                     }
@@ -206,7 +206,7 @@ mod tests {
 
     // covers: R-358
     #[test]
-    fn the_headers_of_an_answer_say_how_long_it_is_good() {
+    fn response_headers_determine_freshness_lifetime() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let later = httpdate::fmt_http_date(now + Duration::from_secs(50));
         for (lines, lifetime) in [
@@ -229,22 +229,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_card_is_fresh_for_its_lifetime_and_then_asked_for_by_its_tag() {
+    async fn card_is_fresh_for_its_lifetime_and_then_revalidated() {
         let cache = CardCache::new();
         let card = Document::for_tests("a");
-        let answer = headers(&[
+        let response = headers(&[
             ("cache-control", "max-age=60"),
             ("etag", "\"1\""),
             ("last-modified", "Tue, 14 Nov 2023 22:13:20 GMT"),
         ]);
-        cache.store(&url("a"), &answer, &card);
+        cache.store(&url("a"), &response, &card);
         tokio::time::advance(Duration::from_secs(59)).await;
         assert!(matches!(cache.look_up(&url("a")), Lookup::Fresh(_)));
         tokio::time::advance(Duration::from_secs(2)).await;
         let Lookup::Stale(_, conditions) = cache.look_up(&url("a")) else { panic!("not stale") };
         let names: Vec<_> = conditions.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["if-none-match", "if-modified-since"]);
-        cache.confirm(&url("a"), &headers(&[("cache-control", "max-age=5")]));
+        cache.refresh(&url("a"), &headers(&[("cache-control", "max-age=5")]));
         assert!(matches!(cache.look_up(&url("a")), Lookup::Fresh(_)));
         cache.store(&url("a"), &headers(&[("cache-control", "no-store")]), &card);
         assert!(matches!(cache.look_up(&url("a")), Lookup::Absent));
@@ -252,7 +252,7 @@ mod tests {
 
     // covers: R-360
     #[tokio::test(start_paused = true)]
-    async fn the_cards_used_last_are_kept() {
+    async fn least_recently_used_card_is_evicted() {
         let cache = CardCache::new().with_default_lifetime(Duration::from_secs(3600));
         for number in 0..=CAPACITY {
             tokio::time::advance(Duration::from_millis(1)).await;

@@ -1,0 +1,134 @@
+//! Candidate interfaces and the credentials for them.
+
+use std::sync::{Arc, OnceLock};
+
+use a2a_auth::client::{AgentCredentials, Origin};
+use a2a_core::{AgentCard, v1::AgentInterface};
+
+use crate::{ClientBuilder, DiscoveryError, SelectedInterface};
+
+/// An interface that the client may use, with the credentials for it.
+pub(crate) struct Candidate {
+    pub(crate) selected: SelectedInterface,
+    pub(crate) credentials: Option<AgentCredentials>,
+}
+
+/// The candidate interfaces of a client, and the active one.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    pub(crate) interfaces: Vec<AgentInterface>,
+    /// The credentials for each interface, if the client has credentials.
+    pub(crate) credentials: Vec<AgentCredentials>,
+    /// The index of the active interface, once one has responded.
+    pub(crate) active: Arc<OnceLock<usize>>,
+}
+
+impl Candidates {
+    pub(crate) fn active_index(&self) -> usize {
+        self.active.get().copied().unwrap_or_default()
+    }
+}
+
+impl ClientBuilder {
+    /// The origins to which credentials may be sent; empty if the application vouches for the card.
+    pub(crate) fn trusted_origins(&self) -> Vec<Origin> {
+        let Some(from) = &self.card_from else { return Vec::new() };
+        std::iter::once(from).chain(&self.origins).cloned().collect()
+    }
+
+    /// Selects interfaces; if the client sends headers or a credential with every request, only
+    /// those at trusted origins.
+    pub(crate) fn select_interfaces(
+        &self,
+        card: &AgentCard,
+    ) -> Result<Vec<SelectedInterface>, DiscoveryError> {
+        let selected = self.preference.select(card)?;
+        let Some(from) = &self.card_from else { return Ok(selected) };
+        if self.headers.is_empty() && self.context.credential.is_none() {
+            return Ok(selected);
+        }
+        let allowed = self.preference.clone().with_origins(self.trusted_origins()).select(card)?;
+        // A card that was fetched over TLS must not lead to sending credentials in plaintext.
+        let allowed = if from.is_encrypted() { encrypted(allowed)? } else { allowed };
+        if let (Some(preferred), Some(used)) = (selected.first(), allowed.first())
+            && preferred != used
+        {
+            let (preferred, used) = (&preferred.interface.url, &used.interface.url);
+            tracing::warn!(
+                preferred,
+                used,
+                card = %from,
+                "preferred interface skipped to protect credentials"
+            );
+        }
+        Ok(allowed)
+    }
+
+    /// Assigns credentials to interfaces, and drops interfaces for which none are usable.
+    pub(crate) fn assign_credentials(
+        &self,
+        card: &AgentCard,
+        selected: Vec<SelectedInterface>,
+    ) -> Result<Vec<Candidate>, DiscoveryError> {
+        let Some(credentials) = &self.credentials else {
+            let without = |selected| Candidate { selected, credentials: None };
+            return Ok(selected.into_iter().map(without).collect());
+        };
+        let mut credentials = credentials.clone();
+        if self.settings.tls.has_identity() {
+            credentials = credentials.with_client_certificate();
+        }
+        let mut candidates = Vec::with_capacity(selected.len());
+        let mut first_error = None;
+        for selected in selected {
+            let is_untrusted = selected.origin_error(&self.trusted_origins()).is_some();
+            let card_from = self.card_from.as_ref().filter(|_| is_untrusted);
+            match credentials.for_agent(card, &selected.interface, card_from) {
+                Ok(credentials) => {
+                    candidates.push(Candidate { selected, credentials: Some(credentials) });
+                }
+                Err(error) => {
+                    let url = &selected.interface.url;
+                    tracing::debug!(url, %error, "interface skipped: no usable credentials");
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        match first_error {
+            Some(error) if candidates.is_empty() => Err(DiscoveryError::Credentials(error)),
+            _ => Ok(candidates),
+        }
+    }
+}
+
+/// Drops interfaces that would receive credentials in plaintext.
+fn encrypted(selected: Vec<SelectedInterface>) -> Result<Vec<SelectedInterface>, DiscoveryError> {
+    let (exposed, encrypted): (Vec<_>, Vec<_>) =
+        selected.into_iter().partition(SelectedInterface::is_exposed);
+    if encrypted.is_empty() {
+        let urls = exposed.into_iter().map(|selected| selected.interface.url);
+        return Err(DiscoveryError::Exposed(urls.collect()));
+    }
+    Ok(encrypted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preference;
+
+    #[test]
+    fn plaintext_interface_is_not_used_with_credentials() {
+        let select = |urls: &[&str]| {
+            let card = urls.iter().fold(AgentCard::new("a", "b"), |card, url| {
+                card.with_interface(a2a_core::card::JSONRPC, *url)
+            });
+            encrypted(Preference::default().select(&card).unwrap())
+        };
+        let allowed = select(&["http://a.example", "https://a.example"]).unwrap();
+        assert_eq!(allowed.len(), 1);
+        assert_eq!(allowed[0].interface.url, "https://a.example");
+        let rejected = select(&["http://a.example"]);
+        assert!(matches!(rejected, Err(DiscoveryError::Exposed(_))));
+    }
+}

@@ -1,0 +1,47 @@
+//! Refuses to send a call's credential to an origin that it is not meant for.
+
+use std::{future::Future, sync::Arc};
+
+use a2a_auth::client::CredentialError;
+use a2a_core::{Error, Operation, Request, Result};
+use a2a_operations::{Agent, Call, Reply};
+
+use crate::intercept::intercept_agent;
+
+/// Rejects calls that carry a credential, for an interface at an untrusted origin. The call is not
+/// sent without the credential either: the agent's rejection would hide the cause.
+pub(crate) struct CredentialGuard {
+    agent: Arc<dyn Agent>,
+    reason: CredentialError,
+}
+
+impl CredentialGuard {
+    pub(crate) fn new(agent: Arc<dyn Agent>, reason: CredentialError) -> Self {
+        Self { agent, reason }
+    }
+
+    async fn intercept<R, T, F>(
+        &self,
+        _: Operation,
+        call: Call<R>,
+        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
+    ) -> Result<Reply<T>>
+    where
+        R: Request + Clone,
+        F: Future<Output = Result<Reply<T>>> + Send,
+    {
+        if call.context.credential.is_some() {
+            return Err(self.reason.clone().into());
+        }
+        next(self.agent.clone(), call).await
+    }
+}
+
+intercept_agent!(CredentialGuard);
+
+/// Returns whether the guard rejected a call, in which case nothing was sent.
+pub(crate) fn was_blocked(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    let reason = source.and_then(|source| source.downcast_ref::<CredentialError>());
+    matches!(reason, Some(CredentialError::Elsewhere { .. }))
+}
