@@ -75,7 +75,7 @@ fn the_proxy_has_credentials_of_its_own_and_its_callers_are_not_blamed_for_them(
     let without = Server::start(&["--proxy", &agent.address]);
     let run = without.run(&["send", "hello", "--bearer", "itk-valid-token"]);
     assert_eq!(run.code, 1, "it is not the credential of the caller that was refused: {run:?}");
-    assert!(run.stderr.contains("refused the gateway's credentials"), "{run:?}");
+    assert!(run.stderr.contains("rejected the gateway's credentials"), "{run:?}");
 }
 
 #[test]

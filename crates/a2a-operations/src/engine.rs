@@ -286,9 +286,7 @@ impl Inner {
     ) -> Result<Option<Handle>> {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
-            if self.cluster.is_shared {
-                handle.wait(|live| (!live.is_appearing()).then_some(())).await;
-            }
+            handle.wait(|live| (!live.is_appearing()).then_some(())).await;
             return Ok(Some(handle));
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
@@ -314,10 +312,10 @@ impl Inner {
             let live = handle.lock();
             // A task that another node works on may have moved on in the store. So may one that
             // this node holds, if it was paused for so long that another has taken it.
-            let is_fresh = self.cluster.renewed.elapsed() < self.config.lease_renewal * 2;
-            let is_sure = live.is_stored() && live.is_here() && is_fresh;
-            if !self.cluster.is_shared || is_sure {
-                return Ok(live.is_stored().then(|| Arc::clone(&live.task)));
+            let is_fresh = || self.cluster.renewed.elapsed() < self.config.lease_renewal * 2;
+            let is_current = !self.cluster.is_shared || live.is_here() && is_fresh();
+            if live.is_stored() && is_current {
+                return Ok(Some(Arc::clone(&live.task)));
             }
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;

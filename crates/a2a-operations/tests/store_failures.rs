@@ -18,7 +18,7 @@ use std::{
 use a2a_core::{
     Artifact, ErrorKind, Message, Part, TaskState,
     v1::{
-        AgentCard, GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest,
+        AgentCard, CancelTaskRequest, GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest,
         stream_response::Payload,
     },
 };
@@ -48,6 +48,8 @@ struct Faults {
     /// Its disk is full.
     unwritable: AtomicBool,
     failures: AtomicUsize,
+    /// A new task is stored, and the engine is told so when this is notified.
+    slow_insert: Mutex<Option<Arc<Notify>>>,
 }
 
 #[derive(Debug)]
@@ -89,6 +91,10 @@ impl TaskStore for Flaky {
             return Err(StoreError::Unwritable("no space left on device".into()));
         }
         let committed = self.up()?.insert(scope, new).await?;
+        let told = self.faults.slow_insert.lock().unwrap().clone();
+        if let Some(told) = told {
+            told.notified().await;
+        }
         self.lie(committed)
     }
 
@@ -436,4 +442,38 @@ async fn unwritable_store_fails_sends_at_once_as_unavailable() {
     let refused = bench.engine.send_message(send()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unavailable);
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// Others may see a new task in the store before the engine hears that it is there.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_is_listed_can_be_read_watched_and_canceled() {
+    let bench = bench(Duration::from_secs(20));
+    let told = Arc::new(Notify::new());
+    *bench.faults.slow_insert.lock().unwrap() = Some(Arc::clone(&told));
+    let engine = bench.engine.clone();
+    let sending = tokio::spawn(async move { engine.send_message(send()).await });
+    let id = soon(async {
+        loop {
+            let listed = bench.engine.list_tasks(Call::default()).await.unwrap().response;
+            match listed.tasks.first() {
+                Some(task) => break task.id.clone(),
+                None => tokio::task::yield_now().await,
+            }
+        }
+    })
+    .await;
+    assert_eq!(bench.state_of(&id).await.0, TaskState::Working);
+    let request = SubscribeToTaskRequest { id: id.clone(), ..SubscribeToTaskRequest::default() };
+    let engine = bench.engine.clone();
+    let watching = tokio::spawn(async move { engine.subscribe_to_task(Call::new(request)).await });
+    let request = CancelTaskRequest { id: id.clone(), ..CancelTaskRequest::default() };
+    let engine = bench.engine.clone();
+    let cancelling = tokio::spawn(async move { engine.cancel_task(Call::new(request)).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    told.notify_one();
+    let stream = soon(watching).await.unwrap().unwrap().response;
+    assert_eq!(soon(cancelling).await.unwrap().unwrap().response.state(), TaskState::Canceled);
+    let last = soon(stream.collect::<Vec<_>>()).await.pop().unwrap().unwrap();
+    assert_eq!(last.state(), Some(TaskState::Canceled));
+    assert!(soon(sending).await.unwrap().is_ok());
 }
