@@ -33,6 +33,8 @@ pub(crate) enum Detail {
 pub(crate) struct Observe {
     /// Where spans are sent to; without it, the standard variables say so.
     pub(crate) otlp_endpoint: Option<String>,
+    /// Whether the log is buffered: not where it has to keep the order of what a command prints.
+    pub(crate) is_buffered: bool,
     /// Whether metrics are kept.
     pub(crate) metrics: bool,
     /// Where security events are written to; `-` is stderr.
@@ -64,9 +66,12 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> 
         Some(path) => Audit::File(path),
     };
     let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
+    let shows_spans = asked.is_some() || matches!(detail, Detail::TrafficAsJson | Detail::Debug);
     let config = Config::default()
+        .with_spans(shows_spans)
         .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
         .with_format(format)
+        .with_buffered(observe.is_buffered)
         .with_otlp(otlp.map(|otlp| otlp.with_tls(observe.trust)))
         .with_metrics(observe.metrics)
         .with_audit(audit);

@@ -3,15 +3,8 @@
 use std::{
     fmt,
     fs::{File, OpenOptions},
-    io::{self, Write as _},
+    io::{self, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-        mpsc::{self, Receiver, SyncSender, TrySendError},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
 };
 
 use serde_json::{Map, Value};
@@ -22,13 +15,10 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, registry::LookupSpan};
 
-use crate::json;
+use crate::{json, line_writer::LineWriter};
 
 /// The target of security events. Their field `event` says what happened.
 pub const AUDIT: &str = "a2a::audit";
-
-/// Lines that wait to be written; more are counted and dropped, and serving goes on.
-const MAX_QUEUED: usize = 4_096;
 
 /// Longest text of a field, in bytes: peers choose some of them.
 const MAX_TEXT: usize = 1_024;
@@ -37,15 +27,9 @@ const MAX_TEXT: usize = 1_024;
 ///
 /// A file is created for its owner alone and only added to. One that was moved away, as log
 /// rotation does, is followed by a new one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct AuditLog {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    lines: Mutex<Option<SyncSender<String>>>,
-    dropped: Arc<AtomicU64>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    lines: LineWriter,
 }
 
 impl AuditLog {
@@ -55,7 +39,7 @@ impl AuditLog {
     ///
     /// No thread can be started.
     pub fn to_stderr() -> io::Result<Self> {
-        Self::start(Sink::Stderr)
+        Self::start(io::stderr())
     }
 
     /// Adds to the file at `path`.
@@ -66,23 +50,17 @@ impl AuditLog {
     pub fn to_file(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let file = open(&path)?;
-        Self::start(Sink::File { path, file })
+        Self::start(RotatedFile { path, file })
     }
 
-    fn start(sink: Sink) -> io::Result<Self> {
-        let (sender, receiver) = mpsc::sync_channel(MAX_QUEUED);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&dropped);
-        let writer = thread::Builder::new()
-            .name("a2a-audit".to_owned())
-            .spawn(move || write(sink, &receiver, &counted))?;
-        Ok(Self {
-            shared: Arc::new(Shared {
-                lines: Mutex::new(Some(sender)),
-                dropped,
-                writer: Mutex::new(Some(writer)),
-            }),
-        })
+    fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
+        let lines = LineWriter::start("a2a-audit", sink, |count| {
+            let mut fields = Map::new();
+            fields.insert("event".to_owned(), "audit_dropped".into());
+            fields.insert("count".to_owned(), count.into());
+            Some(line(fields))
+        })?;
+        Ok(Self { lines })
     }
 
     /// The layer that takes security events, and nothing else.
@@ -97,50 +75,35 @@ impl AuditLog {
         AuditLayer { log: self.clone() }.with_filter(filter)
     }
 
-    /// Writes what waits, and nothing more. Blocks this thread until it is written.
+    /// Writes what waits, for some seconds at most, and nothing more. Blocks this thread until
+    /// then.
     pub fn shut_down(&self) {
-        self.shared.lines.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
-            // A writer that panicked has said so.
-            let _panicked = writer.join();
-        }
+        self.lines.shut_down();
     }
 
-    fn add(&self, line: String) {
-        let lines = self.shared.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        match lines.as_ref().map(|lines| lines.try_send(line)) {
-            Some(Ok(())) => {}
-            Some(Err(TrySendError::Full(_) | TrySendError::Disconnected(_))) | None => {
-                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
-                metrics::counter!("a2a_audit_dropped_total").increment(1);
-            }
+    fn add(&self, line: &str) {
+        if !self.lines.add(line.as_bytes()) {
+            metrics::counter!("a2a_audit_dropped_total").increment(1);
         }
     }
 }
 
-impl fmt::Debug for AuditLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AuditLog")
-    }
+/// A file that is opened anew where its path no longer names it.
+struct RotatedFile {
+    path: PathBuf,
+    file: File,
 }
 
-enum Sink {
-    Stderr,
-    File { path: PathBuf, file: File },
-}
-
-impl Sink {
-    fn write(&mut self, lines: &str) -> io::Result<()> {
-        match self {
-            Self::Stderr => io::stderr().lock().write_all(lines.as_bytes()),
-            Self::File { path, file } => {
-                if !is_at(file, path) {
-                    *file = open(path)?;
-                }
-                file.write_all(lines.as_bytes())
-            }
+impl Write for RotatedFile {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        if !is_at(&self.file, &self.path) {
+            self.file = open(&self.path)?;
         }
+        self.file.write(lines)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -168,33 +131,6 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// Writes lines as they come, those that wait together in one go.
-fn write(mut sink: Sink, lines: &Receiver<String>, dropped: &AtomicU64) {
-    let mut failing = false;
-    while let Ok(first) = lines.recv() {
-        let mut batch = first;
-        for line in lines.try_iter().take(MAX_QUEUED) {
-            batch.push_str(&line);
-        }
-        let lost = dropped.swap(0, Ordering::Relaxed);
-        if lost > 0 {
-            let mut fields = Map::new();
-            fields.insert("event".to_owned(), "audit_dropped".into());
-            fields.insert("count".to_owned(), lost.into());
-            batch.push_str(&line(fields));
-        }
-        match sink.write(&batch) {
-            Ok(()) => failing = false,
-            // Said once, as every event would say it again.
-            Err(error) if !failing => {
-                failing = true;
-                tracing::error!(%error, "the audit log can't be written");
-            }
-            Err(_) => thread::sleep(Duration::from_millis(100)),
-        }
-    }
-}
-
 struct AuditLayer {
     log: AuditLog,
 }
@@ -203,7 +139,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for AuditLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut fields = Fields(Map::new());
         event.record(&mut fields);
-        self.log.add(line(fields.0));
+        self.log.add(&line(fields.0));
     }
 }
 
@@ -249,7 +185,7 @@ impl Visit for Fields {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, thread};
 
     use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -296,7 +232,7 @@ mod tests {
         let write = |event: &str| {
             let mut fields = Map::new();
             fields.insert("event".to_owned(), event.into());
-            log.add(line(fields));
+            log.add(&line(fields));
         };
         write("first");
         while events(&path).is_empty() {
@@ -308,32 +244,5 @@ mod tests {
         assert_eq!(events(&moved)[0]["event"], "first");
         assert_eq!(events(&path)[0]["event"], "second");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    }
-
-    #[test]
-    fn what_there_is_no_room_for_is_counted() {
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let log = AuditLog {
-            shared: Arc::new(Shared {
-                lines: Mutex::new(Some(sender)),
-                dropped: Arc::clone(&dropped),
-                writer: Mutex::new(None),
-            }),
-        };
-        for _ in 0..3 {
-            log.add(line(Map::new()));
-        }
-        assert_eq!(dropped.load(Ordering::Relaxed), 2);
-        log.shut_down();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit");
-        let file = open(&path).unwrap();
-        write(Sink::File { path: path.clone(), file }, &receiver, &dropped);
-        let events = events(&path);
-        assert_eq!(
-            (&events[1]["event"], &events[1]["count"]),
-            (&"audit_dropped".into(), &2.into())
-        );
     }
 }

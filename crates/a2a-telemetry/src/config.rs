@@ -14,6 +14,14 @@ pub struct Config {
     /// Which events are logged, as a filter of `tracing`: `info`, `warn,a2a_http=debug`. What
     /// libraries print of requests is [kept out](crate::quiet) unless it is asked for by name.
     pub filter: String,
+    /// Whether lines of the log show the spans that they were written in, with their fields: a
+    /// line that an executor writes names its task so. It costs some microseconds per request.
+    pub shows_spans: bool,
+    /// Whether lines of the log are collected for some milliseconds and written by a thread of
+    /// their own, so that the log neither slows requests nor blocks them where nobody reads it. At
+    /// most 1 MiB waits; more lines are dropped, counted and reported. What was not written yet is
+    /// lost where the process is killed.
+    pub is_buffered: bool,
     /// Where spans are sent to; nowhere without it.
     pub otlp: Option<Otlp>,
     /// Whether metrics are kept, for [`Guard::metrics_router`](crate::Guard::metrics_router).
@@ -51,6 +59,8 @@ impl Default for Config {
         Self {
             format: Format::Text,
             filter: "info".to_owned(),
+            shows_spans: true,
+            is_buffered: false,
             otlp: None,
             metrics: false,
             audit: Audit::Log,
@@ -70,6 +80,20 @@ impl Config {
     #[must_use]
     pub fn with_filter(mut self, filter: impl Into<String>) -> Self {
         self.filter = filter.into();
+        self
+    }
+
+    /// Sets whether lines of the log show the spans that they were written in.
+    #[must_use]
+    pub fn with_spans(mut self, shows_spans: bool) -> Self {
+        self.shows_spans = shows_spans;
+        self
+    }
+
+    /// Sets whether a thread of its own writes the log.
+    #[must_use]
+    pub fn with_buffered(mut self, is_buffered: bool) -> Self {
+        self.is_buffered = is_buffered;
         self
     }
 

@@ -4,11 +4,16 @@ use std::{io, time::Duration};
 
 use axum::Router;
 use tracing::dispatcher::{self, Dispatch, SetGlobalDefaultError};
-use tracing_subscriber::{Layer, Registry, fmt, layer::SubscriberExt as _};
+use tracing_subscriber::{
+    Layer, Registry,
+    filter::{FilterExt as _, filter_fn},
+    fmt::{self, writer::BoxMakeWriter},
+    layer::SubscriberExt as _,
+};
 
 use crate::{
     AUDIT, Audit, AuditLog, Config, FilterError, Format, OtlpError, Prometheus, PrometheusError,
-    Traces, json::TracedJson, propagation, quiet,
+    Traces, json::TracedJson, line_writer::LineWriter, propagation, quiet,
 };
 
 /// How long the last spans may take.
@@ -27,6 +32,9 @@ pub enum InitError {
     /// Metrics can't be kept.
     #[error(transparent)]
     Metrics(#[from] PrometheusError),
+    /// No thread can be started that writes the log.
+    #[error("the log can't be written")]
+    Log(#[source] io::Error),
     /// The audit log can't be written.
     #[error("the audit log can't be written")]
     Audit(#[source] io::Error),
@@ -43,6 +51,7 @@ pub struct Guard {
     traces: Option<Traces>,
     prometheus: Option<Prometheus>,
     audit: Option<AuditLog>,
+    log: Option<LineWriter>,
 }
 
 /// Starts to log to standard error and whatever else is configured, for the whole process.
@@ -58,12 +67,16 @@ pub fn init(config: Config) -> Result<Guard, InitError> {
         Audit::File(path) => (without_audit(&config), Some(AuditLog::to_file(path))),
     };
     let audit = audit.transpose().map_err(InitError::Audit)?;
-    let filter = quiet(&filter)?;
+    let shows_spans = config.shows_spans;
+    let filter = quiet(&filter)?.and(filter_fn(move |of| shows_spans || of.is_event()));
     let traces = config.otlp.map(Traces::new).transpose()?;
     let prometheus = config.metrics.then(Prometheus::install).transpose()?;
 
     let json = TracedJson::default();
-    let log = fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let lines =
+        config.is_buffered.then(|| LineWriter::start("a2a-log", io::stderr(), report_dropped));
+    let lines = lines.transpose().map_err(InitError::Log)?;
+    let log = fmt::layer().with_writer(log_writer(lines.clone())).with_ansi(false);
     let log: Box<dyn Layer<Registry> + Send + Sync> = match config.format {
         Format::Text => log.with_filter(filter).boxed(),
         Format::Json => log.json().event_format(json.clone()).with_filter(filter).boxed(),
@@ -77,7 +90,19 @@ pub fn init(config: Config) -> Result<Guard, InitError> {
     if traces.is_some() {
         propagation::install();
     }
-    Ok(Guard { traces, prometheus, audit })
+    Ok(Guard { traces, prometheus, audit, log: lines })
+}
+
+fn log_writer(lines: Option<LineWriter>) -> BoxMakeWriter {
+    match lines {
+        Some(lines) => BoxMakeWriter::new(move || lines.clone()),
+        None => BoxMakeWriter::new(io::stderr),
+    }
+}
+
+fn report_dropped(count: u64) -> Option<String> {
+    tracing::warn!(count, "lines of the log were dropped, as standard error takes no more");
+    None
 }
 
 fn without_audit(config: &Config) -> String {
@@ -104,6 +129,9 @@ impl Drop for Guard {
         }
         if let Some(audit) = self.audit.take() {
             audit.shut_down();
+        }
+        if let Some(log) = self.log.take() {
+            log.shut_down();
         }
     }
 }

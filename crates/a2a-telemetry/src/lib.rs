@@ -29,6 +29,7 @@ mod courier;
 mod filter;
 mod init;
 mod json;
+mod line_writer;
 mod otlp;
 mod prometheus;
 pub mod propagation;

@@ -133,6 +133,7 @@ impl Options {
             },
             logs_traffic,
             observe: Observe {
+                is_buffered: true,
                 otlp_endpoint: serve.otlp_endpoint.clone(),
                 // The bench profile measures the library, which records them for nobody otherwise.
                 metrics: !serve.no_metrics && (!is_bench || serve.metrics_listen.is_some()),

@@ -176,7 +176,7 @@ impl Worker {
             let trace = webhook.trace.as_ref();
             let span = trace::delivery(&key.task_id, &key.config_id, id.get(), attempts, trace);
             let call = may_call.then_some((&webhook, &delivery));
-            let outcome = self.measured(call, id, attempts).instrument(span).await;
+            let outcome = self.measured(&key, call, id, attempts).instrument(span).await;
             if matches!(outcome, PushOutcome::Delivered(_)) {
                 place.delivered();
             }

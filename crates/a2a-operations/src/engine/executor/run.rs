@@ -122,11 +122,11 @@ impl Outcome {
         match self {
             Self::Dropped => Ended::Dropped,
             Self::Failed(error) if is_heard && !live.is_over() => {
-                Ended::Failed(failure_text(&error))
+                Ended::Failed(failure_text(&live.task.id, &error))
             }
-            Self::Panicked(panic) if is_heard => Ended::Failed(panic_text(&panic)),
+            Self::Panicked(panic) if is_heard => Ended::Failed(panic_text(&live.task.id, &panic)),
             Self::Expired(text) if is_heard => {
-                tracing::warn!(reason = text, "executor dropped");
+                tracing::warn!(task.id = live.task.id, reason = text, "executor dropped");
                 Ended::Failed(text)
             }
             Self::Returned | Self::Failed(_) | Self::Panicked(_) | Self::Expired(_) => {
@@ -191,15 +191,15 @@ async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
 }
 
 /// The public text of a failure; the cause goes to the log, under an id that the text names.
-fn failure_text(error: &AgentError) -> String {
+fn failure_text(task_id: &str, error: &AgentError) -> String {
     match (error.message(), error.source()) {
         (Some(text), None) => {
-            tracing::warn!(error = text, "the executor failed");
+            tracing::warn!(task.id = task_id, error = text, "the executor failed");
             text.to_owned()
         }
         (text, source) => {
             let id = fresh_id();
-            tracing::error!(error.id = %id, error = ?source, "the executor failed");
+            tracing::error!(task.id = task_id, error.id = %id, error = ?source, "the executor failed");
             match text {
                 Some(text) => format!("{text} (error {id})"),
                 None => format!("the agent failed (error {id})"),
@@ -208,8 +208,8 @@ fn failure_text(error: &AgentError) -> String {
     }
 }
 
-fn panic_text(panic: &str) -> String {
+fn panic_text(task_id: &str, panic: &str) -> String {
     let id = fresh_id();
-    tracing::error!(error.id = %id, panic, "the executor panicked");
+    tracing::error!(task.id = task_id, error.id = %id, panic, "the executor panicked");
     format!("the agent failed (error {id})")
 }

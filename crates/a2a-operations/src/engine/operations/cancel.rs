@@ -158,7 +158,7 @@ impl Handle {
                 let told = AssertUnwindSafe(async { executor.cancel(context).await });
                 let told = async {
                     if let Ok(Err(_)) = tokio::time::timeout(grace, told.catch_unwind()).await {
-                        tracing::error!("the executor panicked in its cancel");
+                        tracing::error!(task.id = %handle.task_id, "the executor panicked in its cancel");
                     }
                 };
                 let stopped = handle.wait(|live| {
@@ -167,7 +167,7 @@ impl Handle {
                 });
                 let stopped = async {
                     if tokio::time::timeout(grace, stopped).await.is_err() {
-                        tracing::warn!("the executor ignored a cancel and is dropped");
+                        tracing::warn!(task.id = %handle.task_id, "the executor ignored a cancel and is dropped");
                         handle.force_canceled();
                     }
                 };

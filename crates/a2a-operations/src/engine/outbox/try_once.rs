@@ -9,7 +9,10 @@ use futures_util::FutureExt as _;
 use tracing::Span;
 
 use super::Worker;
-use crate::{Delivery, EventId, PushError, Webhook, metrics, store::PushOutcome};
+use crate::{
+    Delivery, EventId, PushError, Webhook, metrics,
+    store::{PushKey, PushOutcome},
+};
 
 /// The longest wait that a receiver may ask for.
 const MAX_ASKED: Duration = Duration::from_secs(3600);
@@ -22,6 +25,7 @@ impl Worker {
     /// at once, because the host has had its retries.
     pub(super) async fn measured(
         &self,
+        key: &PushKey,
         call: Option<(&Webhook, &Delivery)>,
         event: EventId,
         attempt: u32,
@@ -36,7 +40,7 @@ impl Worker {
         };
         let (outcome, counts_as) = match tried {
             Ok(()) => (PushOutcome::Delivered(event), "delivered"),
-            Err(failure) => match self.judge(event, attempt, failure) {
+            Err(failure) => match self.judge(key, event, attempt, failure) {
                 dead @ PushOutcome::Dead { .. } => (dead, "dead"),
                 retry => (retry, "retried"),
             },
@@ -62,17 +66,23 @@ impl Worker {
     }
 
     /// Says what becomes of an event that did not arrive; `attempt` counts from 1.
-    fn judge(&self, event: EventId, attempt: u32, failure: PushError) -> PushOutcome {
+    fn judge(
+        &self,
+        PushKey { task_id, config_id, .. }: &PushKey,
+        event: EventId,
+        attempt: u32,
+        failure: PushError,
+    ) -> PushOutcome {
         let error = text(&failure);
         match failure {
             PushError::Retry { after, .. } if attempt < self.config.push_attempts => {
                 let asked = after.unwrap_or_default().min(MAX_ASKED);
                 let after = self.pause(attempt - 1).max(asked);
-                tracing::debug!(event.id = %event, attempt, ?after, error, "an event is tried again");
+                tracing::debug!(task.id = %task_id, config.id = %config_id, event.id = %event, attempt, ?after, error, "an event is tried again");
                 PushOutcome::Retry { event, after }
             }
             PushError::Retry { .. } | PushError::Refused { .. } => {
-                tracing::warn!(event.id = %event, attempt, error, "an event did not reach its webhook");
+                tracing::warn!(task.id = %task_id, config.id = %config_id, event.id = %event, attempt, error, "an event did not reach its webhook");
                 PushOutcome::Dead { event, error }
             }
         }
