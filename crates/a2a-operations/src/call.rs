@@ -87,6 +87,7 @@ pub struct Caller {
     credential: Option<Credential>,
     /// In one place, as every call has a caller and few have a grant.
     grant: Option<Arc<Grant>>,
+    evidence: Evidence,
 }
 
 /// What the caller's credential is good for.
@@ -95,12 +96,12 @@ struct Grant {
     scopes: BTreeSet<String>,
     expires: Option<SystemTime>,
     claims: Struct,
-    evidence: Evidence,
 }
 
 impl Caller {
     /// A caller that has not authenticated.
-    pub const ANONYMOUS: Self = Self { subject: None, credential: None, grant: None };
+    pub const ANONYMOUS: Self =
+        Self { subject: None, credential: None, grant: None, evidence: Evidence(None) };
 
     /// Creates a caller that authenticated as `subject`.
     pub fn authenticated(subject: impl Into<Arc<str>>) -> Self {
@@ -182,14 +183,13 @@ impl Caller {
     /// identifies a caller knows more than a caller is. It makes the caller no other.
     #[must_use]
     pub fn with_evidence<E: Any + Send + Sync>(mut self, evidence: Arc<E>) -> Self {
-        self.grant().evidence = Evidence(Some(evidence));
+        self.evidence = Evidence(Some(evidence));
         self
     }
 
     /// Takes what was left by [`with_evidence`](Self::with_evidence), where it is an `E`.
     pub fn take_evidence<E: Any + Send + Sync>(&mut self) -> Option<Arc<E>> {
-        self.grant.as_ref()?.evidence.0.as_ref()?;
-        self.grant().evidence.0.take()?.downcast().ok()
+        self.evidence.0.take()?.downcast().ok()
     }
 
     fn grant(&mut self) -> &mut Grant {

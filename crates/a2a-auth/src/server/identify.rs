@@ -51,6 +51,8 @@ const PUBLIC_METHODS: [&str; 5] = [
 #[derive(Debug)]
 pub(super) struct Identified {
     pub(super) verified: Vec<Verified>,
+    /// Who the request comes from as far as the whole agent is concerned.
+    pub(super) caller: Caller,
     pub(super) refusal: Option<Refusal>,
     pub(super) address: Option<IpAddr>,
     /// Whether the wrapper has refused already.
@@ -60,7 +62,13 @@ pub(super) struct Identified {
 impl Identified {
     /// What is known of a call that came past the layer.
     pub(super) fn nothing() -> Self {
-        Self { verified: Vec::new(), refusal: None, address: None, is_answered: false.into() }
+        Self {
+            verified: Vec::new(),
+            caller: Caller::ANONYMOUS,
+            refusal: None,
+            address: None,
+            is_answered: false.into(),
+        }
     }
 
     pub(super) fn circumstances(&self) -> audit::Circumstances<'_> {
@@ -83,7 +91,7 @@ pub(super) async fn identify(
     for scheme in &inner.schemes {
         scheme.place.hide(&mut parts);
     }
-    let mut caller = inner.caller(&identified);
+    let mut caller = identified.caller.clone();
     if inner.keeps_credentials
         && let Some(credential) = service_parameters::credential(&parts.headers)
     {
@@ -161,26 +169,24 @@ impl Inner {
             && !response.headers().contains_key("grpc-status")
     }
 
-    /// Who a request comes from as far as the whole agent is concerned.
-    fn caller(&self, identified: &Identified) -> Caller {
-        match self.agent.requirements.judge(&identified.verified) {
-            Judgement::Admitted(caller) if identified.refusal.is_none() => caller,
-            _ => Caller::ANONYMOUS,
-        }
-    }
-
     pub(super) async fn identify(&self, request: &Parts) -> Identified {
         let address = client_address(request, &self.proxies);
-        let (verified, rejected) = match self.verify(request, address).await {
-            Ok(verified) => (verified, None),
-            Err(refusal) => (Vec::new(), Some(refusal)),
+        let (verified, admitted) = match self.verify(request, address).await {
+            Ok(verified) => {
+                let admitted = match self.agent.requirements.judge(&verified) {
+                    Judgement::Admitted(caller) => Ok(caller),
+                    Judgement::Lacking(scopes) => Err(Refusal::Scopes(scopes)),
+                    Judgement::Unauthenticated => Err(Refusal::Missing),
+                };
+                (verified, admitted)
+            }
+            Err(refusal) => (Vec::new(), Err(refusal)),
         };
-        let refusal = rejected.or_else(|| match self.agent.requirements.judge(&verified) {
-            Judgement::Admitted(_) => None,
-            Judgement::Lacking(scopes) => Some(Refusal::Scopes(scopes)),
-            Judgement::Unauthenticated => Some(Refusal::Missing),
-        });
-        Identified { verified, refusal, address, is_answered: AtomicBool::new(false) }
+        let (caller, refusal) = match admitted {
+            Ok(caller) => (caller, None),
+            Err(refusal) => (Caller::ANONYMOUS, Some(refusal)),
+        };
+        Identified { verified, caller, refusal, address, is_answered: AtomicBool::new(false) }
     }
 
     /// Verifies everything that is presented. What is wrong is not passed over, whatever else

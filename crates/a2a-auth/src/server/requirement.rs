@@ -70,9 +70,7 @@ impl Requirements {
         }
         let mut lacking = None;
         // What asks for something comes first: who has shown who they are is not anonymous.
-        let (asking, free): (Vec<_>, Vec<_>) =
-            self.0.iter().partition(|alternative| !alternative.is_empty());
-        for alternative in asking {
+        for alternative in self.0.iter().filter(|alternative| !alternative.is_empty()) {
             let of = |scheme: &Arc<str>| verified.iter().find(|one| one.scheme == *scheme);
             if !alternative.keys().all(|scheme| of(scheme).is_some()) {
                 continue;
@@ -92,7 +90,9 @@ impl Requirements {
             lacking.get_or_insert(missing);
         }
         match lacking {
-            _ if !free.is_empty() => Judgement::Admitted(merge(verified.iter())),
+            _ if self.0.iter().any(|alternative| alternative.is_empty()) => {
+                Judgement::Admitted(merge(verified.iter()))
+            }
             Some(scopes) => Judgement::Lacking(scopes),
             None => Judgement::Unauthenticated,
         }
