@@ -43,5 +43,5 @@ intercept_agent!(CredentialGuard);
 pub(crate) fn was_blocked(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     let reason = source.and_then(|source| source.downcast_ref::<CredentialError>());
-    matches!(reason, Some(CredentialError::Elsewhere { .. }))
+    matches!(reason, Some(CredentialError::CrossOrigin { .. }))
 }

@@ -1,5 +1,4 @@
-//! Agents that let in only those who may, over real sockets: every binding, every operation,
-//! older revisions too.
+//! Enforcement over real sockets, on every binding, for every operation and revision.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,8 +9,8 @@
 mod certificates;
 mod issuers;
 mod keys;
-mod refusals;
-mod scene;
+mod errors;
+mod fixture;
 #[path = "../support/tls.rs"]
 mod tls;
 mod tokens;
