@@ -60,7 +60,7 @@ pub(super) struct Authentication {
 
 impl Authentication {
     /// For calls that have not passed through the layer.
-    pub(super) fn nothing() -> Self {
+    pub(super) fn none() -> Self {
         Self {
             verified: Vec::new(),
             caller: Caller::ANONYMOUS,

@@ -11,7 +11,7 @@ use a2a_operations::Caller;
 
 use super::{Enforcement, Throttle, TrustedProxy, Verifier, auth_history::AuthHistory};
 
-pub(super) type SkillOf = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
+pub(super) type SkillResolver = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
 pub(super) type Policy = dyn Fn(&Caller, Operation, &str) -> Result<()> + Send + Sync;
 pub(super) type Tenants = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
@@ -24,7 +24,7 @@ pub(super) type Tenants = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 pub struct Guard {
     pub(super) verifiers: BTreeMap<String, Arc<dyn Verifier>>,
     pub(super) realm: Option<String>,
-    pub(super) skill: Option<Arc<SkillOf>>,
+    pub(super) skill: Option<Arc<SkillResolver>>,
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
