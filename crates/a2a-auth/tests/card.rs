@@ -10,7 +10,9 @@
 use std::time::{Duration, SystemTime};
 
 use a2a_auth::{
-    card::{CanonicalForm, Reason, Signer, TrustError, TrustStore, Verification, Verified, Verifier},
+    card::{
+        CanonicalForm, Reason, Signer, TrustError, TrustStore, Verification, Verified, Verifier,
+    },
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
 };
 use a2a_core::{
@@ -228,7 +230,11 @@ async fn keys_are_rotated_while_both_sign() {
 
     let again = Signer::new(old.clone()).sign(signed).unwrap();
     assert_eq!(again.signatures.len(), 2, "replaced the signature of the same key");
-    let both = Signer::new(old).with_existing_signatures().with_form(CanonicalForm::WithoutEmpty).sign(again).unwrap();
+    let both = Signer::new(old)
+        .with_existing_signatures()
+        .with_form(CanonicalForm::WithoutEmpty)
+        .sign(again)
+        .unwrap();
     assert_eq!(both.signatures.len(), 3, "kept the existing signature");
 }
 
@@ -402,9 +408,10 @@ async fn signatures_over_unknown_members_are_verified() {
         "name": "A", "description": "", "url": "https://a.example", "protocolVersion": "0.3.0",
         "capabilities": {"extensions": []}, "skills": [], "iconUrl": null,
     });
-    for (card, form, pointer) in
-        [(later, CanonicalForm::AllMembers, "/futureMember/x"), (older, CanonicalForm::Received, "/url")]
-    {
+    for (card, form, pointer) in [
+        (later, CanonicalForm::AllMembers, "/futureMember/x"),
+        (older, CanonicalForm::Received, "/url"),
+    ] {
         let signer = Signer::new(key.clone()).with_form(form);
         let mut signed = signer.sign_json(&json(&card)).unwrap();
         assert_eq!(verified(trusting(&[&key]), &signed).await.form(), form);

@@ -10,8 +10,8 @@ use std::{
 };
 
 use a2a_auth::client::{
-    AgentCredentials, AuthorizationCode, ClientCredentials, CredentialError, Credentials, CredentialRequest,
-    DeviceCode, Endpoints, OAuthClient, RefreshToken, Secret, TokenExchange,
+    AgentCredentials, AuthorizationCode, ClientCredentials, CredentialError, CredentialRequest,
+    Credentials, DeviceCode, Endpoints, OAuthClient, RefreshToken, Secret, TokenExchange,
 };
 use a2a_core::{
     AgentCard,

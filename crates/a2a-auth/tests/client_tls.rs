@@ -12,8 +12,8 @@ mod support;
 mod tls;
 
 use a2a_auth::client::{
-    ClientCredentials, CredentialError, CredentialSource as _, CredentialRequest, Endpoints, OAuthClient,
-    Secret,
+    ClientCredentials, CredentialError, CredentialRequest, CredentialSource as _, Endpoints,
+    OAuthClient, Secret,
 };
 use a2a_core::v1::{HttpAuthSecurityScheme, security_scheme::Scheme};
 use a2a_http::tls::{ClientCertificates, ClientTls};

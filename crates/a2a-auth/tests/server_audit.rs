@@ -57,7 +57,9 @@ async fn security_events_are_logged_without_secrets() {
     let (card, guard) = everything();
     let pauses = (Duration::from_secs(600), Duration::from_secs(600));
     let guard = guard
-        .with_throttle(Throttle::default().with_failures_allowed(1).with_backoff(pauses.0, pauses.1))
+        .with_throttle(
+            Throttle::default().with_failures_allowed(1).with_backoff(pauses.0, pauses.1),
+        )
         .with_tenants(|_, tenant| tenant.is_empty());
     let address = start(card, guard).await;
     let ann = client(address, WAYS[0], &[("x-api-key", "k-ann")]).await;

@@ -3,7 +3,7 @@
 
 use a2a_auth::{
     jose::JwkSet,
-    server::{Jwt, RequestCredential, Rejection, Verifier as _},
+    server::{Jwt, Rejection, RequestCredential, Verifier as _},
 };
 use a2a_operations::Caller;
 use serde_json::{Value, json};

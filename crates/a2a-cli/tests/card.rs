@@ -204,7 +204,10 @@ async fn keys_come_from_a_host_of_an_own_authority_where_that_is_trusted() {
         let verify = ["card", "verify", "signed.json", trust[0], trust[1]];
         let stranger = scene.run(&verify);
         assert_eq!(stranger.code, 1, "{trust:?}: {stranger:?}");
-        assert!(stranger.field("Signature").contains("failed to fetch keys"), "{trust:?}: {stranger:?}");
+        assert!(
+            stranger.field("Signature").contains("failed to fetch keys"),
+            "{trust:?}: {stranger:?}"
+        );
         let known = scene.run(&[&verify[..], &["--ca-cert", &root]].concat());
         assert_eq!((known.code, known.field("Signature")), (0, "verified (one)"), "{trust:?}");
     }

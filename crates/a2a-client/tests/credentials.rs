@@ -20,8 +20,8 @@ use std::{
 use a2a_client::{
     Client, DiscoveryError, Transport,
     credentials::{
-        ApiKey, Basic, Bearer, ClientCredentials, CredentialError, CredentialSource, Credentials,
-        CredentialRequest, OAuthClient, Secret,
+        ApiKey, Basic, Bearer, ClientCredentials, CredentialError, CredentialRequest,
+        CredentialSource, Credentials, OAuthClient, Secret,
     },
 };
 use a2a_core::{
@@ -173,7 +173,8 @@ async fn declared_scheme_is_satisfied_on_every_binding_with_every_request() {
             let card = secured(card, &[(name, scheme.clone())], &[&[name]]);
             let client = Client::builder().credentials(credentials.clone()).build(card);
             if name == "query" && transport == Transport::Grpc {
-                let Err(DiscoveryError::Credentials(CredentialError::Unsatisfied(why))) = client else {
+                let Err(DiscoveryError::Credentials(CredentialError::Unsatisfied(why))) = client
+                else {
                     panic!("{client:?}");
                 };
                 assert!(why[0].contains("gRPC has no query"), "{why:?}");
@@ -252,7 +253,10 @@ async fn first_alternative_with_all_schemes_satisfiable_is_used() {
     let schemes = [("basic", http("Basic")), ("bearer", http("Bearer"))];
     let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["basic", "bearer"]]);
     let error = Client::builder().credentials(credentials).build(card).unwrap_err();
-    assert!(matches!(error, DiscoveryError::Credentials(CredentialError::Unsatisfied(_))), "{error}");
+    assert!(
+        matches!(error, DiscoveryError::Credentials(CredentialError::Unsatisfied(_))),
+        "{error}"
+    );
 }
 
 #[tokio::test]

@@ -85,7 +85,7 @@ impl Otlp {
     /// Sets the ratio of sampled traces.
     #[must_use]
     pub fn with_sample_ratio(mut self, ratio: f64) -> Self {
-       self.sample_ratio = Some(ratio);
+        self.sample_ratio = Some(ratio);
         self
     }
 
@@ -163,8 +163,8 @@ impl Traces {
                 ..SpanLimits::default()
             });
         if let Some(ratio) = otlp.sample_ratio {
-        if !(0.0..=1.0).contains(&ratio) {
-        return Err(OtlpError::SampleRatio(ratio));
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(OtlpError::SampleRatio(ratio));
             }
             let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio)));
             provider = provider.with_sampler(sampler);

@@ -48,7 +48,8 @@ impl CanonicalForm {
     /// wrong type.
     pub fn canonicalize(self, json: &[u8]) -> Result<Vec<u8>, NotACard> {
         let members = document::read(json)?;
-        self.write(&members).map_err(|InvalidCard(reason)| NotACard(serde::de::Error::custom(reason)))
+        self.write(&members)
+            .map_err(|InvalidCard(reason)| NotACard(serde::de::Error::custom(reason)))
     }
 
     pub(super) fn write(self, card: &Map<String, Value>) -> Result<Vec<u8>, InvalidCard> {
@@ -185,7 +186,8 @@ mod tests {
             "skills": [{"id": "s", "tags": [],
                 "securityRequirements": [{"schemes": {"key": {}}}, {}]}],
         });
-        let written: Value = serde_json::from_str(&canonical(CanonicalForm::Members, &card)).unwrap();
+        let written: Value =
+            serde_json::from_str(&canonical(CanonicalForm::Members, &card)).unwrap();
         assert_eq!(written, expected);
     }
 
@@ -227,11 +229,13 @@ mod tests {
                 r#"{"apiKeySecurityScheme":{"name":"k"}}},"skills":[{"id":"s","tags":[]}]}"#
             )
         );
-        let all: Value = serde_json::from_str(&canonical(CanonicalForm::AllMembers, &card)).unwrap();
+        let all: Value =
+            serde_json::from_str(&canonical(CanonicalForm::AllMembers, &card)).unwrap();
         assert_eq!(all["url"], card["url"]);
         assert_eq!(all["skills"], card["skills"]);
         assert_eq!(all["documentationUrl"], "");
-        let received: Value = serde_json::from_str(&canonical(CanonicalForm::Received, &card)).unwrap();
+        let received: Value =
+            serde_json::from_str(&canonical(CanonicalForm::Received, &card)).unwrap();
         assert_eq!(received, card);
     }
 
@@ -246,7 +250,10 @@ mod tests {
             json!({"capabilities": {"streaming": "yes"}}),
             json!({"iconUrl": "a", "icon_url": "b"}),
         ] {
-            assert!(CanonicalForm::Members.canonicalize(card.to_string().as_bytes()).is_err(), "{card}");
+            assert!(
+                CanonicalForm::Members.canonicalize(card.to_string().as_bytes()).is_err(),
+                "{card}"
+            );
         }
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn present(
     card: &Map<String, Value>,
     unknown: Unknown,
 ) -> Result<Map<String, Value>, InvalidCard> {
-    let schema = SCHEMA.as_ref().ok_or_else(|| InvalidCard("proto descriptor unavailable".to_owned()))?;
+    let schema =
+        SCHEMA.as_ref().ok_or_else(|| InvalidCard("proto descriptor unavailable".to_owned()))?;
     schema.object(&schema.card, card, unknown, "")
 }
 

@@ -53,7 +53,14 @@ impl Signer {
     /// Signs with a key, identified by its thumbprint. The algorithm is that of the key.
     pub fn new(key: SigningKey) -> Self {
         let key_id = key.public().id().to_owned();
-        Self { key, key_id, url: None, header: None, form: CanonicalForm::Members, keeps_existing: false }
+        Self {
+            key,
+            key_id,
+            url: None,
+            header: None,
+            form: CanonicalForm::Members,
+            keeps_existing: false,
+        }
     }
 
     /// Sets the key id (`kid`).

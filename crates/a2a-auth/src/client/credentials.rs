@@ -60,7 +60,7 @@ struct Key {
 
 impl Key {
     fn of(selected: &SelectedScheme) -> Self {
-       let request = &selected.request;
+        let request = &selected.request;
         let mut scopes = request.scopes.clone();
         scopes.sort();
         Self {
@@ -211,20 +211,20 @@ impl AgentCredentials {
     ///
     /// As [`credential`](Self::credential).
     pub async fn renewed(&self, rejected: &Credential) -> Result<Credential, CredentialError> {
-       self.gather(Some(rejected)).await
+        self.gather(Some(rejected)).await
     }
 
     async fn gather(&self, rejected: Option<&Credential>) -> Result<Credential, CredentialError> {
-       let mut secrets = Vec::with_capacity(self.schemes.len());
-       for selected in &*self.schemes {
-           let rejected = rejected.and_then(|rejected| {
-               let mut secrets = rejected.expose();
-               secrets.find(|(place, _)| **place == selected.place).map(|(_, value)| value)
-           });
-           let is_rejected = |secret: &Secret| {
-               let value = rejected.and_then(|value| value.strip_prefix(&*selected.prefix));
-               value == Some(secret.expose())
-           };
+        let mut secrets = Vec::with_capacity(self.schemes.len());
+        for selected in &*self.schemes {
+            let rejected = rejected.and_then(|rejected| {
+                let mut secrets = rejected.expose();
+                secrets.find(|(place, _)| **place == selected.place).map(|(_, value)| value)
+            });
+            let is_rejected = |secret: &Secret| {
+                let value = rejected.and_then(|value| value.strip_prefix(&*selected.prefix));
+                value == Some(secret.expose())
+            };
             let obtain = |previous: Option<Secret>| {
                 let source = Arc::clone(&selected.source.source);
                 let request = selected.request.clone();

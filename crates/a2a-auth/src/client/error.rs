@@ -19,17 +19,17 @@ pub enum CredentialError {
     #[error(
         "credentials for {card}, the origin of the card, are not sent to {interface}: allow it \
         with `with_origin`"
-        )]
-        CrossOrigin {
-           /// The origin of the card.
-           card: Origin,
-           /// The origin of the interface.
-           interface: Origin,
-        },
-        /// The interface is neither encrypted nor local.
-        #[error("credentials are not sent in plaintext to {0}")]
-        Plaintext(Origin),
-        /// The interface URL has no valid origin.
+    )]
+    CrossOrigin {
+        /// The origin of the card.
+        card: Origin,
+        /// The origin of the interface.
+        interface: Origin,
+    },
+    /// The interface is neither encrypted nor local.
+    #[error("credentials are not sent in plaintext to {0}")]
+    Plaintext(Origin),
+    /// The interface URL has no valid origin.
     #[error(transparent)]
     Origin(#[from] InvalidOrigin),
     /// A URL of an authorization server is neither https nor http with a loopback host.

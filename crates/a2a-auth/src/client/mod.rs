@@ -38,8 +38,8 @@ mod static_credentials;
 pub use credentials::{AgentCredentials, Credentials};
 pub use error::CredentialError;
 pub use oauth::{
-   AuthorizationCode, AuthorizationRequest, ClientCredentials, DeviceCode, DevicePrompt,
-   Endpoints, OAuthClient, RefreshToken, TokenExchange,
+    AuthorizationCode, AuthorizationRequest, ClientCredentials, DeviceCode, DevicePrompt,
+    Endpoints, OAuthClient, RefreshToken, TokenExchange,
 };
 pub use origin::{InvalidOrigin, Origin};
 pub use secret::Secret;

@@ -72,13 +72,13 @@ impl SchemeSelector<'_> {
         let mut places = HashSet::new();
         for (name, scopes) in schemes {
             let Some(scheme) = self.scheme(card, name, &scopes.list)? else { continue };
-               if !places.insert(scheme.place.clone()) {
-                   let reason = format!("{name:?} is sent in the same place as another scheme");
-                   return Err(reason);
-               }
-               selected.push(scheme);
+            if !places.insert(scheme.place.clone()) {
+                let reason = format!("{name:?} is sent in the same place as another scheme");
+                return Err(reason);
             }
-            Ok(selected)
+            selected.push(scheme);
+        }
+        Ok(selected)
     }
 
     /// Finds the source for a scheme; `None` if the client certificate satisfies it.
@@ -171,9 +171,9 @@ impl SelectedScheme {
                 Place::Query(_) => true,
             };
         if is_valid {
-           Ok((self.place.clone(), value))
+            Ok((self.place.clone(), value))
         } else {
-           Err(CredentialError::InvalidCharacters("secret"))
+            Err(CredentialError::InvalidCharacters("secret"))
         }
     }
 }

@@ -15,9 +15,9 @@ pub struct Secret {
 
 #[derive(Clone, Copy)]
 struct Lifetime {
-   /// When to renew it, ahead of its expiry.
-   renewal: Instant,
-   expiry: Instant,
+    /// When to renew it, ahead of its expiry.
+    renewal: Instant,
+    expiry: Instant,
 }
 
 /// How long before its expiry a secret is renewed, at most.

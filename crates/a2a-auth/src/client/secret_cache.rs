@@ -127,8 +127,9 @@ impl<K: Clone + Eq + Hash + Send + 'static> SecretCache<K> {
         }
         let is_ours = entry.in_flight.is_none();
         let previous = entry.secret.clone();
-        let in_flight =
-            entry.in_flight.get_or_insert_with(|| self.in_flight(key.clone(), number, obtain(previous)));
+        let in_flight = entry
+            .in_flight
+            .get_or_insert_with(|| self.in_flight(key.clone(), number, obtain(previous)));
         let lookup = Lookup::InFlight { in_flight: in_flight.secret.clone(), usable, is_ours };
         drop(entries);
         // Dropping it may run code of a source, which must not happen under the lock.
@@ -185,7 +186,8 @@ impl<K: Clone + Eq + Hash> Entries<K> {
         if self.by_key.contains_key(key) || self.by_key.len() < CAPACITY {
             return (self.uses, None);
         }
-        let oldest = self.by_key.iter().min_by_key(|(_, entry)| (entry.in_flight.is_some(), entry.used));
+        let oldest =
+            self.by_key.iter().min_by_key(|(_, entry)| (entry.in_flight.is_some(), entry.used));
         let oldest = oldest.map(|(key, _)| key.clone());
         (self.uses, oldest.and_then(|key| self.by_key.remove(&key)))
     }

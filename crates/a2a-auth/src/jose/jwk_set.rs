@@ -47,7 +47,7 @@ impl JwkSet {
     pub fn router(&self) -> Router {
         let document = self.json();
         let response = async move || {
-           // As long as `RemoteKeys` caches them.
+            // As long as `RemoteKeys` caches them.
             let headers = [
                 (CONTENT_TYPE, "application/jwk-set+json"),
                 (CACHE_CONTROL, "public, max-age=600"),

@@ -135,14 +135,14 @@ impl RemoteKeys {
     /// id. Default: 30 s.
     #[must_use]
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
-    self.retry_interval = interval;
+        self.retry_interval = interval;
         self
     }
 
     /// Sets the minimum interval between fetches for unknown key ids. Default: 5 s.
     #[must_use]
     pub fn with_unknown_key_interval(mut self, interval: Duration) -> Self {
-    self.unknown_key_interval = interval;
+        self.unknown_key_interval = interval;
         self
     }
 
@@ -234,7 +234,7 @@ async fn read(fetching: Fetching) -> Result<JwkSet, FetchError> {
 }
 
 fn is_over(last: Option<Instant>, interval: Duration) -> bool {
-   last.is_none_or(|last| last.elapsed() >= interval)
+    last.is_none_or(|last| last.elapsed() >= interval)
 }
 
 impl CachedKeys {
@@ -245,11 +245,11 @@ impl CachedKeys {
 
 impl FetchLog {
     fn has_missed(&self, id: &str, interval: Duration) -> bool {
-       self.unknown.get(id).is_some_and(|missed| missed.elapsed() < interval)
+        self.unknown.get(id).is_some_and(|missed| missed.elapsed() < interval)
     }
 
     fn record_missed(&mut self, id: String, now: Instant, interval: Duration) {
-       self.unknown.retain(|_, missed| now.duration_since(*missed) < interval);
+        self.unknown.retain(|_, missed| now.duration_since(*missed) < interval);
         if self.unknown.len() < MAX_UNKNOWN && id.len() <= MAX_ID_BYTES {
             self.unknown.insert(id, now);
         }

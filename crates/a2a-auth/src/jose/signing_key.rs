@@ -41,7 +41,7 @@ pub enum KeyError {
     NoJwk(#[source] serde_json::Error),
     /// The key is unsupported or malformed.
     #[error(
-       "unsupported private key: must be P-256, Ed25519 or RSA with 2048 to 4096 bits, as PKCS #8"
+        "unsupported private key: must be P-256, Ed25519 or RSA with 2048 to 4096 bits, as PKCS #8"
     )]
     Unusable,
     /// Keys for this algorithm can't be generated.

@@ -2,7 +2,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Algorithm, Jwk, KeyError, UnsupportedAlgorithm, SigningKey, jwk::InvalidSignature};
+use super::{Algorithm, Jwk, KeyError, SigningKey, UnsupportedAlgorithm, jwk::InvalidSignature};
 
 /// A parsed token (RFC 7515 §7.1), not yet verified.
 #[derive(Debug)]

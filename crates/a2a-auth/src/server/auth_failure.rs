@@ -63,15 +63,12 @@ impl AuthFailure {
                 Error::new(ErrorKind::ResourceExhausted, "too many failed authentication attempts")
                     .with_retry_after(*delay)
             }
-            Self::Unavailable => {
-                Error::unavailable("credential verification unavailable")
-                    .with_retry_after(Duration::from_secs(5))
+            Self::Unavailable => Error::unavailable("credential verification unavailable")
+                .with_retry_after(Duration::from_secs(5)),
+            Self::Overloaded => {
+                Error::new(ErrorKind::ResourceExhausted, "too many authentications in progress")
+                    .with_retry_after(Duration::from_secs(1))
             }
-            Self::Overloaded => Error::new(
-                ErrorKind::ResourceExhausted,
-                "too many authentications in progress",
-            )
-            .with_retry_after(Duration::from_secs(1)),
         }
     }
 }

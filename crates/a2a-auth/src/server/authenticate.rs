@@ -23,10 +23,10 @@ use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
 use super::{
-    Enforcement, RequestCredential, Rejection, audit,
+    Enforcement, Rejection, RequestCredential, audit,
+    auth_failure::AuthFailure,
     enforcement::Inner,
     request_credentials::CredentialLocation,
-    auth_failure::AuthFailure,
     requirement::{Decision, Revalidation, Verified},
 };
 
@@ -130,7 +130,7 @@ pub(super) async fn authorize_card(
     let authentication = inner.authenticate(&parts).await;
     let is_anonymous = authentication.verified.is_empty();
     let failure =
-       authentication.failure.clone().or_else(|| is_anonymous.then_some(AuthFailure::Missing));
+        authentication.failure.clone().or_else(|| is_anonymous.then_some(AuthFailure::Missing));
     if let Some(failure) = failure {
         audit::failed(authentication.audit_context(), failure.reason());
         let challenges =
@@ -174,7 +174,9 @@ impl Inner {
             Ok(verified) => {
                 let decision = match self.agent.requirements.evaluate(&verified) {
                     Decision::Granted(caller) => Ok(caller),
-                    Decision::InsufficientScope(scopes) => Err(AuthFailure::InsufficientScope(scopes)),
+                    Decision::InsufficientScope(scopes) => {
+                        Err(AuthFailure::InsufficientScope(scopes))
+                    }
                     Decision::Unauthenticated => Err(AuthFailure::Missing),
                 };
                 (verified, decision)
@@ -196,25 +198,25 @@ impl Inner {
         address: Option<IpAddr>,
     ) -> Result<Vec<Verified>, AuthFailure> {
         let credentials =
-           self.credentials(request).inspect_err(|_| self.auth_history.record_failure(address))?;
+            self.credentials(request).inspect_err(|_| self.auth_history.record_failure(address))?;
         if credentials.is_empty() {
             return Ok(Vec::new());
         }
         let all = || credentials.iter().map(|(_, credential)| credential);
         let backoff = self.auth_history.backoff(address, all());
         if let Some(backoff) = backoff
-           && credentials.iter().any(|(location, _)| !self.has_unguessable(location))
+            && credentials.iter().any(|(location, _)| !self.has_unguessable(location))
         {
-           return Err(AuthFailure::Throttled(backoff));
+            return Err(AuthFailure::Throttled(backoff));
         }
         let mut verified = Vec::new();
         let mut failure = None;
         for (location, credential) in &credentials {
-           match self.verify_at(location, credential, backoff.is_some(), &mut verified).await {
+            match self.verify_at(location, credential, backoff.is_some(), &mut verified).await {
                 Ok(()) => {}
                 Err(AuthFailure::Invalid) => {
                     let rejected = match backoff {
-                       Some(backoff) => AuthFailure::Throttled(backoff),
+                        Some(backoff) => AuthFailure::Throttled(backoff),
                         None => {
                             self.auth_history.record_failure(address);
                             AuthFailure::Invalid
@@ -232,7 +234,7 @@ impl Inner {
         }
         // Only guessable credentials are throttled.
         if credentials.iter().any(|(location, _)| self.has_guessable(location)) {
-           self.auth_history.record_verified(all());
+            self.auth_history.record_verified(all());
         }
         verified.sort_by_key(|one: &Verified| {
             self.schemes.iter().position(|scheme| scheme.name == one.scheme)
@@ -265,12 +267,17 @@ impl Inner {
         for scheme in here.filter(|scheme| !is_throttled || !scheme.verifier.is_guessable()) {
             let rejected = match scheme.verifier.verify(credential).await {
                 Ok(caller) if caller.subject().is_some_and(|subject| !subject.is_empty()) => {
-                    let revalidation = scheme.verifier.revalidation_interval().map(|interval| Revalidation {
-                        verifier: Arc::clone(&scheme.verifier),
-                        credential: credential.clone(),
-                        interval,
+                    let revalidation =
+                        scheme.verifier.revalidation_interval().map(|interval| Revalidation {
+                            verifier: Arc::clone(&scheme.verifier),
+                            credential: credential.clone(),
+                            interval,
+                        });
+                    verified.push(Verified {
+                        scheme: Arc::clone(&scheme.name),
+                        caller,
+                        revalidation,
                     });
-                    verified.push(Verified { scheme: Arc::clone(&scheme.name), caller, revalidation });
                     continue;
                 }
                 Ok(_) => AuthFailure::Invalid,
@@ -295,8 +302,8 @@ impl Inner {
 
     /// Extracts the credentials from the locations of all schemes.
     fn credentials(
-       &self,
-       request: &Parts,
+        &self,
+        request: &Parts,
     ) -> Result<Vec<(&CredentialLocation, RequestCredential)>, AuthFailure> {
         let mut found: Vec<(&CredentialLocation, RequestCredential)> = Vec::new();
         for scheme in &self.schemes {
@@ -308,8 +315,8 @@ impl Inner {
                 Ok(None) => {}
                 Ok(Some(credential)) => found.push((location, credential)),
                 Err(malformed) => {
-                   let (scheme, reason) = (&scheme.name, malformed.0);
-                   tracing::debug!(%scheme, reason, "malformed credentials");
+                    let (scheme, reason) = (&scheme.name, malformed.0);
+                    tracing::debug!(%scheme, reason, "malformed credentials");
                     return Err(AuthFailure::Invalid);
                 }
             }

@@ -18,11 +18,11 @@ use async_trait::async_trait;
 use super::{
     Enforcement,
     audit::{self, AuditContext},
+    auth_failure::AuthFailure,
+    authenticate::Authentication,
     challenge::Challenges,
     enforcement::{Inner, Rule},
     expiry,
-    authenticate::Authentication,
-    auth_failure::AuthFailure,
     requirement::Decision,
 };
 
@@ -47,7 +47,8 @@ impl AuthorizingAgent {
         let inner = &*self.enforcement.0;
         let authentication = call.context.caller.take_evidence::<Authentication>();
         let authentication = authentication.unwrap_or_else(|| Arc::new(Authentication::none()));
-        let mut caller = inner.authorize(operation, skill, &authentication, call.request.tenant())?;
+        let mut caller =
+            inner.authorize(operation, skill, &authentication, call.request.tenant())?;
         if let Some(credential) = call.context.caller.credential() {
             caller = caller.with_credential(credential.clone());
         }
@@ -70,7 +71,7 @@ impl AuthorizingAgent {
         authentication: &Authentication,
     ) -> Reply<EventStream> {
         let revalidated =
-           || authentication.verified.iter().filter(|one| one.revalidation.is_some());
+            || authentication.verified.iter().filter(|one| one.revalidation.is_some());
         if caller.expires().is_none() && revalidated().next().is_none() {
             return reply;
         }
@@ -106,10 +107,11 @@ impl Inner {
             operation: Some(operation),
         };
         let reject = |failure: &AuthFailure, challenges: &Challenges| {
-           authentication.is_rejected.store(true, Ordering::Relaxed);
+            authentication.is_rejected.store(true, Ordering::Relaxed);
             match failure {
                 AuthFailure::InsufficientScope(_) => {
-                    let subject = authentication.verified.first().and_then(|one| one.caller.subject());
+                    let subject =
+                        authentication.verified.first().and_then(|one| one.caller.subject());
                     audit::denied(AuditContext { subject, ..audit_context }, failure.reason());
                 }
                 _ => audit::failed(audit_context, failure.reason()),
@@ -127,7 +129,9 @@ impl Inner {
                 Decision::InsufficientScope(scopes) => {
                     return reject(&AuthFailure::InsufficientScope(scopes), &rule.challenges);
                 }
-                Decision::Unauthenticated => return reject(&AuthFailure::Missing, &rule.challenges),
+                Decision::Unauthenticated => {
+                    return reject(&AuthFailure::Missing, &rule.challenges);
+                }
             }
         }
         if operation == Operation::GetExtendedAgentCard

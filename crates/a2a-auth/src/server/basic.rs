@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use tokio::{sync::Semaphore, task};
 
 use super::{
-   Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
-   expiring_cache::ExpiringCache,
+    Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache,
 };
 
 /// Maximum length of a password, in bytes.

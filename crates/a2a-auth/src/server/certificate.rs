@@ -12,7 +12,7 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{RequestCredential, Rejection, Verifier, secrets::InvalidDigest};
+use super::{Rejection, RequestCredential, Verifier, secrets::InvalidDigest};
 
 /// Client certificates and their callers. TLS verifies the certificates: the server requests
 /// one, and has trust anchors for them.

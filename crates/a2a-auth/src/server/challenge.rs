@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{request_credentials::CredentialLocation, requirement::Requirements, scheme::EnforcedScheme};
+use super::{
+    request_credentials::CredentialLocation, requirement::Requirements, scheme::EnforcedScheme,
+};
 
 /// Error codes of bearer tokens (RFC 6750 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,14 +8,13 @@ use axum::{Router, middleware};
 use http::request::Parts;
 
 use super::{
-    Guard, GuardError, TrustedProxy,
+    Guard, GuardError, TrustedProxy, audit,
+    auth_failure::AuthFailure,
+    auth_history::AuthHistory,
+    authenticate,
     authorize::AuthorizingAgent,
-    audit,
     challenge::Challenges,
     guard::{Policy, SkillResolver, Tenants},
-    authenticate,
-    auth_history::AuthHistory,
-    auth_failure::AuthFailure,
     requirement::Requirements,
     scheme::{self, EnforcedScheme},
 };

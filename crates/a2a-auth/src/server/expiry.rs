@@ -40,7 +40,7 @@ pub(super) async fn expired(expires: Option<SystemTime>) -> AuthFailure {
 /// Waits until a credential is revoked. While it can't be verified, the last result holds.
 pub(super) async fn revoked(verified: Vec<Verified>) -> AuthFailure {
     let revalidated =
-       || verified.iter().filter_map(|one| Some((&one.caller, one.revalidation.as_ref()?)));
+        || verified.iter().filter_map(|one| Some((&one.caller, one.revalidation.as_ref()?)));
     let Some(interval) = revalidated().map(|(_, revalidation)| revalidation.interval).min() else {
         return pending().await;
     };

@@ -104,7 +104,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_failure_above_the_allowance_doubles_the_backoff() {
-        let throttle = Throttle::default().with_failures_allowed(2).with_backoff(SECOND, 5 * SECOND);
+        let throttle =
+            Throttle::default().with_failures_allowed(2).with_backoff(SECOND, 5 * SECOND);
         let log = FailureLog::new(throttle.with_reset_after(60 * SECOND));
         for seconds in [0, 0, 1, 2, 4, 5, 5] {
             log.record(ONE);
@@ -131,7 +132,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn tracked_addresses_are_bounded_and_the_oldest_are_evicted() {
-        let log = FailureLog::new(Throttle::default().with_failures_allowed(0).with_max_addresses(100));
+        let log =
+            FailureLog::new(Throttle::default().with_failures_allowed(0).with_max_addresses(100));
         let address = |number: u32| IpAddr::V4(Ipv4Addr::from(number));
         for number in 0..1_000 {
             log.record(address(number));

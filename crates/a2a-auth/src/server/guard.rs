@@ -162,7 +162,9 @@ impl Guard {
     }
 
     pub(super) fn auth_history(&self) -> Arc<AuthHistory> {
-        Arc::clone(self.auth_history.get_or_init(|| Arc::new(AuthHistory::new(self.throttle.clone()))))
+        Arc::clone(
+            self.auth_history.get_or_init(|| Arc::new(AuthHistory::new(self.throttle.clone()))),
+        )
     }
 }
 

@@ -21,12 +21,12 @@ use tokio::sync::Semaphore;
 use url::{Url, form_urlencoded};
 
 use super::{
-   AddressError, Claims, Rejection, RequestCredential, Verifier,
-   credential_digest::CredentialHasher,
-   expiring_cache::ExpiringCache,
-   jwt::{CLAIMS, is_valid_subject},
-   oidc_discovery::secure,
-   secrets::uses_bearer_token,
+    AddressError, Claims, Rejection, RequestCredential, Verifier,
+    credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache,
+    jwt::{CLAIMS, is_valid_subject},
+    oidc_discovery::secure,
+    secrets::uses_bearer_token,
 };
 use crate::fetch;
 
@@ -142,11 +142,15 @@ impl Introspection {
 }
 
 impl Inner {
-    async fn verify(&self, credential: &RequestCredential, token: &str) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        token: &str,
+    ) -> Result<Caller, Rejection> {
         let Shared { callers, hasher, queue, requests } = &*self.shared;
         let digest = hasher.digest([credential]);
         if let Some(cached) = digest.and_then(|digest| callers.get(&digest)) {
-           return cached.ok_or(Rejection::Invalid("token is not active")).and_then(unexpired);
+            return cached.ok_or(Rejection::Invalid("token is not active")).and_then(unexpired);
         }
         let _queued = queue.try_acquire().map_err(|_full| Rejection::Overloaded)?;
         let _permit = requests.acquire().await.map_err(|_never| Rejection::Overloaded)?;
@@ -196,7 +200,8 @@ impl Inner {
         if response.time("nbf")?.is_some_and(|from| from > SystemTime::now()) {
             return Err(Rejection::Invalid("not valid yet"));
         }
-        let name = ["sub", "client_id", "username"].into_iter().find_map(|name| response.text(name));
+        let name =
+            ["sub", "client_id", "username"].into_iter().find_map(|name| response.text(name));
         let name = name.filter(|name| is_valid_subject(name));
         let name = name.ok_or(Rejection::Invalid("missing or invalid subject"))?;
         let caller = Caller::authenticated(format!("{}#{name}", self.issuer))

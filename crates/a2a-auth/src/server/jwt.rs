@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::{
-   AddressError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
-   expiring_cache::ExpiringCache, oidc_discovery::discover, secrets::uses_bearer_token,
+    AddressError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache, oidc_discovery::discover, secrets::uses_bearer_token,
 };
 use crate::jose::{Header, Jwk, KeySource, MissingKey, Token};
 
@@ -175,10 +175,10 @@ impl Jwt {
         let is_cached = text.len() <= MAX_CACHED_BYTES;
         let digest = is_cached.then(|| self.cache.hasher.digest([credential])).flatten();
         if let Some(cached) = digest.and_then(|digest| self.cache.tokens.get(&digest))
-           && now < cached.expires
-           && self.key_of(&cached.header, now).await? == cached.key
+            && now < cached.expires
+            && self.key_of(&cached.header, now).await? == cached.key
         {
-           return Ok(cached.caller.clone());
+            return Ok(cached.caller.clone());
         }
         let verified = self.verify_at(text, now).await?;
         let caller = verified.caller.clone();
@@ -190,8 +190,7 @@ impl Jwt {
 
     /// Verifies a token at a time.
     async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Verified, Rejection> {
-        let token =
-            Token::parse(text).map_err(|_error| Rejection::Invalid("malformed token"))?;
+        let token = Token::parse(text).map_err(|_error| Rejection::Invalid("malformed token"))?;
         let key = self.key_of(token.header(), now).await?;
         let payload = verify_signature(&token, &key)?;
         let claims = serde_json::from_slice(payload).map(Claims);
@@ -277,7 +276,7 @@ impl Verifier for Jwt {
 }
 
 fn verify_signature<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
-   token.verify(key).map_err(|_error| Rejection::Invalid("invalid signature"))
+    token.verify(key).map_err(|_error| Rejection::Invalid("invalid signature"))
 }
 
 fn rejection(missing: MissingKey) -> Rejection {

@@ -79,7 +79,10 @@ pub(super) struct MalformedCredential(pub(super) &'static str);
 
 impl CredentialLocation {
     /// Extracts the credential at this location.
-    pub(super) fn read(&self, request: &Parts) -> Result<Option<RequestCredential>, MalformedCredential> {
+    pub(super) fn read(
+        &self,
+        request: &Parts,
+    ) -> Result<Option<RequestCredential>, MalformedCredential> {
         let credential = match self {
             Self::Bearer => authorization(&request.headers, "bearer")?
                 .map(|token| RequestCredential::Bearer(token.to_owned())),
@@ -87,14 +90,16 @@ impl CredentialLocation {
             Self::Header(name) => {
                 let lines = request.headers.get_all(name).into_iter();
                 let keys = lines.map(|line| {
-                   line.to_str().map_err(|_error| MalformedCredential("API key is not ASCII"))
+                    line.to_str().map_err(|_error| MalformedCredential("API key is not ASCII"))
                 });
                 one(keys)?.map(|key| RequestCredential::ApiKey(key.trim().to_owned()))
             }
-            Self::Cookie(name) => one(cookies(&request.headers, name))?.map(RequestCredential::ApiKey),
-            Self::Certificate => {
-                PeerCertificates::of(&request.extensions).cloned().map(RequestCredential::Certificate)
+            Self::Cookie(name) => {
+                one(cookies(&request.headers, name))?.map(RequestCredential::ApiKey)
             }
+            Self::Certificate => PeerCertificates::of(&request.extensions)
+                .cloned()
+                .map(RequestCredential::Certificate),
             Self::Query(name) => {
                 let pairs =
                     form_urlencoded::parse(request.uri.query().unwrap_or_default().as_bytes());
@@ -109,7 +114,9 @@ impl CredentialLocation {
                 Err(MalformedCredential("too long"))
             }
             // Clients without a key may send an empty one.
-            Some(RequestCredential::ApiKey(secret) | RequestCredential::Bearer(secret)) if secret.is_empty() => {
+            Some(RequestCredential::ApiKey(secret) | RequestCredential::Bearer(secret))
+                if secret.is_empty() =>
+            {
                 Ok(None)
             }
             _ => Ok(credential),
@@ -144,10 +151,13 @@ impl CredentialLocation {
 }
 
 /// Returns the credentials of an authentication scheme in `Authorization`.
-fn authorization<'a>(headers: &'a HeaderMap, scheme: &str) -> Result<Option<&'a str>, MalformedCredential> {
+fn authorization<'a>(
+    headers: &'a HeaderMap,
+    scheme: &str,
+) -> Result<Option<&'a str>, MalformedCredential> {
     let lines = headers.get_all(AUTHORIZATION).into_iter();
     let lines = lines.map(|line| {
-       line.to_str().map_err(|_error| MalformedCredential("Authorization is not ASCII"))
+        line.to_str().map_err(|_error| MalformedCredential("Authorization is not ASCII"))
     });
     let Some(line) = one(lines)? else { return Ok(None) };
     let Some((name, value)) = line.trim().split_once(' ') else { return Ok(None) };
@@ -231,7 +241,12 @@ mod tests {
             (&CredentialLocation::Bearer, "/", &[("authorization", "Basic YTpi")], None),
             (&CredentialLocation::Bearer, "/", &[("authorization", "Bearer ")], None),
             (&CredentialLocation::Bearer, "/", &[], None),
-            (&CredentialLocation::Basic, "/", &[("authorization", "Basic YTpiOmM=")], Some("a/b:c")),
+            (
+                &CredentialLocation::Basic,
+                "/",
+                &[("authorization", "Basic YTpiOmM=")],
+                Some("a/b:c"),
+            ),
             (&CredentialLocation::Basic, "/", &[("authorization", "Bearer a")], None),
             (&header, "/?x-key=b", &[("X-Key", " a ")], Some("a")),
             (&header, "/", &[("x-key", "")], None),
@@ -294,9 +309,11 @@ mod tests {
     #[test]
     fn debug_output_omits_secrets() {
         let basic = RequestCredential::Basic { user: "u".into(), password: "hidden".into() };
-        for credential in
-            [basic, RequestCredential::ApiKey("hidden".into()), RequestCredential::Bearer("hidden".into())]
-        {
+        for credential in [
+            basic,
+            RequestCredential::ApiKey("hidden".into()),
+            RequestCredential::Bearer("hidden".into()),
+        ] {
             assert!(!format!("{credential:?}").contains("hidden"));
         }
     }

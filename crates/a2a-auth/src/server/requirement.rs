@@ -193,7 +193,9 @@ mod tests {
         let mut verified_schemes = [verified("a", "ann", &["x"]), verified("b", "bob", &["y"])];
         verified_schemes[0].caller = verified_schemes[0].caller.clone().with_expiry(at(20));
         verified_schemes[1].caller = verified_schemes[1].caller.clone().with_expiry(at(10));
-        let Decision::Granted(caller) = needed.evaluate(&verified_schemes) else { panic!("not granted") };
+        let Decision::Granted(caller) = needed.evaluate(&verified_schemes) else {
+            panic!("not granted")
+        };
         assert_eq!((caller.subject(), caller.expires()), (Some("ann"), Some(at(10))));
         assert!(caller.has_scope("x") && caller.has_scope("y"));
     }

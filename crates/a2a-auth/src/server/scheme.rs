@@ -44,7 +44,7 @@ pub(super) fn location(scheme: &SecurityScheme) -> Result<(CredentialLocation, u
             }
             let location = match key.location.as_str() {
                 "header" => {
-                   CredentialLocation::Header(header_name(&key.name).ok_or("invalid header name")?)
+                    CredentialLocation::Header(header_name(&key.name).ok_or("invalid header name")?)
                 }
                 "query" => CredentialLocation::Query(key.name.clone()),
                 "cookie" => CredentialLocation::Cookie(key.name.clone()),

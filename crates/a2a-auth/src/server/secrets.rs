@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ring::digest;
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::{RequestCredential, Rejection, Verifier};
+use super::{Rejection, RequestCredential, Verifier};
 
 /// API keys and their callers. Only the SHA-256 of each key is kept.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use super::{
     ReceiveError,
     claims::{Claims, hash, since_epoch},
-    replay_cache::{ReplayCache, Replay},
+    replay_cache::{Replay, ReplayCache},
 };
 use crate::jose::{KeySource, MissingKey, Token};
 
@@ -218,7 +218,7 @@ fn compare(
 ) -> StdResult<(), ReceiveError> {
     let Some(expected) = expected else { return Ok(()) };
     let is_same =
-       received.is_some_and(|received| received.as_bytes().ct_eq(expected.as_bytes()).into());
+        received.is_some_and(|received| received.as_bytes().ct_eq(expected.as_bytes()).into());
     if is_same { Ok(()) } else { Err(ReceiveError::Credential(what)) }
 }
 

@@ -34,7 +34,8 @@ async fn each_scheme_identifies_its_caller_on_every_binding() {
 #[tokio::test]
 async fn operations_reject_missing_and_invalid_credentials() {
     let (card, guard) = everything();
-    let guard = guard.with_throttle(a2a_auth::server::Throttle::default().with_failures_allowed(u32::MAX - 1));
+    let guard = guard
+        .with_throttle(a2a_auth::server::Throttle::default().with_failures_allowed(u32::MAX - 1));
     let address = start(card, guard).await;
     for way in WAYS {
         for headers in [

@@ -7,10 +7,10 @@
 )]
 
 mod certificates;
-mod issuers;
-mod keys;
 mod errors;
 mod fixture;
+mod issuers;
+mod keys;
 #[path = "../support/tls.rs"]
 mod tls;
 mod tokens;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use a2a_client::{
     Transport,
-    credentials::{Origin, InvalidOrigin},
+    credentials::{InvalidOrigin, Origin},
 };
 use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
 use url::Url;

@@ -113,10 +113,7 @@ fn load_error_names_the_invalid_setting() {
             TlsSettings::new(Pem::text(&one.certificate), Pem::text(&two.key)),
             "certificate and private key do not match, or the key type is unsupported",
         ),
-        (
-            with_roots(Pem::text(&one.key)),
-            "no client root certificate found in the PEM text",
-        ),
+        (with_roots(Pem::text(&one.key)), "no client root certificate found in the PEM text"),
         (
             with_roots(Pem::text(authority.root())).with_revocations(Pem::text(authority.root())),
             "no certificate revocation list found in the PEM text",

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use subtle::ConstantTimeEq as _;
 use url::Url;
 
-use super::{Endpoints, OAuthClient, pkce, loopback_redirect::LoopbackRedirect};
+use super::{Endpoints, OAuthClient, loopback_redirect::LoopbackRedirect, pkce};
 use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
 /// An authorization request in progress: the user opens [`url`](Self::url) and is redirected to
@@ -100,7 +100,7 @@ impl AuthorizationRequest {
             return Err(invalid("state does not match"));
         }
         if let (Some(issuer), Some(expected)) = (parameter("iss"), &self.endpoints.issuer)
-        && issuer != *expected
+            && issuer != *expected
         {
             return Err(invalid("issuer does not match"));
         }
@@ -160,7 +160,7 @@ impl AuthorizationCode {
     ) -> Result<Secret, CredentialError> {
         let redirect = LoopbackRedirect::bind(self.port).await?;
         let authorization =
-           AuthorizationRequest::new(&self.client, endpoints, request, redirect.address())?;
+            AuthorizationRequest::new(&self.client, endpoints, request, redirect.address())?;
         let url = authorization.url().to_owned();
         let authorization = Arc::new(authorization);
         let expected = Arc::clone(&authorization);

@@ -8,12 +8,12 @@ use a2a_http::{client::HttpClient, tls::ClientTls};
 use super::{
     AuthorizationRequest, Endpoints,
     endpoints::{flow, secure},
-    metadata,
+    provider_metadata,
 };
 use crate::{
     client::{
-       CredentialError, CredentialRequest, InvalidOrigin, Origin,
-       static_credentials::uses_bearer_token,
+        CredentialError, CredentialRequest, InvalidOrigin, Origin,
+        static_credentials::uses_bearer_token,
     },
     fetch,
 };
@@ -174,12 +174,16 @@ impl OAuthClient {
     }
 
     /// Returns the endpoints for a request.
-    pub(super) async fn endpoints(&self, request: &CredentialRequest) -> Result<Endpoints, CredentialError> {
+    pub(super) async fn endpoints(
+        &self,
+        request: &CredentialRequest,
+    ) -> Result<Endpoints, CredentialError> {
         if let Some(endpoints) = &self.endpoints {
             return Ok(endpoints.clone());
         }
         if let Some(issuer) = &self.issuer {
-            let address = format!("{}{}", issuer.trim_end_matches('/'), provider_metadata::WELL_KNOWN);
+            let address =
+                format!("{}{}", issuer.trim_end_matches('/'), provider_metadata::WELL_KNOWN);
             return provider_metadata::read(&self.http, &secure("issuer", &address)?).await;
         }
         match &request.scheme {

@@ -25,7 +25,11 @@ impl CredentialSource for ClientCredentials {
         self.client.supports(scheme, |flow| matches!(flow, Flow::ClientCredentials(_)))
     }
 
-    async fn obtain(&self, request: &CredentialRequest, _: Option<&Secret>) -> Result<Secret, CredentialError> {
+    async fn obtain(
+        &self,
+        request: &CredentialRequest,
+        _: Option<&Secret>,
+    ) -> Result<Secret, CredentialError> {
         let endpoints = self.client.endpoints(request).await?;
         let scope = self.client.scope(request);
         let form = [("grant_type", "client_credentials"), ("scope", &scope)];

@@ -68,7 +68,11 @@ impl CredentialSource for TokenExchange {
         })
     }
 
-    async fn obtain(&self, request: &CredentialRequest, _: Option<&Secret>) -> Result<Secret, CredentialError> {
+    async fn obtain(
+        &self,
+        request: &CredentialRequest,
+        _: Option<&Secret>,
+    ) -> Result<Secret, CredentialError> {
         let endpoints = self.client.endpoints(request).await?;
         let scope = self.client.scope(request);
         let subject = (self.subject)().await?;

@@ -84,7 +84,9 @@ impl OAuthClient {
             && !kind.eq_ignore_ascii_case("bearer")
         {
             let kind: String = kind.chars().take(40).collect();
-            return Err(CredentialError::InvalidResponse(format!("unsupported token type {kind:?}")));
+            return Err(CredentialError::InvalidResponse(format!(
+                "unsupported token type {kind:?}"
+            )));
         }
         let mut secret = Secret::new(response.access_token);
         if let Some(seconds) = response.expires_in {

@@ -64,10 +64,10 @@ impl Access {
         for (name, scheme) in &card.security_schemes {
             let scheme = scheme.scheme.as_ref();
             let matches =
-               |declared: &&Declared| scheme.is_some_and(|scheme| is_match(declared, scheme));
+                |declared: &&Declared| scheme.is_some_and(|scheme| is_match(declared, scheme));
             let by_name = left.iter().position(|one| one.name == *name && matches(one));
             let Some(index) = by_name.or_else(|| left.iter().position(matches)) else {
-               return Err(unenforced(name));
+                return Err(unenforced(name));
             };
             named.push((name.clone(), left.remove(index)));
         }

@@ -89,7 +89,7 @@ fn of_discovery(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifie
 fn of_introspection(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let text = |name| row.text(name).unwrap_or_default();
     let verifier =
-       Introspection::new(text("issuer"), text("url"), text("client_id"), text("client_secret"));
+        Introspection::new(text("issuer"), text("url"), text("client_id"), text("client_secret"));
     let verifier = verifier.and_then(|verifier| verifier.with_tls(trust.clone()));
     let mut verifier = verifier.map_err(|error| row.failure(error))?;
     for audience in row.list("audiences") {
@@ -116,7 +116,7 @@ fn complete(jwt: Jwt, more: &[String], row: &Row) -> Result<Jwt, Failure> {
     }
     Ok(match row.text("leeway") {
         Some(leeway) => {
-           jwt.with_leeway(value::duration(leeway).map_err(|error| row.failure(error))?)
+            jwt.with_leeway(value::duration(leeway).map_err(|error| row.failure(error))?)
         }
         None => jwt,
     })
