@@ -41,8 +41,14 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
     let mut tenants = String::new();
     for (request, variables) in requests {
         let fields: Vec<_> = variables.iter().map(|name| format!("\"{name}\" => {name}")).collect();
-        let _ =
-            writeln!(tenants, "request!({}, {});", rust_type(request.name()), fields.join(", "));
+        let _ = writeln!(
+            tenants,
+            "request!({}, {}; {}, {});",
+            rust_type(request.name()),
+            fields.join(", "),
+            id_of(&request, "task_id", Some("id")),
+            id_of(&request, "context_id", None),
+        );
     }
     Ok(format!(
         "/// An operation of the protocol, in the order of the proto.\n\
@@ -59,6 +65,20 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
         count = package.service.methods().len(),
         streaming = streaming.join(" | "),
     ))
+}
+
+/// What reads an id of a request: from the field of that name, from the other field, or from the
+/// message in the request.
+fn id_of(request: &MessageDescriptor, name: &str, other: Option<&str>) -> String {
+    let has = |name: &str| request.get_field_by_name(name).is_some();
+    match other {
+        _ if has(name) => format!("|request| &request.{name}"),
+        Some(other) if has(other) => format!("|request| &request.{other}"),
+        _ if has("message") => {
+            format!("|request| request.message.as_ref().map_or(\"\", |message| &message.{name})")
+        }
+        _ => "|_| \"\"".to_owned(),
+    }
 }
 
 /// An HTTP rule of a method: verb, path and whether a body carries the request.

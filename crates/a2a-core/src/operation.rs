@@ -22,19 +22,25 @@ pub struct Route {
 }
 
 /// The request of an operation: it says which tenant it is for (spec §4.1).
-pub trait Request: Send + 'static {
+pub trait Request: Clone + Send + Sync + 'static {
     /// The tenant; empty without one.
     fn tenant(&self) -> &str;
 
     /// Sets the tenant.
     fn set_tenant(&mut self, tenant: String);
 
+    /// The task that the request names; empty without one.
+    fn task_id(&self) -> &str;
+
+    /// The context that the request names; empty without one.
+    fn context_id(&self) -> &str;
+
     /// The member that a variable of the operation's [routes](ROUTES) holds, by its proto name.
     fn variable(&mut self, name: &str) -> Option<&mut String>;
 }
 
 macro_rules! request {
-    ($request:ty, $($variable:literal => $member:ident),+) => {
+    ($request:ty, $($variable:literal => $member:ident),+; $task_id:expr, $context_id:expr) => {
         impl Request for $request {
             fn tenant(&self) -> &str {
                 &self.tenant
@@ -42,6 +48,16 @@ macro_rules! request {
 
             fn set_tenant(&mut self, tenant: String) {
                 self.tenant = tenant;
+            }
+
+            fn task_id(&self) -> &str {
+                let id: fn(&Self) -> &str = $task_id;
+                id(self)
+            }
+
+            fn context_id(&self) -> &str {
+                let id: fn(&Self) -> &str = $context_id;
+                id(self)
             }
 
             fn variable(&mut self, name: &str) -> Option<&mut String> {
@@ -59,6 +75,7 @@ include!(concat!(env!("OUT_DIR"), "/operations.rs"));
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Message;
 
     #[test]
     fn every_operation_has_a_route_and_the_same_with_a_tenant_in_front() {
@@ -72,5 +89,28 @@ mod tests {
             );
             assert_eq!(of_operation().count(), 2, "{operation:?}");
         }
+    }
+
+    #[test]
+    fn requests_name_their_task_and_context() {
+        fn ids<R: Request>(request: R) -> (String, String) {
+            (request.task_id().to_owned(), request.context_id().to_owned())
+        }
+        let named = |task: &str, context: &str| (task.to_owned(), context.to_owned());
+        let message = Message::user("hello").with_task_id("t").with_context_id("c");
+        let send = SendMessageRequest { message: Some(message), ..Default::default() };
+        assert_eq!(ids(send), named("t", "c"));
+        assert_eq!(ids(SendMessageRequest::default()), named("", ""));
+        let get = GetTaskRequest { id: "t".into(), ..Default::default() };
+        assert_eq!(ids(get), named("t", ""));
+        let list = ListTasksRequest { context_id: "c".into(), ..Default::default() };
+        assert_eq!(ids(list), named("", "c"));
+        let config = DeleteTaskPushNotificationConfigRequest {
+            id: "webhook".into(),
+            task_id: "t".into(),
+            ..Default::default()
+        };
+        assert_eq!(ids(config), named("t", ""));
+        assert_eq!(ids(GetExtendedAgentCardRequest::default()), named("", ""));
     }
 }

@@ -62,7 +62,7 @@ impl AgentService {
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
     ) -> Result<Called<A>>
     where
-        Q: Concerns + prost::Message + Default + 'static,
+        Q: a2a_core::Request + prost::Message + Default + 'static,
     {
         let message = Undecoded::decode(&mut request, self.max_json_values).await?;
         let (mut context, deadline) = self.context(&request)?;
@@ -82,7 +82,7 @@ impl AgentService {
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
     ) -> Answer<M>
     where
-        Q: Concerns + prost::Message + Default + 'static,
+        Q: a2a_core::Request + prost::Message + Default + 'static,
         A: Into<Shared<M>>,
         M: prost::Message,
     {
@@ -103,7 +103,7 @@ impl AgentService {
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, EventStream>,
     ) -> Result<Response<Events>, Status>
     where
-        Q: Concerns + prost::Message + Default + 'static,
+        Q: a2a_core::Request + prost::Message + Default + 'static,
     {
         let drain = Drain::of(request.extensions());
         let answer = async {
@@ -136,10 +136,13 @@ struct Called<A> {
     resumed_after: Option<EventId>,
 }
 
-fn begin(operation: Operation, context: &mut CallContext, request: &impl Concerns) -> Served {
+fn begin(
+    operation: Operation,
+    context: &mut CallContext,
+    request: &impl a2a_core::Request,
+) -> Served {
     let served = Served::begin(operation, card::GRPC, context);
-    let (task_id, context_id) = request.concerns();
-    served.concerns(task_id, context_id);
+    served.concerns(request.task_id(), request.context_id());
     served
 }
 
@@ -156,49 +159,6 @@ pub(crate) async fn within<T>(
             Err(elapsed) => Err(deadline::exceeded().with_source(elapsed)),
         },
     }
-}
-
-/// The ids of the task and of the context that a request names; empty where it names none.
-trait Concerns {
-    fn concerns(&self) -> (&str, &str);
-}
-
-impl Concerns for SendMessageRequest {
-    fn concerns(&self) -> (&str, &str) {
-        self.message.as_ref().map_or(("", ""), |message| (&message.task_id, &message.context_id))
-    }
-}
-
-impl Concerns for ListTasksRequest {
-    fn concerns(&self) -> (&str, &str) {
-        ("", &self.context_id)
-    }
-}
-
-impl Concerns for GetExtendedAgentCardRequest {
-    fn concerns(&self) -> (&str, &str) {
-        ("", "")
-    }
-}
-
-macro_rules! concerns {
-    ($($request:ident $member:ident;)*) => {
-        $(impl Concerns for $request {
-            fn concerns(&self) -> (&str, &str) {
-                (&self.$member, "")
-            }
-        })*
-    };
-}
-
-concerns! {
-    GetTaskRequest id;
-    CancelTaskRequest id;
-    SubscribeToTaskRequest id;
-    TaskPushNotificationConfig task_id;
-    GetTaskPushNotificationConfigRequest task_id;
-    ListTaskPushNotificationConfigsRequest task_id;
-    DeleteTaskPushNotificationConfigRequest task_id;
 }
 
 #[tonic::async_trait]
