@@ -1,6 +1,6 @@
 //! The eleven operations of the protocol.
 
-use std::sync::Arc;
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use a2a_core::{
     Result,
@@ -146,70 +146,111 @@ pub trait Agent: Send + Sync + 'static {
 #[macro_export]
 macro_rules! forward_agent {
     ($this:ident => $agent:expr) => {
-        $crate::forward_agent! {
-            $this => $agent;
-            send_message, send_streaming_message, get_task, list_tasks, cancel_task,
-            subscribe_to_task, create_task_push_notification_config,
-            get_task_push_notification_config, list_task_push_notification_configs,
-            delete_task_push_notification_config, get_extended_agent_card,
-        }
+        $crate::agent_methods!(forward $this $agent);
     };
     ($this:ident => $agent:expr; $($method:ident),* $(,)?) => {
-        $($crate::forward_agent!(@ $method $this $agent);)*
+        $($crate::agent_methods!(@ $method => forward $this $agent);)*
     };
-    (@ send_message $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, send_message, SendMessageRequest => SendMessageResponse);
+}
+
+/// Writes the methods of an [`Agent`] that a wrapper treats alike: all of them, or those that are
+/// named. Each calls one method of the wrapper, which gets the operation, the call, and the
+/// operation as a function that calls it on an agent.
+///
+/// ```
+/// use a2a_core::{Operation, Request, Result};
+/// use a2a_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
+///
+/// /// Logs the operations of an agent.
+/// struct Logged<A>(A);
+///
+/// impl<A: Agent> Logged<A> {
+///     async fn log<R: Request, T>(
+///         &self,
+///         operation: Operation,
+///         call: Call<R>,
+///         method: AgentMethod<R, T>,
+///     ) -> Result<Reply<T>> {
+///         println!("{}", operation.name());
+///         method(&self.0, call).await
+///     }
+/// }
+///
+/// impl<A: Agent> Agent for Logged<A> {
+///     intercept_agent!(log);
+/// }
+/// ```
+#[macro_export]
+macro_rules! intercept_agent {
+    ($intercept:ident) => {
+        $crate::agent_methods!(intercept $intercept);
     };
-    (@ send_streaming_message $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, send_streaming_message, SendMessageRequest => EventStream);
+    ($intercept:ident; $($method:ident),* $(,)?) => {
+        $($crate::agent_methods!(@ $method => intercept $intercept);)*
     };
-    (@ get_task $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, get_task, GetTaskRequest => SharedTask);
+}
+
+/// The table of operations: method, operation, request and response.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! agent_methods {
+    (@ send_message => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, send_message SendMessage SendMessageRequest SendMessageResponse);
     };
-    (@ list_tasks $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, list_tasks, ListTasksRequest => ListTasksResponse);
+    (@ send_streaming_message => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, send_streaming_message SendStreamingMessage SendMessageRequest EventStream);
     };
-    (@ cancel_task $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, cancel_task, CancelTaskRequest => SharedTask);
+    (@ get_task => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, get_task GetTask GetTaskRequest SharedTask);
     };
-    (@ subscribe_to_task $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, subscribe_to_task, SubscribeToTaskRequest => EventStream);
+    (@ list_tasks => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, list_tasks ListTasks ListTasksRequest ListTasksResponse);
     };
-    (@ create_task_push_notification_config $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, create_task_push_notification_config,
-            TaskPushNotificationConfig => TaskPushNotificationConfig
+    (@ cancel_task => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, cancel_task CancelTask CancelTaskRequest SharedTask);
+    };
+    (@ subscribe_to_task => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, subscribe_to_task SubscribeToTask SubscribeToTaskRequest EventStream);
+    };
+    (@ create_task_push_notification_config => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, create_task_push_notification_config CreateTaskPushNotificationConfig
+            TaskPushNotificationConfig TaskPushNotificationConfig
         );
     };
-    (@ get_task_push_notification_config $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, get_task_push_notification_config,
-            GetTaskPushNotificationConfigRequest => TaskPushNotificationConfig
+    (@ get_task_push_notification_config => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, get_task_push_notification_config GetTaskPushNotificationConfig
+            GetTaskPushNotificationConfigRequest TaskPushNotificationConfig
         );
     };
-    (@ list_task_push_notification_configs $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, list_task_push_notification_configs,
-            ListTaskPushNotificationConfigsRequest => ListTaskPushNotificationConfigsResponse
+    (@ list_task_push_notification_configs => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, list_task_push_notification_configs ListTaskPushNotificationConfigs
+            ListTaskPushNotificationConfigsRequest ListTaskPushNotificationConfigsResponse
         );
     };
-    (@ delete_task_push_notification_config $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, delete_task_push_notification_config,
-            DeleteTaskPushNotificationConfigRequest => Nothing
+    (@ delete_task_push_notification_config => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, delete_task_push_notification_config DeleteTaskPushNotificationConfig
+            DeleteTaskPushNotificationConfigRequest Nothing
         );
     };
-    (@ get_extended_agent_card $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, get_extended_agent_card, GetExtendedAgentCardRequest => AgentCard
+    (@ get_extended_agent_card => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, get_extended_agent_card GetExtendedAgentCard
+            GetExtendedAgentCardRequest AgentCard
         );
+    };
+    (@ $unknown:ident => $($how:tt)*) => {
+        compile_error!(concat!("`", stringify!($unknown), "` is not a method of `Agent`"));
     };
     // What an `async fn` of async-trait becomes, without a future around the other agent's.
-    (@@ $this:ident $agent:expr, $method:ident, $request:ident => $response:ident) => {
+    (@@ forward $this:ident $agent:expr, $method:ident $operation:ident $request:ident $response:ident) => {
         fn $method<'agent, 'future>(
             &'agent self,
             call: $crate::Call<$crate::forward::$request>,
-        ) -> $crate::forward::Future<'future, $crate::forward::$response>
+        ) -> $crate::ReplyFuture<'future, $crate::forward::$response>
         where
             'agent: 'future,
             Self: 'future,
@@ -218,26 +259,60 @@ macro_rules! forward_agent {
             $crate::Agent::$method(&$agent, call)
         }
     };
+    (@@ intercept $intercept:ident, $method:ident $operation:ident $request:ident $response:ident) => {
+        fn $method<'agent, 'future>(
+            &'agent self,
+            call: $crate::Call<$crate::forward::$request>,
+        ) -> $crate::ReplyFuture<'future, $crate::forward::$response>
+        where
+            'agent: 'future,
+            Self: 'future,
+        {
+            let operation = $crate::forward::Operation::$operation;
+            ::std::boxed::Box::pin(self.$intercept(operation, call, |agent, call| {
+                $crate::Agent::$method(agent, call)
+            }))
+        }
+    };
+    ($($how:tt)*) => {
+        $crate::agent_methods!(@ send_message => $($how)*);
+        $crate::agent_methods!(@ send_streaming_message => $($how)*);
+        $crate::agent_methods!(@ get_task => $($how)*);
+        $crate::agent_methods!(@ list_tasks => $($how)*);
+        $crate::agent_methods!(@ cancel_task => $($how)*);
+        $crate::agent_methods!(@ subscribe_to_task => $($how)*);
+        $crate::agent_methods!(@ create_task_push_notification_config => $($how)*);
+        $crate::agent_methods!(@ get_task_push_notification_config => $($how)*);
+        $crate::agent_methods!(@ list_task_push_notification_configs => $($how)*);
+        $crate::agent_methods!(@ delete_task_push_notification_config => $($how)*);
+        $crate::agent_methods!(@ get_extended_agent_card => $($how)*);
+    };
 }
 
-/// The types that [`forward_agent!`] names.
+/// The future of an agent's reply.
+pub type ReplyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Reply<T>>> + Send + 'a>>;
+
+/// An operation as a function that calls it on an agent; see [`intercept_agent!`].
+pub type AgentMethod<R, T> = for<'a> fn(&'a dyn Agent, Call<R>) -> ReplyFuture<'a, T>;
+
+/// The types that [`forward_agent!`] and [`intercept_agent!`] name.
 #[doc(hidden)]
 pub mod forward {
-    use std::{pin::Pin, sync::Arc};
+    use std::sync::Arc;
 
-    pub use a2a_core::v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, TaskPushNotificationConfig,
+    pub use a2a_core::{
+        Operation,
+        v1::{
+            AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+            GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+            ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+            ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
+            SubscribeToTaskRequest, TaskPushNotificationConfig,
+        },
     };
 
     pub use crate::EventStream;
-    use crate::Reply;
 
-    pub type Future<'a, T> =
-        Pin<Box<dyn std::future::Future<Output = a2a_core::Result<Reply<T>>> + Send + 'a>>;
     pub type Nothing = ();
     pub type SharedTask = Arc<a2a_core::v1::Task>;
 }

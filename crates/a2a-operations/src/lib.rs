@@ -24,9 +24,9 @@ pub mod testing;
 pub mod trace;
 mod updater;
 
-pub use agent::Agent;
 #[doc(hidden)]
 pub use agent::forward;
+pub use agent::{Agent, AgentMethod, ReplyFuture};
 pub use call::{Call, CallContext, Caller, Credential, Place, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
