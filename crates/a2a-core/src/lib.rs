@@ -25,6 +25,7 @@ pub mod json;
 mod message;
 mod operation;
 mod part;
+mod security;
 mod task;
 mod validate;
 pub mod value_limit;
