@@ -1,4 +1,4 @@
-//! Documents that others publish, and answers of authorization servers.
+//! HTTP clients for published documents and authorization servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,20 +10,20 @@ use bytes::Bytes;
 use http::{Request, Response};
 use url::Url;
 
-/// No document is longer, in bytes.
+/// Maximum length of a response body, in bytes.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// Connections over TLS can't be set up.
+/// The TLS configuration is invalid.
 #[derive(Debug, thiserror::Error)]
-#[error("connections over TLS can't be set up")]
+#[error("failed to set up TLS")]
 pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// A client that goes through the proxies that the environment names, and follows no redirects.
+/// A client that uses the proxies of the environment, and follows no redirects.
 pub(crate) fn client(tls: ClientTls) -> Result<HttpClient, SetupError> {
     new(settings().with_tls(tls).with_proxy_from_environment(true))
 }
 
-/// The same past the proxies: what goes in clear to this machine must not be read by them.
+/// A client without proxies, which must not see plaintext requests to the loopback interface.
 pub(crate) fn direct_client(tls: ClientTls) -> Result<HttpClient, SetupError> {
     new(settings().with_tls(tls))
 }
@@ -39,7 +39,7 @@ fn new(settings: ClientSettings) -> Result<HttpClient, SetupError> {
     HttpClient::new(settings).map_err(|error| SetupError(error.into()))
 }
 
-/// Reads the document at an address.
+/// Fetches a document.
 pub(crate) async fn document(
     client: HttpClient,
     url: Arc<str>,
@@ -49,12 +49,12 @@ pub(crate) async fn document(
     successful(response)
 }
 
-/// The body of an answer, if that is a good one.
+/// Returns the body of a successful response.
 pub(crate) fn successful(
     response: Response<Bytes>,
 ) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
     match response.status() {
         status if status.is_success() => Ok(response.into_body()),
-        status => Err(format!("it answered with {status}").into()),
+        status => Err(format!("status {status}").into()),
     }
 }

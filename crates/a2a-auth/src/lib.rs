@@ -1,10 +1,11 @@
-//! Who speaks A2A: keys and signatures, and webhooks whose receivers can tell who calls.
+//! Authentication for A2A: security schemes, OAuth, JWTs, signed cards and signed webhooks.
 //!
-//! An agent that calls webhooks signs what it sends with a [`webhook::Signer`] and publishes the
-//! keys; whoever runs the webhook checks it with a [`webhook::Receiver`]. Both stand on [`jose`],
-//! the part of the JOSE standards that A2A needs. Whoever calls agents authenticates with
-//! [`client::Credentials`], by the schemes of their cards; an agent lets in those who may with a
-//! [`server::Guard`], which enforces what its card says.
+//! - [`server`]: a [`Guard`](server::Guard) enforces the security requirements of an agent's card.
+//! - [`client`]: [`Credentials`](client::Credentials) provides what a card requires.
+//! - [`card`]: signs agent cards, and verifies their signatures.
+//! - [`webhook`]: a [`Signer`](webhook::Signer) signs deliveries, a
+//!   [`Receiver`](webhook::Receiver) verifies them.
+//! - [`jose`]: the parts of the JOSE standards that the others need.
 //!
 //! ```
 //! use a2a_auth::{jose::{Algorithm, SigningKey}, webhook::Signer};

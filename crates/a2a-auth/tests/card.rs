@@ -1,5 +1,5 @@
-//! Cards that are signed and verified: with keys of the standards, keys that are exchanged,
-//! expired, revoked and published, and cards that were tampered with.
+//! Signing and verification of cards: RFC test keys, key rotation, expired, revoked and published
+//! keys, and modified cards.
 
 #![allow(
     clippy::panic,
@@ -10,7 +10,9 @@
 use std::time::{Duration, SystemTime};
 
 use a2a_auth::{
-    card::{Form, Reason, Signer, TrustError, TrustStore, Verification, Verified, Verifier},
+    card::{
+        CanonicalForm, Reason, Signer, TrustError, TrustStore, Verification, Verified, Verifier,
+    },
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
 };
 use a2a_core::{
@@ -79,7 +81,7 @@ async fn verified(trust: TrustStore, card: &impl serde::Serialize) -> Verified {
     }
 }
 
-/// Why each signature was refused.
+/// Why each signature was rejected.
 async fn reasons(trust: TrustStore, card: &impl serde::Serialize) -> Vec<Reason> {
     match verify(trust, card).await {
         Verification::Unverifiable(rejected) => {
@@ -91,7 +93,7 @@ async fn reasons(trust: TrustStore, card: &impl serde::Serialize) -> Vec<Reason>
 
 //
 #[tokio::test]
-async fn a_card_is_signed_and_verified_with_each_algorithm() {
+async fn cards_are_signed_and_verified_with_each_algorithm() {
     for key in keys() {
         let signed = Signer::new(key.clone()).sign(card()).unwrap();
         let [signature] = signed.signatures.as_slice() else { panic!("not one signature") };
@@ -102,7 +104,7 @@ async fn a_card_is_signed_and_verified_with_each_algorithm() {
         assert_eq!(header, expected);
         let verified = verified(trusting(&[&key]), &signed).await;
         assert_eq!(verified.key_id(), key.public().id());
-        assert_eq!((verified.algorithm(), verified.form()), (algorithm, Form::Members));
+        assert_eq!((verified.algorithm(), verified.form()), (algorithm, CanonicalForm::Members));
         let read: AgentCard = a2a_core::json::from_slice(verified.covered()).unwrap();
         assert_eq!(read, card(), "{algorithm}");
     }
@@ -110,9 +112,9 @@ async fn a_card_is_signed_and_verified_with_each_algorithm() {
 
 //
 #[tokio::test]
-async fn signatures_that_are_the_same_each_time_are_those_of_the_standards() {
+async fn deterministic_signatures_match_openssl() {
     // Computed with OpenSSL from the canonical bytes.
-    let canonical = Form::Members.canonical(&json(&AgentCard::new("A", ""))).unwrap();
+    let canonical = CanonicalForm::Members.canonicalize(&json(&AgentCard::new("A", ""))).unwrap();
     assert_eq!(
         String::from_utf8(canonical).unwrap(),
         concat!(
@@ -144,8 +146,8 @@ const VECTORS: [&str; 2] = [
 
 //
 #[tokio::test]
-async fn what_other_sdks_have_signed_is_verified() {
-    // The official SDKs 1.3.0 for Python and JavaScript, with the members of 0.3 beside.
+async fn signatures_of_other_sdks_are_verified() {
+    // The official SDKs 1.3.0 for Python and JavaScript, with members of 0.3 in addition.
     let signed = [
         (ES256, include_bytes!("card/python_es256.json").as_slice()),
         (EDDSA, include_bytes!("card/python_eddsa.json")),
@@ -158,7 +160,7 @@ async fn what_other_sdks_have_signed_is_verified() {
         let key = SigningKey::from_pem(pem).unwrap();
         let trust = TrustStore::new().with_key(key.public().clone().with_id("interop-2026"));
         let found = verified(trust.clone(), &serde_json::from_slice::<Value>(json).unwrap()).await;
-        assert_eq!((found.algorithm(), found.form()), (key.algorithm(), Form::Members));
+        assert_eq!((found.algorithm(), found.form()), (key.algorithm(), CanonicalForm::Members));
         let tampered = String::from_utf8_lossy(json).replace("🦀", "🦞");
         let tampered = Verifier::new(trust).verify(tampered.as_bytes()).await;
         assert!(matches!(tampered, Verification::Unverifiable(_)), "{tampered}");
@@ -167,7 +169,7 @@ async fn what_other_sdks_have_signed_is_verified() {
 
 //
 #[tokio::test]
-async fn whatever_is_changed_in_a_card_is_found_out() {
+async fn any_change_to_a_card_invalidates_its_signature() {
     let key = key();
     let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
     verified(trusting(&[&key]), &signed).await;
@@ -201,7 +203,7 @@ async fn whatever_is_changed_in_a_card_is_found_out() {
 
 //
 #[tokio::test]
-async fn what_means_the_same_is_verified_as_the_same() {
+async fn equivalent_json_is_verified() {
     let key = key();
     let mut signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
     signed["documentationUrl"] = json!(null);
@@ -216,7 +218,7 @@ async fn what_means_the_same_is_verified_as_the_same() {
 
 //
 #[tokio::test]
-async fn keys_are_exchanged_while_both_sign() {
+async fn keys_are_rotated_while_both_sign() {
     let (old, new) = (key(), other_key());
     let signed = Signer::new(old.clone()).sign(card()).unwrap();
     let signed = Signer::new(new.clone()).sign(signed).unwrap();
@@ -227,14 +229,18 @@ async fn keys_are_exchanged_while_both_sign() {
     assert!(matches!(reasons[..], [Reason::UnknownKey, Reason::UnknownKey]), "{reasons:?}");
 
     let again = Signer::new(old.clone()).sign(signed).unwrap();
-    assert_eq!(again.signatures.len(), 2, "that of the same key is replaced");
-    let both = Signer::new(old).with_own_kept().with_form(Form::WithoutEmpty).sign(again).unwrap();
-    assert_eq!(both.signatures.len(), 3, "unless it is to be kept");
+    assert_eq!(again.signatures.len(), 2, "replaced the signature of the same key");
+    let both = Signer::new(old)
+        .with_existing_signatures()
+        .with_form(CanonicalForm::WithoutEmpty)
+        .sign(again)
+        .unwrap();
+    assert_eq!(both.signatures.len(), 3, "kept the existing signature");
 }
 
 //
 #[tokio::test]
-async fn a_good_signature_counts_among_bad_ones_but_only_so_many_are_looked_at() {
+async fn one_valid_signature_suffices_among_the_first_sixteen() {
     let key = key();
     let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
     let good = signed["signatures"][0].clone();
@@ -256,7 +262,7 @@ async fn a_good_signature_counts_among_bad_ones_but_only_so_many_are_looked_at()
 
 //
 #[tokio::test]
-async fn no_signature_is_believed_that_proves_nothing() {
+async fn malformed_and_forged_signatures_are_rejected() {
     let (key, other) = (key(), other_key());
     let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
     let id = key.public().id();
@@ -286,7 +292,7 @@ async fn no_signature_is_believed_that_proves_nothing() {
 
 //
 #[tokio::test]
-async fn keys_that_have_expired_or_are_revoked_are_refused() {
+async fn expired_and_revoked_keys_are_rejected() {
     let key = key();
     let signed = json(&Signer::new(key.clone()).sign(card()).unwrap());
     let now = SystemTime::now();
@@ -303,15 +309,15 @@ async fn keys_that_have_expired_or_are_revoked_are_refused() {
     );
     let renamed = json(&Signer::new(key.clone()).with_key_id("renamed").sign(card()).unwrap());
     for (answer, expected) in [
-        (until.verify_at(&signed, now + 2 * hour).await, "the key has expired"),
-        (from.verify_at(&signed, now).await, "the key is not valid yet"),
-        (by_id.verify_at(&signed, now).await, "the key is revoked"),
-        (by_thumbprint.verify_at(&renamed, now).await, "the key is revoked"),
+        (until.verify_at(&signed, now + 2 * hour).await, "key has expired"),
+        (from.verify_at(&signed, now).await, "key is not valid yet"),
+        (by_id.verify_at(&signed, now).await, "key is revoked"),
+        (by_thumbprint.verify_at(&renamed, now).await, "key is revoked"),
     ] {
         let text = answer.to_string();
         assert!(text.starts_with("unverifiable") && text.contains(expected), "{text}");
     }
-    // The same, as key sets say it.
+    // The same with the members of a key set.
     let mut set = serde_json::to_value(public).unwrap();
     set["exp"] = json!(1_000_000_000);
     let expired: JwkSet = serde_json::from_value(json!({ "keys": [set.clone()] })).unwrap();
@@ -325,7 +331,7 @@ async fn keys_that_have_expired_or_are_revoked_are_refused() {
 
 //
 #[tokio::test]
-async fn keys_are_fetched_from_where_a_signature_says_only_if_that_host_is_trusted() {
+async fn jku_is_fetched_only_from_trusted_hosts() {
     let key = key();
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
@@ -348,11 +354,11 @@ async fn keys_are_fetched_from_where_a_signature_says_only_if_that_host_is_trust
     let unavailable = reasons(trust.clone(), &elsewhere.sign(card()).unwrap()).await;
     assert!(matches!(unavailable[..], [Reason::Keys(_)]), "{unavailable:?}");
     let unknown = Signer::new(key).with_key_id("2027").with_url(&url).sign(card()).unwrap();
-    // It may have been published a moment ago, and the keys may not be asked for again yet.
+    // It may have been published meanwhile, but the fetch is rate-limited.
     let unknown = reasons(trust, &unknown).await;
     assert!(matches!(unknown[..], [Reason::Keys(_) | Reason::UnknownKey]), "{unknown:?}");
 
-    // A place that is known beforehand needs no jku.
+    // A key source at a known URL needs no jku.
     let source = RemoteKeys::at(&url).unwrap();
     let plain = Signer::new(self::key()).with_key_id("2026").sign(card()).unwrap();
     verified(TrustStore::new().with_source(source), &plain).await;
@@ -362,7 +368,7 @@ async fn keys_are_fetched_from_where_a_signature_says_only_if_that_host_is_trust
 
 //
 #[tokio::test]
-async fn an_unprotected_header_is_carried_and_proves_nothing() {
+async fn unprotected_header_is_kept_and_ignored() {
     let key = key();
     let header = Struct::from([("note", "x")]);
     let signed = Signer::new(key.clone()).with_header(header).sign(card()).unwrap();
@@ -378,7 +384,7 @@ async fn an_unprotected_header_is_carried_and_proves_nothing() {
 
 //
 #[tokio::test]
-async fn members_that_are_not_signed_are_not_vouched_for() {
+async fn unsigned_members_are_not_covered() {
     let key = key();
     let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
     let mut hybrid = signed.clone();
@@ -386,7 +392,7 @@ async fn members_that_are_not_signed_are_not_vouched_for() {
     hybrid["protocolVersion"] = json!("0.3.0");
     hybrid["skills"][0]["security"] = json!([]);
     let found = verified(trusting(&[&key]), &hybrid).await;
-    assert_eq!(found.form(), Form::Members);
+    assert_eq!(found.form(), CanonicalForm::Members);
     let covered: Value = serde_json::from_slice(found.covered()).unwrap();
     assert_eq!(covered.get("url"), None);
     assert_eq!(covered["skills"][0].get("security"), None);
@@ -394,7 +400,7 @@ async fn members_that_are_not_signed_are_not_vouched_for() {
 
 //
 #[tokio::test]
-async fn signers_that_cover_members_nobody_knows_are_verified_over_them() {
+async fn signatures_over_unknown_members_are_verified() {
     let key = key();
     let mut later = serde_json::to_value(card()).unwrap();
     later["futureMember"] = json!({"x": ""});
@@ -402,9 +408,10 @@ async fn signers_that_cover_members_nobody_knows_are_verified_over_them() {
         "name": "A", "description": "", "url": "https://a.example", "protocolVersion": "0.3.0",
         "capabilities": {"extensions": []}, "skills": [], "iconUrl": null,
     });
-    for (card, form, pointer) in
-        [(later, Form::AllMembers, "/futureMember/x"), (older, Form::Received, "/url")]
-    {
+    for (card, form, pointer) in [
+        (later, CanonicalForm::AllMembers, "/futureMember/x"),
+        (older, CanonicalForm::Received, "/url"),
+    ] {
         let signer = Signer::new(key.clone()).with_form(form);
         let mut signed = signer.sign_json(&json(&card)).unwrap();
         assert_eq!(verified(trusting(&[&key]), &signed).await.form(), form);
@@ -416,9 +423,9 @@ async fn signers_that_cover_members_nobody_knows_are_verified_over_them() {
 
 //
 #[tokio::test]
-async fn the_form_of_other_sdks_is_believed_only_where_that_is_asked_for() {
+async fn form_without_empty_is_accepted_only_if_enabled() {
     let key = key();
-    let signer = Signer::new(key.clone()).with_form(Form::WithoutEmpty);
+    let signer = Signer::new(key.clone()).with_form(CanonicalForm::WithoutEmpty);
     let signed = signer.sign(card()).unwrap();
     let reasons = reasons(trusting(&[&key]), &signed).await;
     assert!(matches!(reasons[..], [Reason::Signature]));
@@ -426,15 +433,15 @@ async fn the_form_of_other_sdks_is_believed_only_where_that_is_asked_for() {
     let Verification::Verified(verified) = verifier.verify(&json(&signed)).await else {
         panic!("not verified")
     };
-    assert_eq!(verified.form(), Form::WithoutEmpty);
+    assert_eq!(verified.form(), CanonicalForm::WithoutEmpty);
     let read: AgentCard = a2a_core::json::from_slice(verified.covered()).unwrap();
-    assert_eq!(read, card(), "what is empty is read, though not covered");
-    // A card in which nothing is empty is the same in both forms.
+    assert_eq!(read, card(), "empty members are read although not covered");
+    // A card without empty members is the same in both forms.
     let full = AgentCard::new("A", "b")
         .with_interface("JSONRPC", "https://a.example")
         .with_skill(AgentSkill::new("s", "S", "t").with_tags(["u"]));
     let signed = signer.sign(full).unwrap();
-    assert_eq!(self::verified(trusting(&[&key]), &signed).await.form(), Form::Members);
+    assert_eq!(self::verified(trusting(&[&key]), &signed).await.form(), CanonicalForm::Members);
 }
 
 #[tokio::test]
@@ -450,7 +457,7 @@ async fn cards_without_signatures_are_absent_and_other_documents_unverifiable() 
 }
 
 #[tokio::test]
-async fn signer_and_verifier_work_where_servers_and_clients_take_them() {
+async fn signer_and_verifier_implement_the_server_and_client_traits() {
     let key = key();
     let signer: &dyn CardSigner = &Signer::new(key.clone());
     let verifier: &dyn CardVerifier = &Verifier::new(trusting(&[&key]));
@@ -462,7 +469,7 @@ async fn signer_and_verifier_work_where_servers_and_clients_take_them() {
     assert_eq!(key_id, key.public().id());
     signed.supported_interfaces.push(interface);
     let answer = verifier.verify(&json(&signed)).await;
-    let expected = format!("unverifiable ({key_id:?}: the signature is wrong)");
+    let expected = format!("unverifiable ({key_id:?}: invalid signature)");
     assert_eq!(answer.to_string(), expected);
     assert_eq!(verifier.verify(b"{}").await, CardSignature::Absent);
 }

@@ -1,4 +1,4 @@
-//! The sources of tokens against an authorization server, over real sockets.
+//! Token sources against an authorization server, over real sockets.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -10,8 +10,8 @@ use std::{
 };
 
 use a2a_auth::client::{
-    AgentCredentials, AuthorizationCode, ClientCredentials, CredentialError, Credentials, Demand,
-    DeviceCode, Endpoints, OAuthClient, RefreshToken, Secret, TokenExchange,
+    AgentCredentials, AuthorizationCode, ClientCredentials, CredentialError, CredentialRequest,
+    Credentials, DeviceCode, Endpoints, OAuthClient, RefreshToken, Secret, TokenExchange,
 };
 use a2a_core::{
     AgentCard,
@@ -66,7 +66,7 @@ fn open_id(server: &AuthorizationServer) -> Scheme {
     })
 }
 
-/// What an agent wants that requires a scheme with the scopes `read` and `write`.
+/// The credentials for an agent that requires a scheme with the scopes `read` and `write`.
 fn wanted(credentials: &Credentials, scheme: Scheme) -> Result<AgentCredentials, CredentialError> {
     let scopes = StringList { list: vec!["read".into(), "write".into()] };
     let mut card =
@@ -90,7 +90,7 @@ fn public(server: &AuthorizationServer) -> OAuthClient {
 }
 
 #[tokio::test]
-async fn a_client_gets_tokens_for_itself_once_and_again_when_they_end() {
+async fn client_credentials_tokens_are_cached_and_renewed() {
     let server = AuthorizationServer::start().await;
     let client = confidential(&server).with_audience("agents");
     let credentials = Credentials::new().with(ClientCredentials::new(client));
@@ -111,10 +111,10 @@ async fn a_client_gets_tokens_for_itself_once_and_again_when_they_end() {
     let refused = agent.credential().await.unwrap();
     let renewed = agent.renewed(&refused).await.unwrap();
     assert_eq!(renewed.authorization(), Some("Bearer access-2"));
-    assert!(agent.renewed(&renewed).await.unwrap() == renewed, "the second refusal stands");
+    assert!(agent.renewed(&renewed).await.unwrap() == renewed, "the second rejection is final");
     assert_eq!(server.records().asked.len(), 2);
 
-    // What has no time left is good for nothing.
+    // A token without lifetime is expired.
     server.records().expires_in = Some(0);
     let credentials = Credentials::new().with(ClientCredentials::new(confidential(&server)));
     let agent = wanted(&credentials, client_credentials(&server)).unwrap();
@@ -123,7 +123,7 @@ async fn a_client_gets_tokens_for_itself_once_and_again_when_they_end() {
 }
 
 #[tokio::test]
-async fn a_secret_goes_into_the_body_only_where_that_is_wanted() {
+async fn client_secret_is_in_the_body_only_if_configured() {
     let server = AuthorizationServer::start().await;
     let client = confidential(&server).with_secret_in_body().with_scopes(["other"]);
     let credentials = Credentials::new().with(ClientCredentials::new(client));
@@ -137,7 +137,7 @@ async fn a_secret_goes_into_the_body_only_where_that_is_wanted() {
 
 //
 #[tokio::test]
-async fn a_card_does_not_choose_who_gets_the_secret_of_the_client() {
+async fn client_secret_is_not_sent_to_untrusted_servers() {
     let server = AuthorizationServer::start().await;
     let unknown = OAuthClient::confidential(ID, "its secret").unwrap();
     let unknown = unknown.with_trusted("https://login.example").unwrap();
@@ -157,7 +157,7 @@ async fn a_card_does_not_choose_who_gets_the_secret_of_the_client() {
     assert!(matches!(error, CredentialError::Insecure { what: "token URL", .. }), "{error}");
     assert!(server.records().asked.is_empty());
 
-    // What the application says itself holds whatever the card says.
+    // Configured endpoints override those of the card.
     let endpoints = Endpoints::new(&server.at("/token")).unwrap();
     let client = OAuthClient::confidential(ID, "its secret").unwrap().with_endpoints(endpoints);
     let credentials = Credentials::new().with(ClientCredentials::new(client));
@@ -171,7 +171,7 @@ async fn a_card_does_not_choose_who_gets_the_secret_of_the_client() {
 
 //
 #[tokio::test]
-async fn a_user_authorizes_in_a_browser_and_what_comes_of_it_is_renewed_without_them() {
+async fn authorization_code_token_is_refreshed_without_the_user() {
     let server = AuthorizationServer::start().await;
     let (opened, mut browser) = tokio::sync::mpsc::unbounded_channel();
     let source = AuthorizationCode::new(public(&server), move |url| {
@@ -187,7 +187,7 @@ async fn a_user_authorizes_in_a_browser_and_what_comes_of_it_is_renewed_without_
         assert_eq!(asked["response_type"], "code");
         assert_eq!(asked["client_id"], ID);
         assert_eq!(asked["scope"], "read write");
-        // Whoever does not know the state, or comes by a wrong path, is passed over.
+        // Requests with an unknown state or path are ignored.
         let redirect = &asked["redirect_uri"];
         assert!(redirect.starts_with("http://127.0.0.1:"), "{redirect}");
         assert_eq!(open(&format!("{redirect}?code=evil&state=guessed")).await.0, 400);
@@ -214,13 +214,13 @@ async fn a_user_authorizes_in_a_browser_and_what_comes_of_it_is_renewed_without_
 
 //
 #[tokio::test]
-async fn a_redirect_that_does_not_belong_to_the_request_is_refused() {
+async fn redirect_of_another_request_is_rejected() {
     let server = AuthorizationServer::start().await;
     let client = public(&server);
     let origin = AGENT.parse().unwrap();
-    let demand = Demand::new(origin, "login", open_id(&server)).with_scopes(["openid"]);
+    let request = CredentialRequest::new(origin, "login", open_id(&server)).with_scopes(["openid"]);
     let callback = "https://app.example/callback";
-    let begin = async || client.begin_authorization(&demand, callback).await.unwrap();
+    let begin = async || client.begin_authorization(&request, callback).await.unwrap();
     let state = |url: &str| {
         let url = url::Url::parse(url).unwrap();
         let state = url.query_pairs().find(|(name, _)| name == "state");
@@ -260,10 +260,10 @@ async fn a_redirect_that_does_not_belong_to_the_request_is_refused() {
 }
 
 #[tokio::test]
-async fn a_user_who_never_comes_back_is_not_awaited_for_ever() {
+async fn authorization_times_out_without_a_redirect() {
     let server = AuthorizationServer::start().await;
     let source = AuthorizationCode::new(public(&server), |_| {});
-    let source = source.with_patience(Duration::from_millis(50));
+    let source = source.with_timeout(Duration::from_millis(50));
     let credentials = Credentials::new().with(source);
     let agent = wanted(&credentials, authorization_code(&server)).unwrap();
     let error = authorization(&agent).await.unwrap_err();
@@ -271,7 +271,7 @@ async fn a_user_who_never_comes_back_is_not_awaited_for_ever() {
 }
 
 #[tokio::test]
-async fn a_user_authorizes_on_another_device() {
+async fn device_code_grant_obtains_and_refreshes_a_token() {
     let server = AuthorizationServer::start().await;
     let (shown, mut prompts) = tokio::sync::mpsc::unbounded_channel();
     for client in [public(&server), confidential(&server)] {
@@ -298,7 +298,7 @@ async fn a_user_authorizes_on_another_device() {
 }
 
 #[tokio::test]
-async fn a_device_asks_less_often_when_told_and_stops_at_a_no() {
+async fn device_code_polling_slows_down_and_stops_when_denied() {
     let server = AuthorizationServer::start().await;
     let bad = |error: &str| (StatusCode::BAD_REQUEST, json!({"error": error}));
     let credentials = || Credentials::new().with(DeviceCode::new(public(&server), |_| {}));
@@ -316,7 +316,7 @@ async fn a_device_asks_less_often_when_told_and_stops_at_a_no() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_user_is_exchanged_for_one_that_is_meant_for_the_agent() {
+async fn user_token_is_exchanged_for_one_for_the_agent() {
     let server = AuthorizationServer::start().await;
     let source = TokenExchange::new(confidential(&server), async || Ok("the user's".into()))
         .with_actor(async || Ok("the agent's".into()));
@@ -334,7 +334,7 @@ async fn a_token_of_a_user_is_exchanged_for_one_that_is_meant_for_the_agent() {
 
 //
 #[tokio::test]
-async fn a_refresh_token_is_used_once_and_its_successor_kept() {
+async fn rotated_refresh_tokens_are_used_once() {
     let server = AuthorizationServer::start().await;
     server.records().is_approved = true;
     let credentials = Credentials::new().with(DeviceCode::new(public(&server), |_| {}));
@@ -354,7 +354,7 @@ async fn a_refresh_token_is_used_once_and_its_successor_kept() {
     };
     assert_eq!(used, ["refresh-1", "refresh-2"]);
 
-    // A token that came with the refresh token is used first.
+    // A token that is still valid is used before refreshing.
     let granted = Secret::new("at hand").with_refresh_token("refresh-3");
     let credentials = Credentials::new().with(RefreshToken::new(public(&server), granted));
     let agent = wanted(&credentials, device_code(&server)).unwrap();
@@ -365,7 +365,7 @@ async fn a_refresh_token_is_used_once_and_its_successor_kept() {
 }
 
 #[tokio::test]
-async fn where_a_provider_says_who_it_is_tokens_come_from_it() {
+async fn endpoints_come_from_the_provider_metadata() {
     let server = AuthorizationServer::start().await;
     let credentials = Credentials::new().with(ClientCredentials::new(confidential(&server)));
     let agent = wanted(&credentials, open_id(&server)).unwrap();
@@ -376,23 +376,23 @@ async fn where_a_provider_says_who_it_is_tokens_come_from_it() {
     let agent = wanted(&credentials, open_id(&server)).unwrap();
     assert_eq!(authorization(&agent).await.unwrap(), "Bearer access-2");
 
-    // Whoever speaks for another one is not believed.
+    // Metadata of another issuer is rejected.
     server.records().issuer = Some("https://login.example".into());
     let credentials = Credentials::new().with(ClientCredentials::new(confidential(&server)));
     let agent = wanted(&credentials, open_id(&server)).unwrap();
     let error = authorization(&agent).await.unwrap_err();
-    assert!(matches!(error, CredentialError::Answer(_)), "{error}");
+    assert!(matches!(error, CredentialError::InvalidResponse(_)), "{error}");
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_answer_is_said_and_nothing_of_it_is_believed() {
+async fn malformed_responses_are_rejected_with_a_reason() {
     let server = AuthorizationServer::start().await;
     let ok = StatusCode::OK;
     for (status, answer, expected) in [
-        (ok, json!({"access_token": "t", "token_type": "DPoP"}), "no bearer token"),
-        (ok, json!({"access_token": ""}), "the token is empty"),
-        (ok, json!({"token_type": "bearer"}), "error in its JSON"),
-        (ok, json!(["planted"]), "error in its JSON"),
+        (ok, json!({"access_token": "t", "token_type": "DPoP"}), "unsupported token type"),
+        (ok, json!({"access_token": ""}), "empty access token"),
+        (ok, json!({"token_type": "bearer"}), "JSON Data error"),
+        (ok, json!(["planted"]), "JSON "),
         (StatusCode::BAD_REQUEST, json!({"no": "error"}), "400"),
         (StatusCode::FOUND, json!({}), "302"),
         (StatusCode::UNAUTHORIZED, json!({"error": "invalid_client"}), "invalid_client"),
@@ -410,7 +410,7 @@ async fn what_is_wrong_with_an_answer_is_said_and_nothing_of_it_is_believed() {
 }
 
 #[tokio::test]
-async fn many_who_need_a_token_at_once_ask_for_it_once() {
+async fn concurrent_requests_obtain_one_token() {
     let server = AuthorizationServer::start().await;
     let credentials = Credentials::new().with(ClientCredentials::new(confidential(&server)));
     let agent = wanted(&credentials, client_credentials(&server)).unwrap();

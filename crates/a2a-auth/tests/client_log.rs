@@ -1,5 +1,4 @@
-//! Secrets of clients, and everything that is logged while they are used. It has a process of its
-//! own, as what is logged belongs to the process.
+//! Client secrets in the log. Needs a separate process, as the log is global.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -25,7 +24,7 @@ use support::AuthorizationServer;
 use tokio::net::TcpListener;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// All that is logged.
+/// The whole log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -57,7 +56,7 @@ fn api_key(location: &str) -> Scheme {
 
 //
 #[tokio::test]
-async fn no_line_at_any_level_has_a_secret_in_it() {
+async fn log_has_no_secrets_at_any_level() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
@@ -106,7 +105,7 @@ async fn no_line_at_any_level_has_a_secret_in_it() {
         let client = builder.clone().connect(&address.to_string()).await.unwrap();
         assert_eq!(client.send_text("hi").await.unwrap(), "hi", "{transport}");
         client.stream("hi").await.unwrap().outcome().await.unwrap();
-        // The token is taken back, and the issuer repeats what it was sent.
+        // The token is revoked, and the issuer's error repeats the request.
         issuer.records().active.clear();
         let refusal = json!({"error": "planted-secret", "error_description": "planted-secret!"});
         issuer.records().answers = vec![(StatusCode::BAD_REQUEST, refusal)];
@@ -116,7 +115,7 @@ async fn no_line_at_any_level_has_a_secret_in_it() {
         assert!(!printed.contains("planted") && !printed.contains("access-"), "{printed}");
     }
     let text = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
-    assert!(text.lines().count() > 100, "there is a log");
+    assert!(text.lines().count() > 100, "the log is not empty");
     for line in text.lines() {
         assert!(!line.contains("planted") && !line.contains("Bearer access-"), "{line}");
     }

@@ -1,5 +1,4 @@
-//! Tokens of an authorization server whose certificate the platform does not know, and which
-//! wants to see one of the client.
+//! Authorization servers with a private root certificate and mutual TLS.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,8 +12,8 @@ mod support;
 mod tls;
 
 use a2a_auth::client::{
-    ClientCredentials, CredentialError, CredentialSource as _, Demand, Endpoints, OAuthClient,
-    Secret,
+    ClientCredentials, CredentialError, CredentialRequest, CredentialSource as _, Endpoints,
+    OAuthClient, Secret,
 };
 use a2a_core::v1::{HttpAuthSecurityScheme, security_scheme::Scheme};
 use a2a_http::tls::{ClientCertificates, ClientTls};
@@ -26,11 +25,11 @@ async fn token(client: OAuthClient) -> Result<Secret, CredentialError> {
         scheme: "Bearer".into(),
         ..HttpAuthSecurityScheme::default()
     });
-    let demand = Demand::new("https://agent.example".parse().unwrap(), "login", bearer);
-    ClientCredentials::new(client).obtain(&demand, None).await
+    let request = CredentialRequest::new("https://agent.example".parse().unwrap(), "login", bearer);
+    ClientCredentials::new(client).obtain(&request, None).await
 }
 
-/// The two ways to say where tokens come from: the address of tokens, and who has metadata.
+/// Clients with a configured token URL, and with a configured issuer.
 fn clients(server: &AuthorizationServer) -> [OAuthClient; 2] {
     let client = || OAuthClient::confidential("app", "its secret").unwrap();
     [
@@ -39,7 +38,7 @@ fn clients(server: &AuthorizationServer) -> [OAuthClient; 2] {
     ]
 }
 
-/// What an error says, with all that caused it.
+/// The message of an error with its sources.
 fn chain(error: &CredentialError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -52,7 +51,7 @@ fn chain(error: &CredentialError) -> String {
 
 //
 #[tokio::test]
-async fn an_authorization_server_of_an_own_authority_is_believed_where_that_is_trusted() {
+async fn private_root_of_an_authorization_server_has_to_be_trusted() {
     let (authority, other) = (Authority::new("root"), Authority::new("root"));
     let server = AuthorizationServer::start_with(tls::server(&authority).load().unwrap()).await;
     assert!(server.url.starts_with("https://"), "{}", server.url);
@@ -74,7 +73,7 @@ async fn an_authorization_server_of_an_own_authority_is_believed_where_that_is_t
 }
 
 #[tokio::test]
-async fn a_client_shows_its_certificate_to_an_authorization_server_that_asks_for_one() {
+async fn client_certificate_is_presented_to_the_authorization_server() {
     let authority = Authority::new("root");
     let tls = tls::server(&authority)
         .with_client_roots(tls::root(&authority), ClientCertificates::Required);

@@ -1,9 +1,9 @@
-//! Tokens by other libraries. `tests/tokens/` has the programs that wrote them.
+//! Tokens created by other libraries, with the programs in `tests/tokens/`.
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 use a2a_auth::{
     jose::JwkSet,
-    server::{Jwt, Presented, Rejection, Verifier as _},
+    server::{Jwt, Rejection, RequestCredential, Verifier as _},
 };
 use a2a_operations::Caller;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn list<'a>(document: &'a Value, name: &str) -> &'a [Value] {
 async fn verify(jwks: Value, token: &Value) -> Result<Caller, Rejection> {
     let keys: JwkSet = serde_json::from_value(jwks).unwrap();
     let jwt = Jwt::new("https://issuer.example", "agent", keys);
-    jwt.verify(&Presented::Bearer(token["token"].as_str().unwrap().to_owned())).await
+    jwt.verify(&RequestCredential::Bearer(token["token"].as_str().unwrap().to_owned())).await
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn a_token_without_a_key_id_needs_exactly_one_key_for_its_algorithm() {
             key
         }))
         .collect();
-    // A second key that has expired is not one that could have signed.
+    // An expired second key does not count.
     let mut expired = both.clone();
     for key in &mut expired[4..] {
         key["exp"] = json!(1_700_000_000);

@@ -40,7 +40,7 @@ async fn listen() -> (TcpListener, String) {
     (listener, origin)
 }
 
-/// A receiver of deliveries that an agent signs, and where it is.
+/// A receiver of signed deliveries, and its URL.
 async fn receiver(agent: &str) -> String {
     let (listener, origin) = listen().await;
     let url = format!("{origin}/hook");
@@ -71,7 +71,7 @@ fn delivery() -> Delivery {
 
 //
 #[tokio::test]
-async fn a_receiver_believes_the_agent_and_nobody_else() {
+async fn receiver_accepts_only_deliveries_of_the_agent() {
     let (listener, agent) = listen().await;
     let key = SigningKey::generate(Algorithm::Es256).unwrap();
     let signer = Signer::new(&agent, key.clone());
@@ -86,17 +86,17 @@ async fn a_receiver_believes_the_agent_and_nobody_else() {
         (webhooks(), webhook(&url)),
         (webhooks().with_signer(signer.clone()), other_token),
         (webhooks().with_signer(Signer::new("https://other.example", key)), webhook(&url)),
-        // The published keys are looked at once more, and do not have this one.
+        // The keys are fetched again, and do not include this one.
         (webhooks().with_signer(stranger()), webhook(&url)),
     ] {
         let result = sender.deliver(&webhook, &delivery()).await;
         assert!(matches!(result, Err(PushError::Refused { .. })), "{result:?}");
     }
-    // The next key might be too new to be known: the agent is to come again.
+    // The next unknown key may be newer than the cached keys: the agent has to retry.
     let result = webhooks().with_signer(stranger()).deliver(&webhook(&url), &delivery()).await;
     assert!(matches!(result, Err(PushError::Retry { .. })), "{result:?}");
 
-    // Beside credentials, the signature has a header of its own.
+    // With credentials, the signature has a separate header.
     let mut with_credentials = webhook(&url);
     let authentication = AuthenticationInfo { scheme: "Basic".into(), credentials: "dTpw".into() };
     with_credentials.config.authentication = Some(authentication);
@@ -105,7 +105,7 @@ async fn a_receiver_believes_the_agent_and_nobody_else() {
 
 //
 #[tokio::test]
-async fn the_keys_of_an_agent_are_served_without_their_private_half() {
+async fn published_keys_have_no_private_members() {
     let (listener, agent) = listen().await;
     let algorithms = [Algorithm::Es256, Algorithm::EdDsa, Algorithm::Rs256];
     let keys = algorithms.map(|algorithm| match algorithm {

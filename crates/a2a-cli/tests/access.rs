@@ -359,7 +359,7 @@ fn a_caller_that_can_t_be_one_is_named_with_its_line() {
     let path = folder.path().join("a2a.toml");
     for (text, said) in [
         ("[[auth.api_key]]\nkey = \"k\"\n", ":1: auth.api_key: caller is missing"),
-        ("[[auth.api_key]]\ncaller = \"a\"\n", ":1: auth.api_key: key or sha256 is needed"),
+        ("[[auth.api_key]]\ncaller = \"a\"\n", ":1: auth.api_key: exactly one of key and sha256"),
         ("[[auth.api_key]]\ncaller = \"a\"\nsha256 = \"ab\"\n", ":1: auth.api_key: not a SHA-256"),
         (
             "[[auth.api_key]]\ncalller = \"a\"\nkey = \"k\"\n",
@@ -370,7 +370,7 @@ fn a_caller_that_can_t_be_one_is_named_with_its_line() {
         ("[[auth.basic]]\nuser = \"a\"\npassword_hash = \"hunter2\"\n", ":1: auth.basic: "),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = [\"a\"]\n",
-            ":1: auth.jwt: jwks_url or jwks_file",
+            ":1: auth.jwt: exactly one of jwks_url and jwks_file",
         ),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = []\njwks_url = \"https://x\"\n",
@@ -380,7 +380,7 @@ fn a_caller_that_can_t_be_one_is_named_with_its_line() {
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = [\"a\"]\njwks_url = \"http://x/keys\"\n",
             "expected an https URL",
         ),
-        ("[[auth.mtls]]\nany = true\n", ":1: auth.mtls: tls.client_ca_file is needed"),
+        ("[[auth.mtls]]\nany = true\n", ":1: auth.mtls: tls.client_ca_file is required"),
         ("[[auth.oidc]]\nurl = \"http://x/a\"\naudiences = [\"a\"]\n", ":1: auth.oidc: "),
         ("[[auth.introspection]]\nissuer = \"i\"\n", "client_secret is missing"),
         ("[auth]\nrequire_bearer = \"\"\n", "--require-bearer is empty"),

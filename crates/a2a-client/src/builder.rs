@@ -262,7 +262,9 @@ impl ClientBuilder {
 
     fn build_shared(self, card: Arc<AgentCard>) -> Result<Client, DiscoveryError> {
         if self.has_invalid_token {
-            return Err(DiscoveryError::Credentials(CredentialError::Unfit("the bearer token")));
+            return Err(DiscoveryError::Credentials(CredentialError::InvalidCharacters(
+                "the bearer token",
+            )));
         }
         let selected = self.select_interfaces(&card)?;
         let candidates = self.assign_credentials(&card, selected)?;

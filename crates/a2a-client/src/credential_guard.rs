@@ -39,5 +39,5 @@ impl Agent for CredentialGuard {
 pub(crate) fn was_blocked(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     let reason = source.and_then(|source| source.downcast_ref::<CredentialError>());
-    matches!(reason, Some(CredentialError::Elsewhere { .. }))
+    matches!(reason, Some(CredentialError::CrossOrigin { .. }))
 }

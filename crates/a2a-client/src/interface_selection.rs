@@ -59,8 +59,8 @@ impl SelectedInterface {
     pub(crate) fn origin_error(&self, origins: &[Origin]) -> Option<CredentialError> {
         let card = origins.first()?.clone();
         match self.interface.url.parse::<Origin>() {
-            Ok(interface) if origins.iter().any(|origin| origin.is_same_place(&interface)) => None,
-            Ok(interface) => Some(CredentialError::Elsewhere { card, interface }),
+            Ok(interface) if origins.iter().any(|origin| origin.is_equivalent(&interface)) => None,
+            Ok(interface) => Some(CredentialError::CrossOrigin { card, interface }),
             Err(unknown) => Some(unknown.into()),
         }
     }
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(urls(&at(&["https://a.example", "https://b.example"]).unwrap()), all);
         // Neither another port nor an older version is used instead.
         for origins in [&["https://a.example:8443"][..], &["https://c.example"]] {
-            let Err(DiscoveryError::Credentials(CredentialError::Elsewhere { card, interface })) =
+            let Err(DiscoveryError::Credentials(CredentialError::CrossOrigin { card, interface })) =
                 at(origins)
             else {
                 panic!("{origins:?}");

@@ -20,8 +20,8 @@ use std::{
 use a2a_client::{
     Client, DiscoveryError, Transport,
     credentials::{
-        ApiKey, Basic, Bearer, ClientCredentials, CredentialError, CredentialSource, Credentials,
-        Demand, OAuthClient, Secret,
+        ApiKey, Basic, Bearer, ClientCredentials, CredentialError, CredentialRequest,
+        CredentialSource, Credentials, OAuthClient, Secret,
     },
 };
 use a2a_core::{
@@ -173,7 +173,8 @@ async fn declared_scheme_is_satisfied_on_every_binding_with_every_request() {
             let card = secured(card, &[(name, scheme.clone())], &[&[name]]);
             let client = Client::builder().credentials(credentials.clone()).build(card);
             if name == "query" && transport == Transport::Grpc {
-                let Err(DiscoveryError::Credentials(CredentialError::Unmet(why))) = client else {
+                let Err(DiscoveryError::Credentials(CredentialError::Unsatisfied(why))) = client
+                else {
                     panic!("{client:?}");
                 };
                 assert!(why[0].contains("gRPC has no query"), "{why:?}");
@@ -252,7 +253,10 @@ async fn first_alternative_with_all_schemes_satisfiable_is_used() {
     let schemes = [("basic", http("Basic")), ("bearer", http("Bearer"))];
     let card = secured(card(Transport::JsonRpc, address), &schemes, &[&["basic", "bearer"]]);
     let error = Client::builder().credentials(credentials).build(card).unwrap_err();
-    assert!(matches!(error, DiscoveryError::Credentials(CredentialError::Unmet(_))), "{error}");
+    assert!(
+        matches!(error, DiscoveryError::Credentials(CredentialError::Unsatisfied(_))),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -328,7 +332,7 @@ async fn credentials_are_sent_only_to_the_card_origin_and_trusted_origins() {
             Client::builder().credentials(credentials).connect(&card_origin).await
         };
         let error = connect(credentials.clone()).await.unwrap_err();
-        let DiscoveryError::Credentials(CredentialError::Elsewhere { interface, .. }) = error
+        let DiscoveryError::Credentials(CredentialError::CrossOrigin { interface, .. }) = error
         else {
             panic!("{error:?}");
         };
@@ -373,7 +377,7 @@ async fn credentials_are_not_sent_in_plaintext_to_another_host() {
         let card = AgentCard::new("a", "b").with_interface(transport.as_str(), address);
         let card = secured(card, &schemes, &[&["key"]]);
         let error = Client::builder().credentials(credentials.clone()).build(card).unwrap_err();
-        let DiscoveryError::Credentials(CredentialError::Exposed(_)) = error else {
+        let DiscoveryError::Credentials(CredentialError::Plaintext(_)) = error else {
             panic!("{address}: {error:?}");
         };
     }
@@ -410,19 +414,19 @@ struct Vault;
 
 #[async_trait]
 impl CredentialSource for Vault {
-    fn can_meet(&self, scheme: &Scheme) -> bool {
+    fn supports(&self, scheme: &Scheme) -> bool {
         matches!(scheme, Scheme::HttpAuthSecurityScheme(http) if http.scheme == "Digest")
     }
 
     async fn obtain(
         &self,
-        demand: &Demand,
+        request: &CredentialRequest,
         previous: Option<&Secret>,
     ) -> Result<Secret, CredentialError> {
         if previous.is_some() {
             return Err(CredentialError::source_failed("the vault is locked"));
         }
-        Ok(Secret::new(format!("for=\"{}\"", demand.name)))
+        Ok(Secret::new(format!("for=\"{}\"", request.name)))
     }
 }
 

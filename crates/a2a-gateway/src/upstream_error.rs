@@ -123,7 +123,7 @@ mod tests {
     fn gateway_credential_failures_are_not_reported_as_unauthenticated() {
         let (card, interface) =
             ("https://one.internal".parse().unwrap(), "https://two.internal".parse().unwrap());
-        let untrusted_origin = Error::from(CredentialError::Elsewhere { card, interface });
+        let untrusted_origin = Error::from(CredentialError::CrossOrigin { card, interface });
         let unavailable = CredentialError::Unavailable(Arc::new(std::io::Error::other("down")));
         for (error, expected) in
             [(untrusted_origin, ErrorKind::Internal), (unavailable.into(), ErrorKind::Unavailable)]

@@ -1,4 +1,4 @@
-//! Security events, as JSON lines, whatever else is logged.
+//! The audit log: security events as JSON lines, independent of the log.
 
 use std::{
     fmt,
@@ -17,16 +17,16 @@ use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, registry::Loo
 
 use crate::{json, line_writer::LineWriter};
 
-/// The target of security events. Their field `event` says what happened.
+/// The target of security events. Their field `event` has the type of the event.
 pub const AUDIT: &str = "a2a::audit";
 
-/// Longest text of a field, in bytes: peers choose some of them.
+/// Maximum length of a string field, in bytes, as some are chosen by peers.
 const MAX_TEXT: usize = 1_024;
 
-/// Security events on their way to a file or to standard error, written by a thread of their own.
+/// Writes security events to a file or to standard error, by a separate thread.
 ///
-/// A file is created for its owner alone and only added to. One that was moved away, as log
-/// rotation does, is followed by a new one.
+/// A file is created with mode 0600 and appended to. After log rotation has moved it, it is
+/// reopened.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     lines: LineWriter,
@@ -37,16 +37,16 @@ impl AuditLog {
     ///
     /// # Errors
     ///
-    /// No thread can be started.
+    /// If the thread can't be started.
     pub fn to_stderr() -> io::Result<Self> {
         Self::start(io::stderr())
     }
 
-    /// Adds to the file at `path`.
+    /// Appends to the file at `path`.
     ///
     /// # Errors
     ///
-    /// The file can't be opened, or no thread can be started.
+    /// If the file can't be opened, or the thread can't be started.
     pub fn to_file(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let file = open(&path)?;
@@ -63,7 +63,7 @@ impl AuditLog {
         Ok(Self { lines })
     }
 
-    /// The layer that takes security events, and nothing else.
+    /// Returns the layer that receives security events, and nothing else.
     pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a>,
@@ -75,8 +75,7 @@ impl AuditLog {
         AuditLayer { log: self.clone() }.with_filter(filter)
     }
 
-    /// Writes what waits, for some seconds at most, and nothing more. Blocks this thread until
-    /// then.
+    /// Flushes pending lines, blocking for some seconds at most. Later lines are discarded.
     pub fn shut_down(&self) {
         self.lines.shut_down();
     }
@@ -88,7 +87,7 @@ impl AuditLog {
     }
 }
 
-/// A file that is opened anew where its path no longer names it.
+/// A file that is reopened after log rotation.
 struct RotatedFile {
     path: PathBuf,
     file: File,
@@ -143,7 +142,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for AuditLayer {
     }
 }
 
-/// One line: the time, and then the fields of an event.
+/// Formats a line: the time, and then the fields of an event.
 fn line(fields: Map<String, Value>) -> String {
     let mut all = Map::new();
     all.insert("time".to_owned(), json::now().into());
@@ -151,7 +150,7 @@ fn line(fields: Map<String, Value>) -> String {
     format!("{}\n", Value::Object(all))
 }
 
-/// The fields of an event, bounded.
+/// The fields of an event, with bounded strings.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn security_events_are_written_whatever_the_log_shows() {
+    fn security_events_are_written_regardless_of_the_log_filter() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         fs::write(&path, "{\"event\":\"earlier\"}\n").unwrap();
@@ -207,7 +206,7 @@ mod tests {
         let subscriber = tracing_subscriber::registry().with(filtered).with(log.layer());
         tracing::subscriber::with_default(subscriber, || {
             let long = "x".repeat(10_000);
-            tracing::info!(target: AUDIT, event = "denied", subject = long, tries = 3);
+            tracing::info!(target: AUDIT, event = "denied", subject = long, attempts = 3);
             tracing::debug!(target: AUDIT, event = "task_state");
             tracing::info!("something else");
         });
@@ -216,14 +215,14 @@ mod tests {
         assert_eq!(events.len(), 3, "{events:?}");
         assert_eq!(events[0]["event"], "earlier");
         assert_eq!(events[1]["event"], "denied");
-        assert_eq!(events[1]["tries"], 3);
+        assert_eq!(events[1]["attempts"], 3);
         assert_eq!(events[1]["subject"].as_str().unwrap().len(), MAX_TEXT);
         assert!(events[1]["time"].as_str().unwrap().ends_with('Z'));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_was_moved_away_is_followed_by_a_new_one() {
+    fn file_is_reopened_after_rotation() {
         use std::os::unix::fs::PermissionsExt as _;
 
         let folder = tempfile::tempdir().unwrap();

@@ -1,56 +1,56 @@
-//! What a program tells of itself, and to whom.
+//! Configuration.
 
 use std::path::PathBuf;
 
 use crate::Otlp;
 
-/// What a program tells of itself. The default is a log as text on standard error, from level
-/// `info` on, and nothing else.
+/// The configuration of logs, traces, metrics and the audit log. The default is a text log on
+/// standard error at level `info`, and nothing else.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// How lines of the log look.
+    /// The format of the log.
     pub format: Format,
-    /// Which events are logged, as a filter of `tracing`: `info`, `warn,a2a_http=debug`. What
-    /// libraries print of requests is [kept out](crate::quiet) unless it is asked for by name.
+    /// The `tracing` filter of the log, for example `warn,a2a_http=debug`. Libraries that log
+    /// headers and frames are [limited](crate::quiet) to `info` unless named.
     pub filter: String,
-    /// Whether lines of the log show the spans that they were written in, with their fields: a
-    /// line that an executor writes names its task so. It costs some microseconds per request.
+    /// Whether log lines include their spans with fields, such as the task of a line that an
+    /// executor writes. Costs some microseconds per request.
     pub shows_spans: bool,
-    /// Whether lines of the log are collected for some milliseconds and written by a thread of
-    /// their own, so that the log neither slows requests nor blocks them where nobody reads it. At
-    /// most 1 MiB waits; more lines are dropped, counted and reported. What was not written yet is
-    /// lost where the process is killed.
+    /// Whether log lines are batched for some milliseconds and written by a separate thread, so
+    /// that a slow reader of standard error does not block requests. At most 1 MiB is pending;
+    /// further lines are dropped, counted and reported. Pending lines are lost if the process is
+    /// killed.
     pub is_buffered: bool,
-    /// Where spans are sent to; nowhere without it.
+    /// The collector of spans. Default: none.
     pub otlp: Option<Otlp>,
-    /// Whether metrics are kept, for [`Guard::metrics_router`](crate::Guard::metrics_router).
+    /// Whether metrics are recorded, for [`Guard::metrics_router`](crate::Guard::metrics_router).
     pub metrics: bool,
-    /// Where security events go.
+    /// The destination of security events.
     pub audit: Audit,
 }
 
-/// How lines of the log look.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// For people.
+    /// Human-readable text.
     #[default]
     Text,
-    /// One JSON object per line, with the ids of trace and span where there are any.
+    /// One JSON object per line, with the ids of trace and span, if any.
     Json,
 }
 
-/// Where security events go.
+/// The destination of security events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Audit {
-    /// Into the log, where its filter lets them through.
+    /// The log, subject to its filter.
     #[default]
     Log,
-    /// To standard error as JSON lines, whatever the filter of the log.
+    /// Standard error, as JSON lines, regardless of the log filter.
     Stderr,
-    /// To a file as JSON lines, whatever the filter of the log. Lines are added to what is there.
+    /// A file, to which JSON lines are appended, regardless of the log filter.
     File(PathBuf),
 }
 
@@ -69,49 +69,49 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Sets how lines of the log look.
+    /// Sets the format of the log.
     #[must_use]
     pub fn with_format(mut self, format: Format) -> Self {
         self.format = format;
         self
     }
 
-    /// Sets which events are logged.
+    /// Sets the filter of the log.
     #[must_use]
     pub fn with_filter(mut self, filter: impl Into<String>) -> Self {
         self.filter = filter.into();
         self
     }
 
-    /// Sets whether lines of the log show the spans that they were written in.
+    /// Sets whether log lines include their spans.
     #[must_use]
     pub fn with_spans(mut self, shows_spans: bool) -> Self {
         self.shows_spans = shows_spans;
         self
     }
 
-    /// Sets whether a thread of its own writes the log.
+    /// Sets whether a separate thread writes the log.
     #[must_use]
     pub fn with_buffered(mut self, is_buffered: bool) -> Self {
         self.is_buffered = is_buffered;
         self
     }
 
-    /// Sets where spans are sent to.
+    /// Sets the collector of spans.
     #[must_use]
     pub fn with_otlp(mut self, otlp: impl Into<Option<Otlp>>) -> Self {
         self.otlp = otlp.into();
         self
     }
 
-    /// Sets whether metrics are kept.
+    /// Sets whether metrics are recorded.
     #[must_use]
     pub fn with_metrics(mut self, metrics: bool) -> Self {
         self.metrics = metrics;
         self
     }
 
-    /// Sets where security events go.
+    /// Sets the destination of security events.
     #[must_use]
     pub fn with_audit(mut self, audit: Audit) -> Self {
         self.audit = audit;

@@ -1,10 +1,10 @@
-//! Which events are logged.
+//! The log filter.
 
 use tracing_subscriber::{EnvFilter, filter::ParseError};
 
-/// Crates that print headers, frames, statements or keys at their lower levels. An operator who
-/// needs that names the crate.
-const LOUD: [&str; 13] = [
+/// Crates that log headers, frames, statements or keys at `debug` and `trace`, which has to be
+/// enabled by naming the crate.
+const VERBOSE_CRATES: [&str; 13] = [
     "async_nats",
     "h2",
     "hyper",
@@ -20,22 +20,21 @@ const LOUD: [&str; 13] = [
     "tower_http",
 ];
 
-/// The text is no filter.
+/// The filter is malformed.
 #[derive(Debug, thiserror::Error)]
-#[error("the log filter {filter:?} can't be read")]
+#[error("invalid log filter {filter:?}")]
 pub struct FilterError {
     filter: String,
     #[source]
     source: ParseError,
 }
 
-/// Reads a filter, and holds crates that print headers and the like at level `info`, whatever
-/// the level of the rest: `trace` alone shows no credentials. A filter that names such a crate
-/// has its way.
+/// Parses a filter, and limits crates that log headers and the like to level `info`, so that
+/// `trace` alone shows no credentials. A filter that names such a crate overrides this.
 ///
 /// # Errors
 ///
-/// The text is no filter.
+/// The filter is malformed.
 pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
     let mut text = filter.to_owned();
     let named = |name: &str| {
@@ -44,7 +43,7 @@ pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
             target == name || target.strip_prefix(name).is_some_and(|rest| rest.starts_with("::"))
         })
     };
-    // `off` and `warn` stay as quiet as they are.
+    // Don't raise `off`, `error` or `warn` to `info`.
     let is_quiet = |level: &str| matches!(level, "off" | "error" | "warn");
     let mut directives = filter.split(',').map(|directive| directive.trim().to_ascii_lowercase());
     let global = directives.rfind(|directive| !directive.contains(['=', '[']));
@@ -52,7 +51,7 @@ pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
         Some(level) if is_quiet(level) => level.to_owned(),
         _ => "info".to_owned(),
     };
-    for name in LOUD.into_iter().filter(|name| !named(name)) {
+    for name in VERBOSE_CRATES.into_iter().filter(|name| !named(name)) {
         text.push_str(if text.is_empty() { "" } else { "," });
         text.push_str(&format!("{name}={level}"));
     }
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loud_crates_stay_quiet_unless_they_are_named() {
+    fn verbose_crates_are_limited_to_info_unless_named() {
         for (filter, holds) in [
             ("trace", "h2=info"),
             ("debug,a2a=trace", "hyper=info"),

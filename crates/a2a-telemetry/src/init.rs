@@ -1,4 +1,4 @@
-//! One call for a program that has no subscriber of its own.
+//! Initialization for programs without their own subscriber.
 
 use std::{io, time::Duration};
 
@@ -16,37 +16,37 @@ use crate::{
     Traces, json::TracedJson, line_writer::LineWriter, propagation, quiet,
 };
 
-/// How long the last spans may take.
-const LAST_SPANS: Duration = Duration::from_secs(3);
+/// Timeout of exporting pending spans at shutdown.
+const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a program wants to tell can't be told.
+/// Why telemetry could not be initialized.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitError {
-    /// The filter of the log can't be read.
+    /// The log filter is malformed.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// Spans can't be sent.
+    /// The span exporter could not be created.
     #[error(transparent)]
     Otlp(#[from] OtlpError),
-    /// Metrics can't be kept.
+    /// The metrics recorder could not be installed.
     #[error(transparent)]
     Metrics(#[from] PrometheusError),
-    /// No thread can be started that writes the log.
-    #[error("the log can't be written")]
+    /// The log writer thread could not be started.
+    #[error("failed to start the log writer")]
     Log(#[source] io::Error),
-    /// The audit log can't be written.
-    #[error("the audit log can't be written")]
+    /// The audit log could not be opened.
+    #[error("failed to open the audit log")]
     Audit(#[source] io::Error),
-    /// The process has a subscriber already.
-    #[error("this process has a log already")]
+    /// The process already has a global subscriber.
+    #[error("a global tracing subscriber is already set")]
     Subscriber(#[source] SetGlobalDefaultError),
 }
 
-/// What keeps logs, traces and metrics going. When it is dropped, what waits is written, which
-/// may block for some seconds; [`shutdown`](Self::shutdown) does not.
+/// Keeps logs, traces and metrics running. Dropping it flushes pending output, which may block for
+/// some seconds; [`shutdown`](Self::shutdown) does not block.
 #[derive(Debug)]
-#[must_use = "when it is dropped, spans are sent no more"]
+#[must_use = "dropping it stops the export of spans"]
 pub struct Guard {
     traces: Option<Traces>,
     prometheus: Option<Prometheus>,
@@ -54,15 +54,15 @@ pub struct Guard {
     log: Option<LineWriter>,
 }
 
-/// Starts to log to standard error and whatever else is configured, for the whole process.
+/// Starts logging to standard error and everything else that is configured, for the whole process.
 ///
 /// # Errors
 ///
-/// Something of it can't be used; nothing is installed then, but metrics.
+/// [`InitError`]; nothing is installed then, except for metrics.
 pub fn init(config: Config) -> Result<Guard, InitError> {
     let (filter, audit) = match &config.audit {
         Audit::Log => (config.filter.clone(), None),
-        // What is written there need not be in the log too.
+        // The audit log replaces these lines of the log.
         Audit::Stderr => (without_audit(&config), Some(AuditLog::to_stderr())),
         Audit::File(path) => (without_audit(&config), Some(AuditLog::to_file(path))),
     };
@@ -101,7 +101,7 @@ fn log_writer(lines: Option<LineWriter>) -> BoxMakeWriter {
 }
 
 fn report_dropped(count: u64) -> Option<String> {
-    tracing::warn!(count, "lines of the log were dropped, as standard error takes no more");
+    tracing::warn!(count, "log lines dropped, standard error is blocked");
     None
 }
 
@@ -110,14 +110,14 @@ fn without_audit(config: &Config) -> String {
 }
 
 impl Guard {
-    /// Serves the metrics at `/metrics`, to whoever asks; `None` where none are kept.
+    /// Serves the metrics at `/metrics`, without authentication; `None` if they are disabled.
     pub fn metrics_router(&self) -> Option<Router> {
         self.prometheus.as_ref().map(Prometheus::router)
     }
 
-    /// Writes and sends what waits, for some seconds at most.
+    /// Flushes pending output, for some seconds at most.
     pub async fn shutdown(self) {
-        // Only a runtime that goes down drops it before it is done.
+        // The task is only cancelled if the runtime shuts down.
         let _dropped = tokio::task::spawn_blocking(move || drop(self)).await;
     }
 }
@@ -125,7 +125,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(traces) = self.traces.take() {
-            traces.shut_down(LAST_SPANS);
+            traces.shut_down(SPAN_FLUSH_TIMEOUT);
         }
         if let Some(audit) = self.audit.take() {
             audit.shut_down();

@@ -1,4 +1,4 @@
-//! Log lines as JSON, with the ids of the trace that they belong to.
+//! JSON log lines with trace ids.
 
 use std::{
     fmt,
@@ -17,8 +17,8 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// The JSON of the log: the fields of an event at the top, its spans beside them, and `trace_id`
-/// and `span_id` where the current span is in a trace.
+/// The JSON format of the log: the fields of an event at the top level, its spans, and `trace_id`
+/// and `span_id` if the current span belongs to a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct TracedJson {
     format: Format<Json>,
@@ -32,7 +32,7 @@ impl Default for TracedJson {
 }
 
 impl TracedJson {
-    /// Tells the format which subscriber it writes for: only that knows the traces of its spans.
+    /// Sets the subscriber, which is needed to look up the traces of spans.
     pub(crate) fn introduce(&self, dispatch: &Dispatch) {
         let _is_first = self.dispatch.set(dispatch.downgrade());
     }
@@ -67,10 +67,10 @@ where
     }
 }
 
-/// A moment, as the log writes it (RFC 3339, UTC).
+/// Formats the current time (RFC 3339, UTC).
 pub(crate) fn now() -> String {
     let mut text = String::new();
-    // A string takes everything.
+    // Writing to a string can't fail.
     let _ = Clock.format_time(&mut Writer::new(&mut text));
     text
 }
@@ -103,7 +103,7 @@ mod tests {
 
     //
     #[test]
-    fn a_line_says_which_trace_and_which_task_it_belongs_to() {
+    fn log_line_has_the_ids_of_its_trace_and_task() {
         let lines = Lines::default();
         let writer = lines.clone();
         let json = TracedJson::default();
@@ -112,7 +112,7 @@ mod tests {
             .event_format(json.clone())
             .with_writer(move || writer.clone())
             .with_filter(crate::quiet("info").unwrap());
-        // Nobody listens there, which nobody who is traced notices.
+        // An unreachable collector has no effect on the log.
         let traces = Traces::new(Otlp::to("http://127.0.0.1:9")).unwrap();
         let subscriber = tracing_subscriber::registry().with(log).with(traces.layer());
         let dispatch = Dispatch::new(subscriber);

@@ -1,11 +1,11 @@
-//! What operators see of an agent: logs, traces, metrics and the audit log.
+//! Observability of an agent: logs, traces, metrics and the audit log.
 //!
-//! A program calls [`init`] once, with a [`Config`], and keeps the [`Guard`] until it ends. An
-//! application that has a subscriber of its own takes the parts instead: [`Traces::layer`],
+//! A program calls [`init`] once, with a [`Config`], and keeps the [`Guard`] until it exits. An
+//! application with its own subscriber uses the parts instead: [`Traces::layer`],
 //! [`AuditLog::layer`], [`Prometheus`] and [`propagation::install`].
 //!
-//! Without any of it, the libraries of the workspace write `tracing` events and `metrics` that
-//! nobody listens to, and pass trace contexts on as they came.
+//! The libraries of the workspace only emit `tracing` events and `metrics`. Without a subscriber
+//! these are discarded, and trace contexts are forwarded unchanged.
 //!
 //! ```no_run
 //! use a2a_telemetry::{Config, Format, Otlp};
@@ -17,7 +17,7 @@
 //!     .with_otlp(Otlp::from_environment())
 //!     .with_metrics(true);
 //! let guard = a2a_telemetry::init(config)?;
-//! // Serve, with `guard.metrics_router()` beside the agent.
+//! // Serve the agent and `guard.metrics_router()`.
 //! guard.shutdown().await;
 //! # Ok(())
 //! # }
@@ -25,12 +25,12 @@
 
 mod audit;
 mod config;
-mod courier;
 mod filter;
 mod init;
 mod json;
 mod line_writer;
 mod otlp;
+mod otlp_client;
 mod prometheus;
 pub mod propagation;
 

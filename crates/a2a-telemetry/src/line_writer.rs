@@ -1,4 +1,4 @@
-//! Lines on their way to a file or to standard error, written by a thread of their own.
+//! Buffered writing of lines by a separate thread.
 
 use std::{
     fmt,
@@ -8,23 +8,22 @@ use std::{
     time::Duration,
 };
 
-/// Lines that wait to be written, in bytes; more are counted and dropped, and serving goes on.
+/// Maximum size of pending lines, in bytes; further lines are dropped and counted.
 const MAX_PENDING: usize = 1 << 20;
 
-/// How long the thread collects lines before it writes them: under load it is woken, and calls
-/// the system, that often and not once per line.
-const COLLECT: Duration = Duration::from_millis(5);
+/// How long the thread batches lines, to save wake-ups and system calls under load.
+const BATCH_DELAY: Duration = Duration::from_millis(5);
 
-/// How long the last lines may take.
-const LAST_LINES: Duration = Duration::from_secs(3);
+/// Timeout of the flush at shutdown.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The pause after a write that failed.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Delay after a failed write.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// The buffer of the thread is kept for the next lines up to this size, in bytes.
-const MAX_KEPT: usize = 64 << 10;
+/// Maximum size of a buffer that is reused, in bytes.
+const MAX_REUSED: usize = 64 << 10;
 
-/// Takes lines, and never blocks those who write them.
+/// Accepts lines without blocking.
 #[derive(Clone)]
 pub(crate) struct LineWriter {
     shared: Arc<Shared>,
@@ -38,14 +37,14 @@ struct Shared {
 #[derive(Default)]
 struct State {
     pending: Vec<u8>,
-    /// Lines that were dropped since the thread last looked.
+    /// Lines dropped since the last batch.
     dropped: u64,
     is_closed: bool,
     /// Whether the thread has ended.
     is_done: bool,
 }
 
-/// Says how many lines were dropped, in a line of the same file or elsewhere.
+/// Reports the number of dropped lines, by returning a line for the same file or elsewhere.
 pub(crate) type ReportDropped = fn(u64) -> Option<String>;
 
 impl LineWriter {
@@ -53,7 +52,7 @@ impl LineWriter {
     ///
     /// # Errors
     ///
-    /// No thread can be started.
+    /// If the thread can't be started.
     pub(crate) fn start(
         thread: &str,
         sink: impl Write + Send + 'static,
@@ -76,7 +75,7 @@ impl LineWriter {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds whole lines, and returns whether there was room for them.
+    /// Adds whole lines, and returns whether they were accepted.
     pub(crate) fn add(&self, lines: &[u8]) -> bool {
         let was_empty = {
             let mut state = self.lock();
@@ -94,14 +93,13 @@ impl LineWriter {
         true
     }
 
-    /// Writes what waits, for some seconds at most, and nothing more. Blocks this thread until
-    /// then.
+    /// Flushes pending lines, blocking for some seconds at most. Later lines are discarded.
     pub(crate) fn shut_down(&self) {
         let mut state = self.lock();
         state.is_closed = true;
         self.shared.changed.notify_all();
         let is_writing = |state: &mut State| !state.is_done;
-        let _state = self.shared.changed.wait_timeout_while(state, LAST_LINES, is_writing);
+        let _state = self.shared.changed.wait_timeout_while(state, FLUSH_TIMEOUT, is_writing);
     }
 
     fn write_until_closed(&self, mut sink: impl Write, report: ReportDropped) {
@@ -115,15 +113,15 @@ impl LineWriter {
             }
             match sink.write_all(&lines) {
                 Ok(()) => is_failing = false,
-                // Said once, as every line would say it again.
+                // Logged once per outage.
                 Err(error) if !is_failing => {
                     is_failing = true;
                     let thread = thread::current();
-                    tracing::error!(%error, thread = thread.name(), "a log can't be written");
+                    tracing::error!(%error, thread = thread.name(), "log write failed");
                 }
-                Err(_) => thread::sleep(PAUSE),
+                Err(_) => thread::sleep(RETRY_DELAY),
             }
-            if lines.capacity() > MAX_KEPT {
+            if lines.capacity() > MAX_REUSED {
                 lines = Vec::new();
             }
         }
@@ -131,7 +129,7 @@ impl LineWriter {
         self.shared.changed.notify_all();
     }
 
-    /// Waits for lines, and returns how many were dropped meanwhile; `None` after the last ones.
+    /// Waits for lines, and returns the number of dropped ones; `None` after the last batch.
     fn next(&self, lines: &mut Vec<u8>) -> Option<u64> {
         lines.clear();
         let Shared { changed, .. } = &*self.shared;
@@ -140,7 +138,7 @@ impl LineWriter {
         let state =
             changed.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
         let (mut state, _) = changed
-            .wait_timeout_while(state, COLLECT, is_open)
+            .wait_timeout_while(state, BATCH_DELAY, is_open)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut state.pending, lines);
         let dropped = std::mem::take(&mut state.dropped);
@@ -148,7 +146,7 @@ impl LineWriter {
     }
 }
 
-/// For the formatter of the log, which writes a whole line at a time.
+/// For the log formatter, which writes whole lines.
 impl Write for LineWriter {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         if !self.add(lines) {
@@ -174,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps what is written, and waits for a word before each write.
+    /// Records writes, each of which waits for a signal.
     struct Slow {
         go_on: mpsc::Receiver<()>,
         written: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -197,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_wait_are_written_together_and_a_stuck_sink_blocks_nobody() {
+    fn pending_lines_are_batched_and_a_blocked_sink_does_not_block() {
         let (go_on, told) = mpsc::channel();
         let written = Arc::new(Mutex::new(Vec::new()));
         let sink = Slow { go_on: told, written: Arc::clone(&written) };
@@ -206,7 +204,7 @@ mod tests {
         while !lines.lock().pending.is_empty() {
             thread::yield_now();
         }
-        // The thread is stuck in its first write now.
+        // The thread is blocked in its first write now.
         let line = [b'x'; 1 << 10];
         for number in 0..1_030 {
             assert_eq!(lines.add(&line), number < 1_024, "{number}");
@@ -220,11 +218,11 @@ mod tests {
         assert_eq!(written[0], b"first\n");
         assert_eq!(written[1].len(), MAX_PENDING + b"6 dropped\n".len());
         assert!(written[1].ends_with(b"6 dropped\n"));
-        assert!(!lines.add(b"late\n"), "nothing is taken after the end");
+        assert!(!lines.add(b"late\n"), "no lines are accepted after shutdown");
     }
 
     #[test]
-    fn the_end_does_not_wait_for_ever() {
+    fn shutdown_times_out() {
         let (_go_on, told) = mpsc::channel();
         let sink = Slow { go_on: told, written: Arc::default() };
         let lines = LineWriter::start("test", sink, report).unwrap();

@@ -1,4 +1,4 @@
-//! Spans, sent to a collector by OTLP over HTTP with protobuf.
+//! Export of spans by OTLP over HTTP with protobuf.
 
 use std::{collections::HashMap, fmt, time::Duration};
 
@@ -14,51 +14,49 @@ use opentelemetry_sdk::{
 use tracing::{Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 
-use crate::{audit::AUDIT, courier::Courier};
+use crate::{audit::AUDIT, otlp_client::OtlpClient};
 
-/// Spans that wait to be sent; more are dropped, and serving goes on.
+/// Maximum number of pending spans; further spans are dropped.
 const MAX_QUEUED: usize = 4_096;
-/// Spans that are sent at once.
 const MAX_BATCH: usize = 512;
-/// How long spans wait for others.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
-/// How long the collector may take for a batch.
+/// Timeout of exporting a batch.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The most attributes, and the most events, of a span.
+/// Maximum number of attributes, and of events, of a span.
 const MAX_ATTRIBUTES: u32 = 64;
 
-/// What a program is called that does not say.
+/// The default service name.
 const SERVICE: &str = "a2a";
 
-/// Where spans are sent to. The standard variables `OTEL_EXPORTER_OTLP_*` hold for what is not
-/// set here, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` for what the spans say of their
-/// origin, and `OTEL_TRACES_SAMPLER` for which of them are sent.
+/// The collector of spans. Values that are not set here come from the standard variables:
+/// `OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
+/// `OTEL_TRACES_SAMPLER`.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Otlp {
-    /// The address of the collector, `http://localhost:4318` for example: the path `/v1/traces`
-    /// is added unless it is there.
+    /// The URL of the collector, for example `http://localhost:4318`. The path `/v1/traces` is
+    /// appended unless present.
     pub endpoint: Option<String>,
-    /// What the collector wants to see in requests. Secrets often are among them.
+    /// Additional request headers, which often contain secrets.
     pub headers: HashMap<String, String>,
-    /// What this program is called.
+    /// The service name.
     pub service_name: Option<String>,
-    /// The part of the traces that begin here which is sent, from 0 to 1. Traces that began
-    /// elsewhere are sent if their beginning was.
-    pub sample: Option<f64>,
-    /// Whose certificates are believed at the collector, and the one to show there.
+    /// The ratio of sampled traces, from 0 to 1, for traces that start here. Others follow the
+    /// decision of their parent.
+    pub sample_ratio: Option<f64>,
+    /// The TLS configuration: trust anchors and client certificate.
     pub tls: ClientTls,
 }
 
 impl Otlp {
-    /// Creates the settings for a collector at an address.
+    /// Creates the configuration for a collector at a URL.
     pub fn to(endpoint: impl Into<String>) -> Self {
         Self { endpoint: Some(endpoint.into()), ..Self::default() }
     }
 
-    /// Reads whether the standard variables name a collector: `OTEL_EXPORTER_OTLP_ENDPOINT` or
-    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, unless `OTEL_SDK_DISABLED` or
-    /// `OTEL_TRACES_EXPORTER` say that there is none.
+    /// Returns a configuration if `OTEL_EXPORTER_OTLP_ENDPOINT` or
+    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, unless `OTEL_SDK_DISABLED` or
+    /// `OTEL_TRACES_EXPORTER` disable the export.
     pub fn from_environment() -> Option<Self> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_off = variable("OTEL_SDK_DISABLED")
@@ -66,33 +64,32 @@ impl Otlp {
             || variable("OTEL_TRACES_EXPORTER").is_some_and(|value| value == "none");
         let endpoint = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
             .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
-        // The exporter reads the address itself, by rules of its own for each variable.
+        // The exporter reads the endpoint itself, by different rules for each variable.
         endpoint.filter(|_| !is_off).map(|_| Self::default())
     }
 
-    /// Sets what this program is called.
+    /// Sets the service name.
     #[must_use]
     pub fn with_service_name(mut self, name: impl Into<String>) -> Self {
         self.service_name = Some(name.into());
         self
     }
 
-    /// Sets what the collector wants to see in requests.
+    /// Sets additional request headers.
     #[must_use]
     pub fn with_headers(mut self, headers: HashMap<String, String>) -> Self {
         self.headers = headers;
         self
     }
 
-    /// Sets the part of the traces that is sent.
+    /// Sets the ratio of sampled traces.
     #[must_use]
-    pub fn with_sample(mut self, part: f64) -> Self {
-        self.sample = Some(part);
+    pub fn with_sample_ratio(mut self, ratio: f64) -> Self {
+        self.sample_ratio = Some(ratio);
         self
     }
 
-    /// Sets whose certificates are believed at the collector, and the one to show there. Default:
-    /// what the platform trusts, and none.
+    /// Sets the TLS configuration. Default: the platform's trust store, no client certificate.
     #[must_use]
     pub fn with_tls(mut self, tls: ClientTls) -> Self {
         self.tls = tls;
@@ -102,47 +99,47 @@ impl Otlp {
 
 impl fmt::Debug for Otlp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Address and headers may carry secrets.
+        // URL and headers may contain secrets.
         f.debug_struct("Otlp")
             .field("service_name", &self.service_name)
-            .field("sample", &self.sample)
+            .field("sample_ratio", &self.sample_ratio)
             .finish_non_exhaustive()
     }
 }
 
-/// Spans can't be sent.
+/// Why the exporter could not be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OtlpError {
-    /// The client that would send them can't be made.
-    #[error("spans can't be sent")]
+    /// The HTTP client could not be created.
+    #[error("failed to create the OTLP client")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The settings or the standard variables don't fit.
-    #[error("the settings for OTLP can't be used")]
+    /// The configuration or the standard variables are invalid.
+    #[error("invalid OTLP configuration")]
     Settings(#[from] ExporterBuildError),
-    /// The part of the traces is not from 0 to 1.
-    #[error("the part of the traces to send must be from 0 to 1, and is {0}")]
-    Sample(f64),
+    /// The sample ratio is not from 0 to 1.
+    #[error("sample ratio {0} is not from 0 to 1")]
+    SampleRatio(f64),
 }
 
-/// Spans on their way to a collector: in batches, from a thread of their own, at most 4,096 of
-/// them waiting. A collector that is away costs spans and nothing else.
+/// Exports spans to a collector, in batches from a separate thread, with at most 4,096 pending. If
+/// the collector is unreachable, spans are dropped.
 #[derive(Clone, Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
 }
 
 impl Traces {
-    /// Begins to send spans.
+    /// Starts the exporter.
     ///
     /// # Errors
     ///
-    /// The settings can't be used. Whether a collector is there shows in the log.
+    /// [`OtlpError`] for an invalid configuration. An unreachable collector is only logged.
     pub fn new(otlp: Otlp) -> Result<Self, OtlpError> {
-        let courier = Courier::new(TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
+        let otlp_client = OtlpClient::new(TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
         let mut exporter = SpanExporter::builder()
             .with_http()
-            .with_http_client(courier)
+            .with_http_client(otlp_client)
             .with_protocol(Protocol::HttpBinary);
         if let Some(endpoint) = &otlp.endpoint {
             exporter = exporter.with_endpoint(traces_url(endpoint));
@@ -165,18 +162,18 @@ impl Traces {
                 max_attributes_per_span: MAX_ATTRIBUTES,
                 ..SpanLimits::default()
             });
-        if let Some(part) = otlp.sample {
-            if !(0.0..=1.0).contains(&part) {
-                return Err(OtlpError::Sample(part));
+        if let Some(ratio) = otlp.sample_ratio {
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(OtlpError::SampleRatio(ratio));
             }
-            let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(part)));
+            let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio)));
             provider = provider.with_sampler(sampler);
         }
         Ok(Self { provider: provider.build() })
     }
 
-    /// The layer that makes OpenTelemetry spans of `tracing` spans, from level `info` on. Events
-    /// become events of their span; those of the audit log do not.
+    /// Returns the layer that converts `tracing` spans from level `info` to OpenTelemetry spans.
+    /// Events become span events, except for security events.
     pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -198,23 +195,23 @@ impl Traces {
             .with_filter(filter)
     }
 
-    /// Sends what waits. Blocks this thread until that is done, or has failed.
+    /// Exports pending spans, blocking until done or failed.
     pub fn flush(&self) {
         if let Err(error) = self.provider.force_flush() {
-            tracing::debug!(%error, "spans could not be sent");
+            tracing::debug!(%error, "span export failed");
         }
     }
 
-    /// Sends what waits, and nothing more. Blocks this thread for `within` at most.
+    /// Exports pending spans, blocking for at most `within`. Later spans are discarded.
     pub fn shut_down(&self, within: Duration) {
         if let Err(error) = self.provider.shutdown_with_timeout(within) {
-            tracing::debug!(%error, "the last spans could not be sent");
+            tracing::debug!(%error, "span export failed at shutdown");
         }
     }
 }
 
 fn resource(service_name: Option<String>) -> Resource {
-    // Without a name of its own, the builder has that of the environment.
+    // The builder reads the name from the environment if it is set there.
     let named = std::env::var_os("OTEL_SERVICE_NAME").is_some()
         || std::env::var("OTEL_RESOURCE_ATTRIBUTES")
             .is_ok_and(|text| text.contains("service.name="));

@@ -1,4 +1,4 @@
-//! Metrics, as Prometheus reads them.
+//! Metrics in the Prometheus format.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError, SyncSender},
@@ -10,22 +10,22 @@ use axum::{Router, routing::get};
 use http::header::CONTENT_TYPE;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
-/// Bounds of the histograms of times, in seconds.
+/// Buckets of duration histograms, in seconds.
 const SECONDS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
-/// How often what was recorded is put together, so that it does not pile up unread.
+/// Interval of recorder upkeep, which bounds memory when nothing scrapes.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// Metrics can't be kept.
+/// Why the metrics recorder could not be installed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrometheusError {
-    /// Something in this process keeps them already.
-    #[error("metrics are recorded already in this process")]
+    /// The process already has a metrics recorder.
+    #[error("a global metrics recorder is already installed")]
     Recorder(#[source] BuildError),
-    /// No thread can be started.
-    #[error("the thread that looks after the metrics can't be started")]
+    /// The upkeep thread could not be started.
+    #[error("failed to start the metrics upkeep thread")]
     Thread(#[source] std::io::Error),
 }
 
@@ -33,16 +33,16 @@ pub enum PrometheusError {
 #[derive(Clone, Debug)]
 pub struct Prometheus {
     handle: PrometheusHandle,
-    /// Ends the thread with the last of us.
+    /// Ends the thread when the last clone is dropped.
     _upkeep: SyncSender<()>,
 }
 
 impl Prometheus {
-    /// Begins to keep the metrics of this process.
+    /// Installs the metrics recorder of this process.
     ///
     /// # Errors
     ///
-    /// Something else does so already, or no thread can be started.
+    /// If a recorder is already installed, or the thread can't be started.
     pub fn install() -> Result<Self, PrometheusError> {
         let handle = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
@@ -62,13 +62,13 @@ impl Prometheus {
         Ok(Self { handle, _upkeep: sender })
     }
 
-    /// The metrics as they are now, in the text format of Prometheus.
+    /// Renders the metrics in the Prometheus text format.
     pub fn render(&self) -> String {
         self.handle.render()
     }
 
-    /// Serves them at `/metrics`, to whoever asks: it is for the caller to choose an address or
-    /// layers that let nobody else.
+    /// Serves the metrics at `/metrics` without authentication: the application has to restrict
+    /// access by address or layers.
     pub fn router(&self) -> Router {
         let metrics = self.clone();
         let render = async move || {

@@ -1,4 +1,4 @@
-//! How trace contexts come out of spans and go into them, by way of OpenTelemetry.
+//! Trace context propagation by OpenTelemetry.
 
 use a2a_operations::trace::{self, Propagation, TraceContext};
 use opentelemetry::{
@@ -8,11 +8,10 @@ use opentelemetry::{
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-/// Has the agents and clients of this process read and write trace contexts through the
-/// OpenTelemetry layer of whatever subscriber their spans belong to. To be called once; where no
-/// such layer is, nothing changes.
+/// Makes the agents and clients of this process extract and inject trace contexts through the
+/// OpenTelemetry layer of their subscriber. Call it once; without such a layer it has no effect.
 pub fn install() {
-    // A second call installs the same.
+    // Further calls install the same.
     let _is_first = trace::install(OpenTelemetry);
 }
 
@@ -21,7 +20,7 @@ struct OpenTelemetry;
 impl Propagation for OpenTelemetry {
     fn adopt(&self, span: &Span, parent: &TraceContext) {
         let parent = Context::new().with_remote_span_context(remote(parent));
-        // Without the layer, or where the span is not for it, there is nothing to be parent of.
+        // Fails if there is no layer, or it ignores the span.
         let _not_traced = span.set_parent(parent);
     }
 
@@ -42,7 +41,7 @@ fn remote(context: &TraceContext) -> SpanContext {
         SpanId::from_bytes(context.span_id().to_be_bytes()),
         TraceFlags::new(context.flags()),
         true,
-        // What has a form of its own is left out, the trace goes on.
+        // A malformed tracestate is dropped; the trace continues.
         context.state().parse::<TraceState>().unwrap_or_default(),
     )
 }

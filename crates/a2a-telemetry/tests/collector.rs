@@ -1,4 +1,4 @@
-//! Collectors that are not there, or take and never answer.
+//! Collectors that are unreachable or hang.
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 use std::{net::TcpListener, thread, time::Duration};
@@ -6,12 +6,12 @@ use std::{net::TcpListener, thread, time::Duration};
 use a2a_telemetry::{Otlp, OtlpError, Traces};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// More than can wait.
+/// More than the queue holds.
 const SPANS: usize = 20_000;
 
 #[test]
-fn a_collector_that_is_away_or_hangs_keeps_nobody_waiting() {
-    // It is listened there, and nobody ever reads or answers.
+fn unreachable_or_hanging_collector_does_not_block() {
+    // Accepts connections, but never reads or responds.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let hangs = format!("http://{}", listener.local_addr().unwrap());
     for collector in ["http://127.0.0.1:9", &hangs] {
@@ -27,17 +27,17 @@ fn a_collector_that_is_away_or_hangs_keeps_nobody_waiting() {
             traces.shut_down(Duration::from_millis(200));
             done.send(()).unwrap();
         });
-        // Less than one timeout of the exporter would be.
+        // Less than one timeout of the exporter.
         is_done.recv_timeout(Duration::from_secs(8)).unwrap();
     }
     drop(listener);
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
+fn invalid_configuration_is_rejected() {
     for part in [-0.1, 1.1, f64::NAN] {
-        let refused = Traces::new(Otlp::to("http://127.0.0.1:9").with_sample(part));
-        assert!(matches!(refused, Err(OtlpError::Sample(_))), "{part}");
+        let rejected = Traces::new(Otlp::to("http://127.0.0.1:9").with_sample_ratio(part));
+        assert!(matches!(rejected, Err(OtlpError::SampleRatio(_))), "{part}");
     }
     assert!(Traces::new(Otlp::to("no address")).is_err());
 }

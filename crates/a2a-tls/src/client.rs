@@ -16,22 +16,22 @@ use rustls_platform_verifier::Verifier;
 
 use crate::{Pem, TlsError, pem, verify::CertificateVerifier};
 
-/// Whom a client trusts, and who it says it is, on connections over TLS.
+/// TLS client configuration: trust anchors and client certificate.
 ///
-/// Without anything: the certificates that the platform trusts, and no certificate of its own.
+/// By default, the platform's trust store and no client certificate.
 ///
 /// ```no_run
 /// use a2a_tls::{ClientTls, Pem};
 ///
 /// # fn main() -> Result<(), a2a_tls::TlsError> {
-/// let beside = ClientTls::new().with_more_roots(&Pem::file("ca.crt"))?;
-/// let instead = ClientTls::new().with_roots(&Pem::file("ca.crt"))?;
+/// let additional = ClientTls::new().with_more_roots(&Pem::file("ca.crt"))?;
+/// let replaced = ClientTls::new().with_roots(&Pem::file("ca.crt"))?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct ClientTls {
-    /// Trusted, beside those of the platform or instead of them.
+    /// Trust anchors, in addition to the platform's or in place of them.
     roots: Vec<CertificateDer<'static>>,
     without_platform: bool,
     without_verification: bool,
@@ -40,27 +40,27 @@ pub struct ClientTls {
 }
 
 impl ClientTls {
-    /// Trusts what the platform trusts.
+    /// Creates a configuration with the platform's trust store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Trusts these roots, and those of the platform no more.
+    /// Trusts these roots in place of the platform's.
     ///
     /// # Errors
     ///
-    /// [`TlsError`] where they can't be read, or are none.
+    /// [`TlsError`] if they can't be read, or are not certificates.
     pub fn with_roots(mut self, roots: &Pem) -> Result<Self, TlsError> {
         self.without_platform = true;
         self.roots.clear();
         self.with_more_roots(roots)
     }
 
-    /// Trusts these roots too.
+    /// Trusts these roots in addition.
     ///
     /// # Errors
     ///
-    /// [`TlsError`] where they can't be read, or are none.
+    /// [`TlsError`] if they can't be read, or are not certificates.
     pub fn with_more_roots(mut self, roots: &Pem) -> Result<Self, TlsError> {
         let roots = pem::certificates(&roots.read(ROOTS)?, ROOTS)?;
         store(&roots)?;
@@ -68,12 +68,12 @@ impl ClientTls {
         Ok(self)
     }
 
-    /// Shows this certificate to servers that ask for one (mutual TLS). The text of the
-    /// certificate may go on with those that lead to its root.
+    /// Presents this certificate to servers that request one (mutual TLS). The PEM text may
+    /// continue with intermediate certificates.
     ///
     /// # Errors
     ///
-    /// [`TlsError`] where they can't be read, or are not of each other.
+    /// [`TlsError`] if they can't be read, or do not match.
     pub fn with_identity(mut self, certificate: &Pem, key: &Pem) -> Result<Self, TlsError> {
         let chain = pem::certificates(&certificate.read("certificate")?, "certificate")?;
         let key = pem::key(&key.read("private key")?)?;
@@ -83,28 +83,28 @@ impl ClientTls {
         Ok(self)
     }
 
-    /// Speaks to whoever answers: that somebody vouches for a server is not looked at, so that
-    /// anybody on the way can read and change everything. For tries on one's own machine.
+    /// Skips certificate verification, so that a man in the middle can read and modify everything.
+    /// Insecure; for local testing only.
     #[must_use]
     pub fn without_verification(mut self) -> Self {
         self.without_verification = true;
         self
     }
 
-    /// Takes a certificate that is vouched for, whatever host it is for: anybody who has one of the
-    /// same root can be at the other end. For databases that are known by their root alone.
+    /// Skips host name verification: any certificate of a trusted root is accepted. For databases
+    /// with a private root, whose certificates don't name the host.
     #[must_use]
     pub fn without_names(mut self) -> Self {
         self.without_names = true;
         self
     }
 
-    /// Returns whether the client has a certificate of its own to show.
+    /// Returns whether there is a client certificate.
     pub fn has_identity(&self) -> bool {
         self.identity.is_some()
     }
 
-    /// The settings for rustls, which offer HTTP/2 and HTTP/1.1.
+    /// Returns the rustls configuration, with ALPN for HTTP/2 and HTTP/1.1.
     ///
     /// # Errors
     ///
@@ -115,12 +115,12 @@ impl ClientTls {
         Ok(config)
     }
 
-    /// The settings for rustls, without protocols to offer. No provider is installed for the
-    /// process.
+    /// Returns the rustls configuration, without ALPN. No process-wide crypto provider is
+    /// installed.
     ///
     /// # Errors
     ///
-    /// [`TlsError::Setup`] where the system lacks what TLS needs.
+    /// [`TlsError::Setup`] if the system lacks a prerequisite of TLS.
     pub fn config(&self) -> Result<ClientConfig, TlsError> {
         let is_special = self.without_platform || self.without_verification || self.without_names;
         if self.roots.is_empty() && !is_special && self.identity.is_none() {
@@ -182,8 +182,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// Returns the TLS settings of clients that ask for nothing else, made once: the certificates
-/// that the platform trusts. No provider is installed for the process.
+/// Returns the default configuration, created once.
 fn platform_config() -> Result<ClientConfig, TlsError> {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = CONFIG.get() {

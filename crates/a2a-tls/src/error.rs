@@ -1,47 +1,47 @@
-//! Why certificates and keys can't be used.
+//! Errors of loading certificates and keys.
 
 use std::{error::Error as StdError, io, path::PathBuf};
 
-/// Why certificates and keys can't be used.
+/// Why certificates or keys can't be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
     /// A file can't be read.
-    #[error("can't read the {what} in {}", path.display())]
+    #[error("failed to read {what} from {}", path.display())]
     Read {
-        /// What it should hold, for example `key`.
+        /// The expected content, for example `private key`.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
     /// The text is not PEM (RFC 7468).
-    #[error("the {what} is not PEM")]
+    #[error("{what} is not valid PEM")]
     Pem {
-        /// What it should hold.
+        /// The expected content.
         what: &'static str,
         /// What is wrong with it.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The text is PEM, but holds nothing of the kind that is looked for.
-    #[error("there is no {0} in what was given as one")]
+    /// The text is PEM, but has no section of the expected type.
+    #[error("no {0} found in the PEM text")]
     Missing(&'static str),
-    /// A certificate among those to trust can't be one, or a list of revocations is broken.
-    #[error("the {what} can't be used")]
+    /// A root certificate or certificate revocation list is invalid.
+    #[error("invalid {what}")]
     Unusable {
-        /// What it should be.
+        /// The expected content.
         what: &'static str,
         /// What is wrong with it.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The key does not belong to the certificate, or is of a kind that is not known.
-    #[error("the certificate and the key can't be used together")]
+    /// The private key does not match the certificate, or its type is unsupported.
+    #[error("certificate and private key do not match, or the key type is unsupported")]
     Identity(#[source] Box<dyn StdError + Send + Sync>),
-    /// The system has no random numbers, or lacks what TLS needs.
-    #[error("TLS can't be set up")]
+    /// The system lacks random numbers or another prerequisite of TLS.
+    #[error("failed to set up TLS")]
     Setup(#[source] Box<dyn StdError + Send + Sync>),
 }

@@ -1,8 +1,7 @@
-//! Whom a program trusts over TLS, and which certificate it shows: rustls with ring, version 1.2 at
-//! least and 1.3 by preference (spec §7.1, §13.4).
+//! TLS client configuration shared by HTTP, PostgreSQL and NATS: rustls with ring, TLS 1.3 and 1.2
+//! (spec §7.1, §13.4).
 //!
-//! For whatever makes connections: clients of agents, of authorization servers, of databases and of
-//! NATS say it in the same words. Whoever calls or serves agents finds it in `a2a_http::tls`.
+//! Clients and servers of agents find it re-exported in `a2a_http::tls`.
 //!
 //! ```no_run
 //! use a2a_tls::{ClientTls, Pem};
@@ -16,8 +15,7 @@
 //! # }
 //! ```
 //!
-//! Settings for rustls, and the form in which it has certificates, are what this crate is for: it
-//! is the one that has them in its signatures.
+//! This is the only crate of the workspace with rustls types in its public API.
 
 mod client;
 mod error;

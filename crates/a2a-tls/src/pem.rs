@@ -1,4 +1,4 @@
-//! Certificates, keys and lists of revocations as PEM text.
+//! Certificates, keys and certificate revocation lists as PEM text.
 
 use std::{borrow::Cow, fmt, fs::File, io, io::Read as _, path::PathBuf, sync::Arc};
 
@@ -8,11 +8,11 @@ use rustls::pki_types::{
 
 use crate::TlsError;
 
-/// Largest file that is read, in bytes.
+/// Maximum file size, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// PEM text (RFC 7468), in a file or at hand. Sections of other kinds than the one that is
-/// looked for are passed over, so one file may hold certificate and key.
+/// PEM text (RFC 7468), in a file or in memory. Sections of other types than the expected one are
+/// ignored, so one file may contain certificate and key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pem(Place);
 
@@ -23,22 +23,22 @@ enum Place {
 }
 
 impl Pem {
-    /// Text in a file, of at most 4 MiB. Servers read it again when it changes.
+    /// Text in a file of at most 4 MiB. Servers reload it when it changes.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(Place::File(path.into()))
     }
 
-    /// Text at hand.
+    /// Text in memory.
     pub fn text(text: impl AsRef<[u8]>) -> Self {
         Self(Place::Text(text.as_ref().into()))
     }
 
-    /// Returns whether the text is in a file, where it may change.
+    /// Returns whether the text is in a file, which may change.
     pub fn is_file(&self) -> bool {
         matches!(self.0, Place::File(_))
     }
 
-    /// Reads the text; `what` it should hold is for the error.
+    /// Reads the text; `what` is the expected content, for errors.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// Reads every certificate of a text; at least one.
+/// Parses all certificates of a text; at least one.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub fn certificates(
     all(text, what)
 }
 
-/// Reads every list of revocations of a text; at least one.
+/// Parses all certificate revocation lists of a text; at least one.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub fn revocations(
     all(text, what)
 }
 
-/// Reads the first private key of a text, in PKCS #8, SEC 1 or PKCS #1.
+/// Parses the first private key of a text, in PKCS #8, SEC 1 or PKCS #1.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! How the certificate of a server is verified, where that is not left to rustls alone.
+//! Server certificate verifiers beyond the default of rustls.
 
 use std::sync::{Arc, OnceLock};
 
@@ -53,7 +53,7 @@ impl CertificateVerifier {
         // Not an error: a container without root certificates can still use plain HTTP.
         Verifier::new(Arc::clone(&self.provider))
             .inspect_err(|error| {
-                tracing::warn!(%error, "no trusted certificates: connections over TLS will fail");
+                tracing::warn!(%error, "failed to load the platform's root certificates, TLS connections will fail");
             })
             .ok()
     }

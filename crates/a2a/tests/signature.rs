@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use a2a::{AgentCard, Client, Engine, Server, agent_fn};
 use a2a_auth::{
-    card::{Form, Signer, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, Signer, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
 use a2a_client::{ClientSettings, Discovery, DiscoveryError, Document, SignaturePolicy};
@@ -204,7 +204,7 @@ async fn a_card_of_0_3_is_verified_as_it_was_received() {
         "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC", "capabilities": {},
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": [],
     });
-    let signer = Signer::new(key.clone()).with_form(Form::Received);
+    let signer = Signer::new(key.clone()).with_form(CanonicalForm::Received);
     let signed = signer.sign_json(older.to_string().as_bytes()).unwrap();
     let url = show(&signed).await;
     let document = fetch(&url, SignaturePolicy::Required(verifier(&key))).await.unwrap();

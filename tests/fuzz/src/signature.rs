@@ -3,7 +3,7 @@
 use std::{cell::RefCell, sync::LazyLock};
 
 use a2a_auth::{
-    card::{Form, Signer, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, Signer, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
 use tokio::runtime::{Builder, Runtime};
@@ -23,9 +23,9 @@ pub(crate) fn verify(input: &[u8]) {
         |card: &[u8]| RUNTIME.with_borrow(|runtime| runtime.block_on(verifier.verify(card)));
     let is_verified = |card: &[u8]| matches!(verify(card), Verification::Verified(_));
     assert!(!is_verified(input), "nobody else has the key");
-    for form in [Form::Members, Form::AllMembers, Form::Received] {
-        let Ok(canonical) = form.canonical(input) else { continue };
-        let again = form.canonical(&canonical).expect("what is canonical is a card");
+    for form in [CanonicalForm::Members, CanonicalForm::AllMembers, CanonicalForm::Received] {
+        let Ok(canonical) = form.canonicalize(input) else { continue };
+        let again = form.canonicalize(&canonical).expect("what is canonical is a card");
         assert_eq!(again, canonical, "{form:?}");
     }
     if let Ok(signed) = Signer::new(KEY.clone()).sign_json(input) {

@@ -1,4 +1,4 @@
-//! A card as it is received: JSON in which every name stands once.
+//! Parsing of received cards, without duplicate names.
 
 use std::fmt;
 
@@ -8,26 +8,25 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-/// What was received is no JSON object that could be signed.
+/// The document is not an agent card, or can't be signed.
 #[derive(Debug, thiserror::Error)]
-#[error("it is not a card that can be signed: {0}")]
+#[error("not a valid agent card: {0}")]
 pub struct NotACard(#[from] pub(super) serde_json::Error);
 
-/// Reads an object.
+/// Parses an object.
 ///
-/// Of a name that stands twice, one reader takes the first value and another the last, so that
-/// they would not have read the same card (RFC 8785 §3.1).
+/// Duplicate names are rejected, because parsers differ in which value they use (RFC 8785 §3.1).
 pub(super) fn read(json: &[u8]) -> Result<Map<String, Value>, NotACard> {
-    match serde_json::from_slice::<Once>(json)?.0 {
+    match serde_json::from_slice::<UniqueNames>(json)?.0 {
         Value::Object(members) => Ok(members),
-        _ => Err(NotACard(serde_json::Error::custom("it is not an object"))),
+        _ => Err(NotACard(serde_json::Error::custom("not a JSON object"))),
     }
 }
 
-/// A value in which no name stands twice.
-struct Once(Value);
+/// A value without duplicate names.
+struct UniqueNames(Value);
 
-impl<'de> Deserialize<'de> for Once {
+impl<'de> Deserialize<'de> for UniqueNames {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Reader).map(Self)
     }
@@ -72,7 +71,7 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(Once(element)) = elements.next_element()? {
+        while let Some(UniqueNames(element)) = elements.next_element()? {
             array.push(element);
         }
         Ok(Value::Array(array))
@@ -80,9 +79,9 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
-        while let Some((name, Once(value))) = members.next_entry::<String, Once>()? {
+        while let Some((name, UniqueNames(value))) = members.next_entry::<String, UniqueNames>()? {
             if object.contains_key(&name) {
-                return Err(A::Error::custom(format_args!("{name:?} stands twice")));
+                return Err(A::Error::custom(format_args!("duplicate name {name:?}")));
             }
             object.insert(name, value);
         }
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_stands_twice_is_refused_at_any_depth() {
+    fn duplicate_names_are_rejected_at_any_depth() {
         let fine = r#"{"a": [{"b": 1}, {"b": -2.5e3}], "b": null, "c": "x", "d": true}"#;
         let read_again: Value = serde_json::from_str(fine).unwrap();
         assert_eq!(Value::Object(read(fine.as_bytes()).unwrap()), read_again);

@@ -4,24 +4,24 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::jose::{Algorithm, RefusedAlgorithm};
+use crate::jose::{Algorithm, UnsupportedAlgorithm};
 
-/// A signature that says of itself what makes no sense.
+/// A malformed signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the signature is malformed: {0}")]
 pub struct MalformedHeader(pub(super) &'static str);
 
-/// What a signature says of itself.
+/// The verified fields of a protected header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) algorithm: Result<Algorithm, RefusedAlgorithm>,
+    pub(super) algorithm: Result<Algorithm, UnsupportedAlgorithm>,
     pub(super) key_id: String,
     pub(super) url: Option<String>,
 }
 
-/// No header is longer, in characters.
+/// Maximum length of a header, in characters.
 const MAX_LENGTH: usize = 8 << 10;
-/// No id of a key is longer, in bytes.
+/// Maximum length of a key id, in bytes.
 const MAX_KEY_ID: usize = 512;
 
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ struct Wire {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct Outgoing<'a> {
     alg: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     jku: Option<&'a str>,
@@ -41,48 +41,48 @@ struct Written<'a> {
 }
 
 impl Header {
-    /// Reads the `protected` of a signature. `unprotected` is its `header`, of which nothing is
-    /// believed.
+    /// Parses the `protected` header of a signature. `unprotected` is its `header`, which is only
+    /// checked for conflicts.
     pub(super) fn read(
         protected: &str,
         unprotected: Option<&Map<String, Value>>,
     ) -> Result<Self, MalformedHeader> {
         if protected.len() > MAX_LENGTH {
-            return Err(MalformedHeader("its header is too long"));
+            return Err(MalformedHeader("header too long"));
         }
         let decoded = URL_SAFE_NO_PAD
             .decode(protected)
-            .map_err(|_error| MalformedHeader("its header is not base64url"))?;
+            .map_err(|_error| MalformedHeader("header is not base64url"))?;
         let names: Map<String, Value> = serde_json::from_slice(&decoded)
-            .map_err(|_error| MalformedHeader("its header is not a JSON object"))?;
-        // Names that stand twice are refused by the derived reader.
+            .map_err(|_error| MalformedHeader("header is not a JSON object"))?;
+        // Duplicate names are rejected by the derived parser.
         let header: Wire = serde_json::from_slice(&decoded)
-            .map_err(|_error| MalformedHeader("its header lacks alg, or can't be read"))?;
+            .map_err(|_error| MalformedHeader("header has no alg, or a field of the wrong type"))?;
         if let Some(unprotected) = unprotected {
             // RFC 7515 §4.1.11 and §7.2.1.
             if unprotected.contains_key("crit") {
-                return Err(MalformedHeader("its critical extensions are not protected"));
+                return Err(MalformedHeader("critical extensions in the unprotected header"));
             }
             if unprotected.keys().any(|name| names.contains_key(name)) {
-                return Err(MalformedHeader("its two headers have a name in common"));
+                return Err(MalformedHeader("duplicate name in the two headers"));
             }
         }
-        // There are none that are understood.
+        // No critical extensions are supported.
         if names.contains_key("crit") || names.contains_key("b64") {
-            return Err(MalformedHeader("its header has critical extensions"));
+            return Err(MalformedHeader("unsupported critical extensions"));
         }
         let key_id = header.kid.filter(|id| !id.is_empty() && id.len() <= MAX_KEY_ID);
-        let key_id = key_id.ok_or(MalformedHeader("its header names no key"))?;
+        let key_id = key_id.ok_or(MalformedHeader("header has no valid kid"))?;
         Ok(Self { algorithm: header.alg.parse(), key_id, url: header.jku })
     }
 
-    /// Writes a `protected`.
+    /// Serializes a `protected` header.
     pub(super) fn write(
         algorithm: Algorithm,
         key_id: &str,
         url: Option<&str>,
     ) -> Result<String, serde_json::Error> {
-        let header = Written { alg: algorithm.as_str(), jku: url, kid: key_id, typ: "JOSE" };
+        let header = Outgoing { alg: algorithm.as_str(), jku: url, kid: key_id, typ: "JOSE" };
         Ok(URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header)?))
     }
 }
@@ -99,7 +99,7 @@ mod tests {
 
     // covers: R-369, R-370, R-371
     #[test]
-    fn a_header_names_algorithm_key_and_type_and_maybe_where_the_key_is() {
+    fn header_has_algorithm_key_id_type_and_optional_jku() {
         let text = |protected: &str| -> Value {
             serde_json::from_slice(&URL_SAFE_NO_PAD.decode(protected).unwrap()).unwrap()
         };
@@ -115,7 +115,7 @@ mod tests {
 
     // covers: R-369
     #[test]
-    fn headers_that_are_not_understood_are_refused() {
+    fn malformed_headers_are_rejected() {
         for text in [
             "",
             "[]",
@@ -134,13 +134,13 @@ mod tests {
             assert!(read(text).is_err(), "{text:.60}");
         }
         assert!(Header::read("e30=", None).is_err());
-        let refused = read(r#"{"alg": "HS256", "kid": "k"}"#).unwrap();
-        assert_eq!(refused.algorithm, Err(RefusedAlgorithm("HS256".to_owned())));
+        let unsupported = read(r#"{"alg": "HS256", "kid": "k"}"#).unwrap();
+        assert_eq!(unsupported.algorithm, Err(UnsupportedAlgorithm("HS256".to_owned())));
     }
 
     // covers: R-371
     #[test]
-    fn the_unprotected_header_may_say_more_but_not_the_same() {
+    fn unprotected_header_must_not_repeat_protected_names() {
         let protected = Header::write(Algorithm::Es256, "k", None).unwrap();
         for (header, is_fine) in [
             (json!({"note": "x"}), true),

@@ -1,8 +1,7 @@
-//! Agent cards that are signed (spec §8.4).
+//! Signed agent cards (spec §8.4).
 //!
-//! A [`Signer`] puts a signature into a card, a [`Verifier`] with a [`TrustStore`] says whether
-//! one in a card it received is by a key that is trusted. What a signature is over is the
-//! [`Form`].
+//! A [`Signer`] adds a signature to a card. A [`Verifier`] checks the signatures of a received card
+//! against the keys of a [`TrustStore`]. A signature covers a [`CanonicalForm`] of the card.
 //!
 //! ```
 //! use a2a_auth::{
@@ -24,20 +23,20 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
 
+mod canonical;
 mod document;
-mod form;
 mod header;
-mod remote;
+mod jku;
 mod schema;
 mod signer;
-mod trust;
+mod trust_store;
 mod verification;
 mod verifier;
 
+pub use canonical::CanonicalForm;
 pub use document::NotACard;
-pub use form::Form;
 pub use header::MalformedHeader;
 pub use signer::{SignError, Signer};
-pub use trust::{TrustError, TrustStore};
+pub use trust_store::{TrustError, TrustStore};
 pub use verification::{Reason, Rejected, Verification, Verified};
 pub use verifier::Verifier;

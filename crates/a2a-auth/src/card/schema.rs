@@ -1,24 +1,24 @@
-//! The members of an agent card, by the proto.
+//! The presence rules of agent card members, from the proto.
 
 use std::sync::LazyLock;
 
 use prost_reflect::{DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
 
-/// What becomes of members that the proto does not have.
+/// How to treat members that are not in the proto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
     Keep,
     Drop,
 }
 
-/// A card that has no form to be signed in.
+/// A card that has no canonical form; the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unfit(pub(super) String);
+pub(super) struct InvalidCard(pub(super) String);
 
 struct Schema {
     card: MessageDescriptor,
-    /// `google.api.field_behavior`, by which members are REQUIRED.
+    /// `google.api.field_behavior`, which marks REQUIRED members.
     behavior: prost_reflect::ExtensionDescriptor,
 }
 
@@ -29,14 +29,15 @@ static SCHEMA: LazyLock<Option<Schema>> = LazyLock::new(|| {
     Some(Schema { card, behavior })
 });
 
-/// Leaves of a card what the presence rules leave (spec §8.4.1): members at their default go,
-/// unless they are REQUIRED or of those whose presence is known, and absent ones are not made up.
-/// Members take their names of ProtoJSON.
+/// Applies the presence rules (spec §8.4.1): removes members with default values, unless they are
+/// REQUIRED or have explicit presence. Absent members are not added. Members get their ProtoJSON
+/// names.
 pub(super) fn present(
     card: &Map<String, Value>,
     unknown: Unknown,
-) -> Result<Map<String, Value>, Unfit> {
-    let schema = SCHEMA.as_ref().ok_or_else(|| Unfit("the proto can't be read".to_owned()))?;
+) -> Result<Map<String, Value>, InvalidCard> {
+    let schema =
+        SCHEMA.as_ref().ok_or_else(|| InvalidCard("proto descriptor unavailable".to_owned()))?;
     schema.object(&schema.card, card, unknown, "")
 }
 
@@ -47,7 +48,7 @@ impl Schema {
         members: &Map<String, Value>,
         unknown: Unknown,
         path: &str,
-    ) -> Result<Map<String, Value>, Unfit> {
+    ) -> Result<Map<String, Value>, InvalidCard> {
         let mut kept = Map::new();
         for (name, value) in members {
             let field =
@@ -59,7 +60,7 @@ impl Schema {
                 continue;
             };
             let path = format!("{path}{}", field.json_name());
-            // In ProtoJSON, null is what is not set.
+            // In ProtoJSON, null means unset.
             if value.is_null() {
                 continue;
             }
@@ -77,12 +78,12 @@ impl Schema {
         value: &Value,
         unknown: Unknown,
         path: &str,
-    ) -> Result<Value, Unfit> {
-        let unfit = || Unfit(format!("{path} is of another type"));
+    ) -> Result<Value, InvalidCard> {
+        let invalid = || InvalidCard(format!("{path} has the wrong type"));
         if field.is_map() {
-            let Kind::Message(entry) = field.kind() else { return Err(unfit()) };
+            let Kind::Message(entry) = field.kind() else { return Err(invalid()) };
             let entry = entry.map_entry_value_field();
-            let members = value.as_object().ok_or_else(unfit)?.iter();
+            let members = value.as_object().ok_or_else(invalid)?.iter();
             let members = members.map(|(key, value)| {
                 let path = format!("{path}.{key}");
                 Ok((key.clone(), self.value(&entry, value, unknown, &path)?))
@@ -90,7 +91,7 @@ impl Schema {
             return members.collect::<Result<Map<_, _>, _>>().map(Value::Object);
         }
         if field.is_list() {
-            let elements = value.as_array().ok_or_else(unfit)?.iter().enumerate();
+            let elements = value.as_array().ok_or_else(invalid)?.iter().enumerate();
             let elements = elements.map(|(index, value)| {
                 self.value(field, value, unknown, &format!("{path}[{index}]"))
             });
@@ -99,28 +100,28 @@ impl Schema {
         self.value(field, value, unknown, path)
     }
 
-    /// One value of a member that may have several.
+    /// Processes one value of a member that may be repeated.
     fn value(
         &self,
         field: &FieldDescriptor,
         value: &Value,
         unknown: Unknown,
         path: &str,
-    ) -> Result<Value, Unfit> {
-        let unfit = || Unfit(format!("{path} is of another type"));
+    ) -> Result<Value, InvalidCard> {
+        let invalid = || InvalidCard(format!("{path} has the wrong type"));
         match field.kind() {
-            // What is in a Struct is the business of whoever made it.
+            // The content of a Struct is opaque.
             Kind::Message(message) if message.package_name() == "google.protobuf" => {
                 Ok(value.clone())
             }
             Kind::Message(message) => {
-                let members = value.as_object().ok_or_else(unfit)?;
+                let members = value.as_object().ok_or_else(invalid)?;
                 let path = format!("{path}.");
                 self.object(&message, members, unknown, &path).map(Value::Object)
             }
             Kind::String if value.is_string() => Ok(value.clone()),
             Kind::Bool if value.is_boolean() => Ok(value.clone()),
-            Kind::String | Kind::Bool => Err(unfit()),
+            Kind::String | Kind::Bool => Err(invalid()),
             _ => Ok(value.clone()),
         }
     }
@@ -141,15 +142,15 @@ fn insert(
     name: &str,
     value: Value,
     path: &str,
-) -> Result<(), Unfit> {
+) -> Result<(), InvalidCard> {
     // `iconUrl` and `icon_url` are one member.
     match members.insert(name.to_owned(), value) {
         None => Ok(()),
-        Some(_) => Err(Unfit(format!("{path} stands twice, in two spellings"))),
+        Some(_) => Err(InvalidCard(format!("duplicate member {path}"))),
     }
 }
 
-/// Returns whether a member has the value that it has when it is absent.
+/// Returns whether a value is the default of its type.
 fn is_default(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,38 +1,38 @@
-//! Putting a signature into a card (spec §8.4.2).
+//! Signing of agent cards (spec §8.4.2).
 
 use a2a_core::{AgentCard, v1::AgentCardSignature, well_known::Struct};
 use a2a_operations::CardSigner;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-use super::{Form, NotACard, document, header::Header, schema::Unfit};
+use super::{CanonicalForm, NotACard, document, header::Header, schema::InvalidCard};
 use crate::jose::{JwkSet, KeyError, SigningKey};
 
 /// Signs agent cards with a key.
 ///
-/// A card that is served with members of older revisions beside those of 1.0 stays signed, as the
-/// signature is over the members of 1.0 ([`Form::Members`]).
+/// The signature covers the members of 1.0 ([`CanonicalForm::Members`]), so it stays valid when the
+/// card is served with members of older revisions in addition.
 ///
-/// To exchange a key, sign with both for as long as cards are kept by those who fetched them: a
-/// signature leaves those by other keys where they are.
+/// To rotate a key, sign with both keys for as long as clients cache cards: signing preserves the
+/// signatures of other keys.
 #[derive(Clone, Debug)]
 pub struct Signer {
     key: SigningKey,
     key_id: String,
     url: Option<String>,
     header: Option<Struct>,
-    form: Form,
-    keeps_own: bool,
+    form: CanonicalForm,
+    keeps_existing: bool,
 }
 
 /// Why a card could not be signed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignError {
-    /// There is no card.
+    /// The input is not a valid card.
     #[error(transparent)]
     NotACard(#[from] NotACard),
-    /// The key makes no signature.
+    /// Signing failed.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
@@ -43,69 +43,76 @@ impl From<serde_json::Error> for SignError {
     }
 }
 
-impl From<Unfit> for SignError {
-    fn from(Unfit(reason): Unfit) -> Self {
+impl From<InvalidCard> for SignError {
+    fn from(InvalidCard(reason): InvalidCard) -> Self {
         serde_json::Error::into(serde::de::Error::custom(reason))
     }
 }
 
 impl Signer {
-    /// Signs with a key, which is named by its thumbprint. The algorithm is that of the key.
+    /// Signs with a key, identified by its thumbprint. The algorithm is that of the key.
     pub fn new(key: SigningKey) -> Self {
         let key_id = key.public().id().to_owned();
-        Self { key, key_id, url: None, header: None, form: Form::Members, keeps_own: false }
+        Self {
+            key,
+            key_id,
+            url: None,
+            header: None,
+            form: CanonicalForm::Members,
+            keeps_existing: false,
+        }
     }
 
-    /// Names the key otherwise (`kid`).
+    /// Sets the key id (`kid`).
     #[must_use]
     pub fn with_key_id(mut self, id: impl Into<String>) -> Self {
         self.key_id = id.into();
         self
     }
 
-    /// Says where the keys are published (`jku`), for those who trust that host.
+    /// Sets the URL of the published keys (`jku`), for verifiers that trust its host.
     #[must_use]
     pub fn with_url(mut self, url: impl Into<String>) -> Self {
         self.url = Some(url.into());
         self
     }
 
-    /// Adds an unprotected header, of which nobody may believe anything.
+    /// Sets the unprotected header, which the signature does not cover.
     #[must_use]
     pub fn with_header(mut self, header: Struct) -> Self {
         self.header = Some(header);
         self
     }
 
-    /// Signs another form of the card. Default: [`Form::Members`].
+    /// Sets the canonical form. Default: [`CanonicalForm::Members`].
     #[must_use]
-    pub fn with_form(mut self, form: Form) -> Self {
+    pub fn with_form(mut self, form: CanonicalForm) -> Self {
         self.form = form;
         self
     }
 
-    /// Leaves signatures by the same key where they are too, for example those over another form.
+    /// Keeps existing signatures by the same key, for example those over another form.
     #[must_use]
-    pub fn with_own_kept(mut self) -> Self {
-        self.keeps_own = true;
+    pub fn with_existing_signatures(mut self) -> Self {
+        self.keeps_existing = true;
         self
     }
 
-    /// The id under which the key is named.
+    /// The key id (`kid`).
     pub fn key_id(&self) -> &str {
         &self.key_id
     }
 
-    /// The keys that those who verify need, to be published.
+    /// The keys to publish for verifiers.
     pub fn jwks(&self) -> JwkSet {
         JwkSet::from_iter([self.key.public().clone().with_id(&self.key_id)])
     }
 
-    /// Adds a signature to a card. One by the same key is replaced, those by others stay.
+    /// Adds a signature to a card. Replaces an existing one by the same key, and preserves those by
+    /// other keys.
     ///
-    /// The card must not be changed any more, also not by whoever serves it: a
-    /// [`Server`](https://docs.rs/a2a) that adds its interfaces signs by itself, as it is a
-    /// [`CardSigner`].
+    /// The card must not be modified afterwards. A [`Server`](https://docs.rs/a2a), which adds its
+    /// interfaces to the card, signs it itself with a [`CardSigner`] such as this.
     ///
     /// # Errors
     ///
@@ -118,7 +125,7 @@ impl Signer {
         Ok(card)
     }
 
-    /// The same for a card as JSON, whose other members stay as they are.
+    /// Like [`sign`](Self::sign) for a card as JSON, preserving unknown members.
     ///
     /// # Errors
     ///
@@ -129,7 +136,7 @@ impl Signer {
         let mut signatures = match card.remove("signatures") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(signatures)) => signatures,
-            Some(_) => return Err(Unfit("signatures is of another type".to_owned()).into()),
+            Some(_) => return Err(InvalidCard("signatures has the wrong type".to_owned()).into()),
         };
         signatures.retain(|one| {
             one.get("protected").and_then(Value::as_str).is_none_or(|header| self.keeps(header))
@@ -141,7 +148,7 @@ impl Signer {
 
     fn keeps(&self, protected: &str) -> bool {
         let is_own = Header::read(protected, None).is_ok_and(|one| one.key_id == self.key_id);
-        self.keeps_own || !is_own
+        self.keeps_existing || !is_own
     }
 
     fn signature(&self, card: &Map<String, Value>) -> Result<AgentCardSignature, SignError> {

@@ -1,4 +1,4 @@
-//! What came of checking the signatures of a card.
+//! The result of verifying the signatures of a card.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use a2a_core::Error;
 use a2a_operations::CardSignature;
 use bytes::Bytes;
 
-use super::{Form, MalformedHeader, NotACard};
-use crate::jose::{Algorithm, MissingKey, RefusedAlgorithm};
+use super::{CanonicalForm, MalformedHeader, NotACard};
+use crate::jose::{Algorithm, MissingKey, UnsupportedAlgorithm};
 
-/// What is known of the signatures of a card.
+/// The result of verifying the signatures of a card.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Verification {
-    /// One of them is good.
+    /// One of them is valid.
     Verified(Verified),
-    /// There are some, and none is good: why, for each that was looked at.
+    /// None of them is valid: the reason for each that was checked.
     Unverifiable(Vec<Rejected>),
-    /// There are none.
+    /// The card has no signatures.
     Absent,
 }
 
-/// A good signature.
+/// A valid signature.
 #[derive(Clone, Debug)]
 pub struct Verified {
     pub(super) key_id: String,
     pub(super) algorithm: Algorithm,
-    pub(super) form: Form,
+    pub(super) form: CanonicalForm,
     pub(super) covered: Bytes,
 }
 
@@ -36,69 +36,69 @@ impl Verified {
         &self.key_id
     }
 
-    /// How it is signed.
+    /// The algorithm of the signature.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// What it is over.
-    pub fn form(&self) -> Form {
+    /// The canonical form that the signature covers.
+    pub fn form(&self) -> CanonicalForm {
         self.form
     }
 
-    /// What of the card the signature vouches for, as JSON: this is to be read, and not what was
-    /// received, which may have members beside that anybody could have put there.
+    /// The part of the card that the signature covers, as JSON. Use this rather than the received
+    /// card, to which anyone could have added other members.
     pub fn covered(&self) -> &Bytes {
         &self.covered
     }
 }
 
-/// A signature that is not good.
+/// An invalid signature.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The id of the key that it names, where it does.
+    /// The key id in its header, if any.
     pub key_id: Option<String>,
-    /// What is wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why a signature is not believed.
+/// Why a signature was rejected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// What was received is no card.
+    /// The document is not a valid card.
     #[error(transparent)]
     NotACard(#[from] NotACard),
-    /// It is no signature.
+    /// The signature is malformed.
     #[error(transparent)]
     Malformed(#[from] MalformedHeader),
-    /// It is made in a way that is not to be trusted, or not known.
+    /// The algorithm is unknown or insecure.
     #[error(transparent)]
-    Algorithm(#[from] RefusedAlgorithm),
-    /// The key is for another algorithm than the signature.
-    #[error("the key is for {0}")]
+    Algorithm(#[from] UnsupportedAlgorithm),
+    /// The key is for another algorithm.
+    #[error("key is for algorithm {0}")]
     OtherAlgorithm(Algorithm),
-    /// The key is none of those that are trusted.
-    #[error("the key is not known")]
+    /// The key is not trusted.
+    #[error("unknown key")]
     UnknownKey,
-    /// The signature says that the key is at an address that is not trusted.
-    #[error("keys at {0:?} are not trusted")]
+    /// The signature names a key URL that is not trusted.
+    #[error("untrusted key URL {0:?}")]
     UntrustedAddress(String),
-    /// The keys can't be had at the moment.
+    /// The keys are unavailable.
     #[error("{0}")]
     Keys(#[source] MissingKey),
-    /// The key is no longer valid.
-    #[error("the key has expired")]
+    /// The key has expired.
+    #[error("key has expired")]
     Expired,
     /// The key is not valid yet.
-    #[error("the key is not valid yet")]
+    #[error("key is not valid yet")]
     NotYetValid,
     /// The key is revoked.
-    #[error("the key is revoked")]
+    #[error("key is revoked")]
     Revoked,
-    /// The signature is not over this card, or not by this key.
-    #[error("the signature is wrong")]
+    /// The signature does not match this card and key.
+    #[error("invalid signature")]
     Signature,
 }
 

@@ -1,4 +1,4 @@
-//! Checking the signatures of a card (spec §8.4.3).
+//! Verification of card signatures (spec §8.4.3).
 
 use std::time::SystemTime;
 
@@ -9,23 +9,22 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::{
-    Form, MalformedHeader, Reason, Rejected, TrustStore, Verification, Verified, document,
+    CanonicalForm, MalformedHeader, Reason, Rejected, TrustStore, Verification, Verified, document,
     header::Header,
 };
 use crate::jose::{Algorithm, Jwk};
 
-/// Says whether a card is signed with a key that is trusted.
+/// Verifies that a card is signed with a trusted key.
 ///
-/// It goes by the bytes that were received, as a card may have members that this SDK does not
-/// know. One good signature is enough, so that keys can be exchanged: the others may be by keys
-/// that are new, or gone.
+/// It works on the received bytes, as a card may have members that this SDK does not know. One
+/// valid signature is enough, so that keys can be rotated.
 #[derive(Clone, Debug)]
 pub struct Verifier {
     trust: TrustStore,
-    forms: Vec<Form>,
+    forms: Vec<CanonicalForm>,
 }
 
-/// Signatures of one card that are looked at, at most.
+/// Maximum number of signatures of a card that are checked.
 const MAX_SIGNATURES: usize = 16;
 
 /// One of the `signatures` of a card.
@@ -36,35 +35,36 @@ struct Entry<'a> {
     header: Option<&'a Map<String, Value>>,
 }
 
-/// A form of the card, ready to be appended to a protected header.
+/// An encoded form of the card, to be appended to a protected header.
 struct Payload {
-    form: Form,
+    form: CanonicalForm,
     encoded: String,
 }
 
 impl Verifier {
-    /// Creates one that believes the keys of `trust`, over each form that follows from the
-    /// specification: [`Form::Members`], [`Form::AllMembers`] and [`Form::Received`].
+    /// Creates a verifier with the keys of `trust`, which accepts the forms that are compatible
+    /// with the specification: [`CanonicalForm::Members`], [`CanonicalForm::AllMembers`] and
+    /// [`CanonicalForm::Received`].
     pub fn new(trust: TrustStore) -> Self {
-        Self { trust, forms: Form::SPECIFIED.to_vec() }
+        Self { trust, forms: CanonicalForm::SPECIFIED.to_vec() }
     }
 
-    /// Takes signatures over [`Form::WithoutEmpty`] too, as the official Python and JavaScript
-    /// SDKs make them. For cards in which nothing is empty this is not needed.
+    /// Also accepts signatures over [`CanonicalForm::WithoutEmpty`], as made by the official Python
+    /// and JavaScript SDKs. Not needed for cards without empty members.
     #[must_use]
     pub fn with_form_without_empty(mut self) -> Self {
-        if !self.forms.contains(&Form::WithoutEmpty) {
-            self.forms.push(Form::WithoutEmpty);
+        if !self.forms.contains(&CanonicalForm::WithoutEmpty) {
+            self.forms.push(CanonicalForm::WithoutEmpty);
         }
         self
     }
 
-    /// Checks the signatures of a card, as it was received.
+    /// Verifies the signatures of a card, given as received.
     pub async fn verify(&self, json: &[u8]) -> Verification {
         self.verify_at(json, SystemTime::now()).await
     }
 
-    /// The same, by the keys that are valid at a time.
+    /// Like [`verify`](Self::verify), with the keys that are valid at a time.
     pub async fn verify_at(&self, json: &[u8], now: SystemTime) -> Verification {
         let unreadable =
             |reason| Verification::Unverifiable(vec![Rejected { key_id: None, reason }]);
@@ -91,7 +91,7 @@ impl Verifier {
                             covered: Bytes::from(covered),
                         });
                     }
-                    // A form that was written once is written again.
+                    // Unreachable: the form was encoded before.
                     Err(_unfit) => {
                         let key_id = Some(header.key_id);
                         rejected.push(Rejected { key_id, reason: Reason::Signature });
@@ -103,11 +103,11 @@ impl Verifier {
         Verification::Unverifiable(rejected)
     }
 
-    /// What signatures may be over, each form once.
+    /// The distinct encoded forms of a card.
     fn payloads(&self, card: &Map<String, Value>) -> Vec<Payload> {
         let mut payloads: Vec<Payload> = Vec::new();
         for form in &self.forms {
-            // A card of an older revision may have no form of 1.0.
+            // A card of an older revision may not have a form of 1.0.
             let Ok(canonical) = form.write(card) else { continue };
             let encoded = URL_SAFE_NO_PAD.encode(canonical);
             if !payloads.iter().any(|known| known.encoded == encoded) {
@@ -122,7 +122,7 @@ impl Verifier {
         entry: &Value,
         payloads: &[Payload],
         now: SystemTime,
-    ) -> Result<(Header, Algorithm, Form), Rejected> {
+    ) -> Result<(Header, Algorithm, CanonicalForm), Rejected> {
         let malformed = |error: MalformedHeader| Rejected { key_id: None, reason: error.into() };
         let entry = Entry::read(entry).map_err(malformed)?;
         let header = Header::read(entry.protected, entry.header).map_err(malformed)?;
@@ -138,14 +138,14 @@ impl Verifier {
         entry: Entry<'_>,
         payloads: &[Payload],
         now: SystemTime,
-    ) -> Result<(Algorithm, Form), Reason> {
-        // Before any key is asked for: what can't be trusted causes no request.
+    ) -> Result<(Algorithm, CanonicalForm), Reason> {
+        // Before fetching keys: an unsupported algorithm must not cause a request.
         let algorithm = header.algorithm.clone()?;
         let signature = URL_SAFE_NO_PAD
             .decode(entry.signature)
-            .map_err(|_error| MalformedHeader("it is not base64url"))?;
+            .map_err(|_error| MalformedHeader("signature is not base64url"))?;
         let key = self.trust.key(header, now).await?;
-        // The key says what it is for, never the signature.
+        // The key determines the algorithm, never the signature.
         if !key.supports(algorithm) {
             return Err(Reason::OtherAlgorithm(key.algorithm()));
         }
@@ -170,14 +170,14 @@ fn is_signed(
 impl<'a> Entry<'a> {
     fn read(entry: &'a Value) -> Result<Self, MalformedHeader> {
         let text = |name| entry.get(name).and_then(Value::as_str);
-        let lacks = MalformedHeader("it lacks protected or signature");
+        let missing = MalformedHeader("protected or signature is missing");
         let (Some(protected), Some(signature)) = (text("protected"), text("signature")) else {
-            return Err(lacks);
+            return Err(missing);
         };
         let header = match entry.get("header") {
             None | Some(Value::Null) => None,
             Some(Value::Object(header)) => Some(header),
-            Some(_) => return Err(MalformedHeader("its unprotected header is not an object")),
+            Some(_) => return Err(MalformedHeader("unprotected header is not an object")),
         };
         Ok(Self { protected, signature, header })
     }

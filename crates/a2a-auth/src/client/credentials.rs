@@ -1,4 +1,4 @@
-//! What an application has to authenticate with.
+//! The credentials of an application.
 
 use std::{
     fmt,
@@ -16,38 +16,37 @@ use a2a_operations::Credential;
 use futures_util::FutureExt as _;
 
 use super::{
-    CredentialError, CredentialSource, Origin, Secret, UnknownOrigin,
-    cache::Cache,
-    choice::{Means, Met},
+    CredentialError, CredentialSource, InvalidOrigin, Origin, Secret,
+    scheme_selection::{SchemeSelector, SelectedScheme},
+    secret_cache::SecretCache,
 };
 
-/// What an application has to authenticate with at agents: sources of secrets, and what they have
-/// given. Clones share what was given; at most 256 secrets are kept, one for each origin, scheme
-/// and set of scopes.
+/// The credential sources of an application, and a cache of their secrets. Clones share the cache,
+/// which holds at most 256 secrets, one for each origin, scheme and set of scopes.
 ///
-/// The user of an agent is whoever the sources stand for: an application that acts for many users
-/// has one of these for each.
+/// The sources determine the user that calls an agent: an application that acts on behalf of many
+/// users needs one instance for each.
 #[derive(Clone)]
 #[must_use]
 pub struct Credentials {
-    sources: Vec<Held>,
+    sources: Vec<RegisteredSource>,
     origins: Vec<Origin>,
     has_certificate: bool,
-    cache: Cache<Key>,
+    cache: SecretCache<Key>,
 }
 
-/// A source, and the scheme that it is for if not for any.
+/// A source, and the name of its scheme unless it is for any.
 #[derive(Clone)]
-pub(super) struct Held {
+pub(super) struct RegisteredSource {
     pub(super) name: Option<String>,
     pub(super) source: Arc<dyn CredentialSource>,
-    /// Tells sources apart whose secrets are in one cache.
+    /// Distinguishes sources in the cache.
     number: u64,
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for RegisteredSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Held").field(&self.name).field(&self.source).finish()
+        f.debug_tuple("RegisteredSource").field(&self.name).field(&self.source).finish()
     }
 }
 
@@ -60,33 +59,34 @@ struct Key {
 }
 
 impl Key {
-    fn of(met: &Met) -> Self {
-        let demand = &met.demand;
-        let mut scopes = demand.scopes.clone();
+    fn of(selected: &SelectedScheme) -> Self {
+        let request = &selected.request;
+        let mut scopes = request.scopes.clone();
         scopes.sort();
         Self {
-            origin: demand.origin.clone(),
-            scheme: demand.name.clone(),
+            origin: request.origin.clone(),
+            scheme: request.name.clone(),
             scopes,
-            source: met.held.number,
+            source: selected.source.number,
         }
     }
 }
 
 impl Credentials {
-    /// Creates it with nothing.
+    /// Creates an empty instance.
     pub fn new() -> Self {
         let (sources, origins) = (Vec::new(), Vec::new());
-        Self { sources, origins, has_certificate: false, cache: Cache::new() }
+        Self { sources, origins, has_certificate: false, cache: SecretCache::new() }
     }
 
-    /// Adds a source for every scheme that it can meet. Those that were added before come first.
+    /// Adds a source for all schemes that it supports. Sources that were added earlier take
+    /// precedence.
     pub fn with(self, source: impl CredentialSource) -> Self {
         self.add(None, Arc::new(source))
     }
 
-    /// Adds a source for the scheme that cards call by this name, and for no other. It comes
-    /// before those that are for any.
+    /// Adds a source for schemes with this name only. It takes precedence over sources without a
+    /// name.
     pub fn with_named(self, scheme: impl Into<String>, source: impl CredentialSource) -> Self {
         self.add(Some(scheme.into()), Arc::new(source))
     }
@@ -94,36 +94,37 @@ impl Credentials {
     fn add(mut self, name: Option<String>, source: Arc<dyn CredentialSource>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.sources.push(Held { name, source, number });
+        self.sources.push(RegisteredSource { name, source, number });
         self
     }
 
-    /// Lets credentials go to an origin, as `https://agents.example`, that the card of an agent
-    /// names though it comes from elsewhere itself, as from a registry.
+    /// Allows an interface origin, such as `https://agents.example`, in cards from another origin,
+    /// such as a registry.
     ///
     /// # Errors
     ///
-    /// [`UnknownOrigin`] where the text names none.
-    pub fn with_origin(mut self, origin: &str) -> Result<Self, UnknownOrigin> {
+    /// [`InvalidOrigin`] if the text is not an origin.
+    pub fn with_origin(mut self, origin: &str) -> Result<Self, InvalidOrigin> {
         self.origins.push(origin.parse()?);
         Ok(self)
     }
 
-    /// Says that connections present a client certificate, which meets mutual TLS.
+    /// Declares that connections have a client certificate, which satisfies mutual TLS schemes.
     pub fn with_client_certificate(mut self) -> Self {
         self.has_certificate = true;
         self
     }
 
-    /// Chooses what meets the security requirements of an agent at one of its interfaces.
+    /// Selects the credentials that satisfy the security requirements of an agent, for one of its
+    /// interfaces.
     ///
-    /// `card_from` is where the card was read; `None` where the application vouches for it.
+    /// `card_from` is the origin of the card; `None` if the application trusts the card.
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Exposed`] for an interface in clear, [`CredentialError::Elsewhere`] for
-    /// one at an origin that is neither the card's nor named, and [`CredentialError::Unmet`] where
-    /// no alternative can be met.
+    /// [`CredentialError::Plaintext`] for a plaintext interface on a remote host,
+    /// [`CredentialError::CrossOrigin`] for an interface whose origin is neither the card's nor
+    /// allowed, and [`CredentialError::Unsatisfied`] if no alternative can be satisfied.
     pub fn for_agent(
         &self,
         card: &AgentCard,
@@ -131,27 +132,27 @@ impl Credentials {
         card_from: Option<&Origin>,
     ) -> Result<AgentCredentials, CredentialError> {
         let origin: Origin = interface.url.parse()?;
-        let means = Means {
+        let selector = SchemeSelector {
             sources: &self.sources,
             has_certificate: self.has_certificate,
             has_query: !interface.protocol_binding.trim().eq_ignore_ascii_case(card::GRPC),
             origin: &origin,
         };
-        let met = means.choose(card)?;
-        if !met.is_empty() {
+        let schemes = selector.select(card)?;
+        if !schemes.is_empty() {
             if !origin.is_secure() {
-                return Err(CredentialError::Exposed(origin));
+                return Err(CredentialError::Plaintext(origin));
             }
-            let is_there = |allowed: &Origin| allowed.is_same_place(&origin);
+            let is_allowed = |allowed: &Origin| allowed.is_equivalent(&origin);
             if let Some(card) = card_from
-                && !is_there(card)
-                && !self.origins.iter().any(is_there)
+                && !is_allowed(card)
+                && !self.origins.iter().any(is_allowed)
             {
                 let card = card.clone();
-                return Err(CredentialError::Elsewhere { card, interface: origin });
+                return Err(CredentialError::CrossOrigin { card, interface: origin });
             }
         }
-        Ok(AgentCredentials { met: met.into(), cache: self.cache.clone() })
+        Ok(AgentCredentials { schemes: schemes.into(), cache: self.cache.clone() })
     }
 }
 
@@ -170,27 +171,27 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// What goes with requests to one interface of an agent.
+/// The credentials for one interface of an agent.
 #[derive(Clone)]
 pub struct AgentCredentials {
-    met: Arc<[Met]>,
-    cache: Cache<Key>,
+    schemes: Arc<[SelectedScheme]>,
+    cache: SecretCache<Key>,
 }
 
 impl AgentCredentials {
-    /// Returns whether nothing goes with requests: the card asks for nothing, or for what the
-    /// connection does.
+    /// Returns whether requests need no credentials: the card requires none, or only a client
+    /// certificate.
     pub fn is_empty(&self) -> bool {
-        self.met.is_empty()
+        self.schemes.is_empty()
     }
 
-    /// The names of the card's schemes that are met by secrets.
+    /// The names of the selected schemes.
     pub fn schemes(&self) -> impl Iterator<Item = &str> {
-        self.met.iter().map(|met| met.demand.name.as_str())
+        self.schemes.iter().map(|selected| selected.request.name.as_str())
     }
 
-    /// Returns what goes with a request. Secrets that are not at hand are obtained, which takes
-    /// as long as it takes: where a user is asked, minutes.
+    /// Returns the credential for a request. Secrets that are not cached are obtained, which can
+    /// take minutes if a user has to authorize.
     ///
     /// # Errors
     ///
@@ -198,37 +199,39 @@ impl AgentCredentials {
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost: the next one who asks goes on where this one left.
+    /// Cancel safe: the next call resumes the operation in progress.
     pub async fn credential(&self) -> Result<Credential, CredentialError> {
         self.gather(None).await
     }
 
-    /// Returns what goes with a request in place of what was refused; the same where there is
-    /// nothing else.
+    /// Returns the credential to use instead of a rejected one, or the same one if there is no
+    /// other.
     ///
     /// # Errors
     ///
     /// As [`credential`](Self::credential).
-    pub async fn renewed(&self, refused: &Credential) -> Result<Credential, CredentialError> {
-        self.gather(Some(refused)).await
+    pub async fn renewed(&self, rejected: &Credential) -> Result<Credential, CredentialError> {
+        self.gather(Some(rejected)).await
     }
 
-    async fn gather(&self, refused: Option<&Credential>) -> Result<Credential, CredentialError> {
-        let mut secrets = Vec::with_capacity(self.met.len());
-        for met in &*self.met {
-            let refused = refused.and_then(|refused| {
-                let mut secrets = refused.expose();
-                secrets.find(|(place, _)| **place == met.place).map(|(_, value)| value)
+    async fn gather(&self, rejected: Option<&Credential>) -> Result<Credential, CredentialError> {
+        let mut secrets = Vec::with_capacity(self.schemes.len());
+        for selected in &*self.schemes {
+            let rejected = rejected.and_then(|rejected| {
+                let mut secrets = rejected.expose();
+                secrets.find(|(place, _)| **place == selected.place).map(|(_, value)| value)
             });
-            let is_refused = |secret: &Secret| {
-                refused.and_then(|value| value.strip_prefix(&*met.prefix)) == Some(secret.expose())
+            let is_rejected = |secret: &Secret| {
+                let value = rejected.and_then(|value| value.strip_prefix(&*selected.prefix));
+                value == Some(secret.expose())
             };
             let obtain = |previous: Option<Secret>| {
-                let (source, demand) = (Arc::clone(&met.held.source), met.demand.clone());
-                async move { source.obtain(&demand, previous.as_ref()).await }.boxed()
+                let source = Arc::clone(&selected.source.source);
+                let request = selected.request.clone();
+                async move { source.obtain(&request, previous.as_ref()).await }.boxed()
             };
-            let secret = self.cache.get(&Key::of(met), is_refused, obtain).await?;
-            secrets.push(met.placed(&secret.value())?);
+            let secret = self.cache.get(&Key::of(selected), is_rejected, obtain).await?;
+            secrets.push(selected.encode(&secret.value())?);
         }
         Ok(secrets.into_iter().collect())
     }

@@ -1,84 +1,86 @@
-//! Why there is nothing to authenticate with.
+//! Errors of selecting and obtaining credentials.
 
 use std::{error::Error as StdError, sync::Arc};
 
 use a2a_core::{Error, ErrorKind};
 
-use super::{Origin, UnknownOrigin};
+use super::{InvalidOrigin, Origin};
 
-/// Why there is nothing to authenticate with. It has no secrets in it.
+/// Why no credentials are available. Contains no secrets.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
-    /// No alternative of the card's security requirements can be met.
-    #[error("the agent's card requires what there is nothing for: {}", .0.join("; or "))]
-    Unmet(Vec<String>),
-    /// The interface is at another origin than the card, and was not named.
+    /// No alternative of the card's security requirements can be satisfied.
     #[error(
-        "credentials for the agent are for {card}, where its card is, and are not sent to \
-         {interface}: with_origin allows that"
+       "no configured credentials satisfy the agent's security requirements: {}", .0.join("; or ")
     )]
-    Elsewhere {
-        /// Where the card was read.
+    Unsatisfied(Vec<String>),
+    /// The interface has another origin than the card, and is not allowed.
+    #[error(
+        "credentials for {card}, the origin of the card, are not sent to {interface}: allow it \
+        with `with_origin`"
+    )]
+    CrossOrigin {
+        /// The origin of the card.
         card: Origin,
-        /// Where the interface is.
+        /// The origin of the interface.
         interface: Origin,
     },
-    /// The interface is not encrypted and on another machine.
-    #[error("credentials are not sent in clear to {0}")]
-    Exposed(Origin),
-    /// The text names no origin.
+    /// The interface is neither encrypted nor local.
+    #[error("credentials are not sent in plaintext to {0}")]
+    Plaintext(Origin),
+    /// The interface URL has no valid origin.
     #[error(transparent)]
-    Origin(#[from] UnknownOrigin),
-    /// A URL of an authorization server is no HTTPS URL, nor one of this machine.
-    #[error("{what} is neither encrypted nor on this machine: {url:?}")]
+    Origin(#[from] InvalidOrigin),
+    /// A URL of an authorization server is neither https nor http with a loopback host.
+    #[error("{what} {url:?} must be https, or http with a loopback host")]
     Insecure {
         /// Which URL.
         what: &'static str,
         /// The URL.
         url: String,
     },
-    /// The card names an authorization server that was not named as trusted.
-    #[error("the card's {what} is at {origin}, which was not named as trusted")]
+    /// The card names an authorization server that is not trusted.
+    #[error("{what} of the card has the untrusted origin {origin}")]
     Untrusted {
         /// Which URL of the card.
         what: &'static str,
-        /// Where it is.
+        /// The origin of the URL.
         origin: Origin,
     },
-    /// The scheme does not say something that the flow needs.
-    #[error("{0} is not known: neither the scheme nor the settings have it")]
+    /// A value that the flow needs is missing.
+    #[error("{0} is neither in the security scheme nor configured")]
     Missing(&'static str),
-    /// What was configured can't be sent.
-    #[error("{0} has characters that can't be sent")]
-    Unfit(&'static str),
-    /// The authorization server or the user refused (RFC 6749 §5.2).
-    #[error("refused with {error:?}{}", description.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
+    /// A configured value can't be encoded in a request.
+    #[error("invalid characters in {0}")]
+    InvalidCharacters(&'static str),
+    /// The authorization server or the user denied the request (RFC 6749 §5.2).
+    #[error("denied with {error:?}{}", description.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
     Denied {
-        /// The code of the refusal.
+        /// The error code.
         error: String,
-        /// What the server says about it, up to 200 characters.
+        /// The server's description, up to 200 characters.
         description: Option<String>,
     },
-    /// The user did not do their part in time.
-    #[error("the user did not authorize it in time")]
+    /// The user did not respond in time.
+    #[error("timed out waiting for the user's authorization")]
     TimedOut,
-    /// The redirect does not belong to the request, as by a wrong `state`.
-    #[error("the redirect does not belong to the request: {0}")]
+    /// The redirect does not match the authorization request, for example its `state`.
+    #[error("redirect does not match the authorization request: {0}")]
     Redirect(&'static str),
-    /// The authorization server answered with something else than the standards say.
-    #[error("the answer of the authorization server is not usable: {0}")]
-    Answer(String),
-    /// The authorization server can't be reached, or fails.
-    #[error("the authorization server can't be reached")]
+    /// The response of the authorization server is malformed.
+    #[error("invalid response from the authorization server: {0}")]
+    InvalidResponse(String),
+    /// The authorization server is unreachable or failing.
+    #[error("authorization server unavailable")]
     Unavailable(#[source] Arc<dyn StdError + Send + Sync>),
-    /// Something that an own source of the application came upon.
+    /// The error of an application-defined source.
     #[error("{0}")]
     Source(#[source] Arc<dyn StdError + Send + Sync>),
 }
 
 impl CredentialError {
-    /// Wraps a failure of a source of your own.
+    /// Wraps an error of an application-defined source.
     pub fn source_failed(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Source(error.into().into())
     }
@@ -93,7 +95,7 @@ impl CredentialError {
 }
 
 impl From<CredentialError> for Error {
-    /// The failure of the call that could not authenticate.
+    /// The error of the call that needed the credential.
     fn from(error: CredentialError) -> Self {
         let kind = match &error {
             CredentialError::Unavailable(_) => ErrorKind::Unavailable,

@@ -1,10 +1,9 @@
-//! Credentials of those who call agents: chosen by the agent's card, obtained out of band, kept
-//! and renewed.
+//! Client credentials: selected by the agent's card, obtained out of band, cached and renewed.
 //!
-//! [`Credentials`] holds what an application has to authenticate with: any number of
-//! [`CredentialSource`]s, of which each knows how to meet some security schemes (spec §4.5). For
-//! an agent, it takes the first alternative of the card's `securityRequirements` of which every
-//! scheme can be met, and gives what goes with each request.
+//! [`Credentials`] holds an application's [`CredentialSource`]s, each of which supports some
+//! security schemes (spec §4.5). For an agent, it selects the first alternative of the card's
+//! `securityRequirements` whose schemes are all supported, and provides the credentials for each
+//! request.
 //!
 //! ```
 //! use a2a_auth::client::{ApiKey, ClientCredentials, Credentials, OAuthClient};
@@ -20,29 +19,29 @@
 //! # }
 //! ```
 //!
-//! Three rules can't be turned off. A secret goes to no origin but that of the interface it is
-//! for: where the card comes from elsewhere, the interface's origin has to be
-//! [named](Credentials::with_origin). None goes in clear to another machine. And a card does not
-//! choose who gets the secret of an [`OAuthClient`]: servers that issue tokens are trusted by
-//! name.
+//! Three rules can't be disabled. A secret is only sent to the origin of the interface it was
+//! obtained for; if the card comes from another origin, the interface's origin has to be
+//! [allowed](Credentials::with_origin). Secrets are not sent in plaintext to a remote host. And the
+//! secret of an [`OAuthClient`] is only sent to authorization servers that the application trusts,
+//! not to any that a card names.
 
-mod cache;
-mod choice;
 mod credentials;
 mod error;
-mod fixed;
 mod oauth;
 mod origin;
+mod scheme_selection;
 mod secret;
+mod secret_cache;
 mod source;
+mod static_credentials;
 
 pub use credentials::{AgentCredentials, Credentials};
 pub use error::CredentialError;
-pub use fixed::{ApiKey, Basic, Bearer};
 pub use oauth::{
     AuthorizationCode, AuthorizationRequest, ClientCredentials, DeviceCode, DevicePrompt,
     Endpoints, OAuthClient, RefreshToken, TokenExchange,
 };
-pub use origin::{Origin, UnknownOrigin};
+pub use origin::{InvalidOrigin, Origin};
 pub use secret::Secret;
-pub use source::{CredentialSource, Demand};
+pub use source::{CredentialRequest, CredentialSource};
+pub use static_credentials::{ApiKey, Basic, Bearer};

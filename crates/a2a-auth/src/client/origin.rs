@@ -1,11 +1,11 @@
-//! Where secrets may go.
+//! Web origins, to which secrets are bound.
 
 use std::{fmt, str::FromStr};
 
 use a2a_core::host;
 use url::Url;
 
-/// A scheme, a host and a port: what secrets are for.
+/// A web origin: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     text: String,
@@ -14,13 +14,13 @@ pub struct Origin {
     is_loopback: bool,
 }
 
-/// The text names no origin.
+/// The text is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no origin: it has to be like https://agent.example, or host:port of gRPC")]
-pub struct UnknownOrigin(pub String);
+#[error("invalid origin {0:?} (expected https://agent.example, or host:port for gRPC)")]
+pub struct InvalidOrigin(pub String);
 
 impl Origin {
-    /// Returns the origin of a URL; `None` where it has none.
+    /// Returns the origin of a URL; `None` for other schemes than HTTP and gRPC.
     pub fn of(url: &Url) -> Option<Self> {
         let scheme = match url.scheme() {
             "https" | "grpcs" => "https",
@@ -37,47 +37,46 @@ impl Origin {
         })
     }
 
-    /// Returns whether what is sent there is encrypted.
+    /// Returns whether connections to it are encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
 
-    /// Returns whether what is sent there can't be read on the way: it is encrypted, or stays on
-    /// this machine.
+    /// Returns whether connections to it are encrypted or local.
     pub fn is_secure(&self) -> bool {
         self.is_encrypted || self.is_loopback
     }
 
-    /// Returns whether a secret for the one is a secret for the other: they are equal, or are one
-    /// port of this machine by its different names, as `localhost` and `127.0.0.1`.
-    pub fn is_same_place(&self, other: &Self) -> bool {
-        let is_here = self.is_loopback && other.is_loopback;
+    /// Returns whether both are the same origin, where all loopback hosts, such as `localhost` and
+    /// `127.0.0.1`, count as the same.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        let is_local = self.is_loopback && other.is_loopback;
         let is_same_port = (self.port, self.is_encrypted) == (other.port, other.is_encrypted);
-        self == other || (is_here && is_same_port)
+        self == other || (is_local && is_same_port)
     }
 }
 
 impl FromStr for Origin {
-    type Err = UnknownOrigin;
+    type Err = InvalidOrigin;
 
-    /// Reads the origin of an address, as it stands in a card. `host:port`, as gRPC has it, is
-    /// encrypted unless it is on this machine.
+    /// Parses the origin of an interface URL in a card. `host:port`, as for gRPC, is encrypted
+    /// unless the host is a loopback one.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unknown = || UnknownOrigin(text.chars().take(200).collect());
+        let invalid = || InvalidOrigin(text.chars().take(200).collect());
         match Url::parse(text) {
-            // `host:50051` reads as a URL whose scheme is `host`.
-            Ok(url) if url.has_host() => Self::of(&url).ok_or_else(unknown),
-            _ if text.starts_with('/') => Err(unknown()),
+            // `host:50051` parses as a URL with the scheme `host`.
+            Ok(url) if url.has_host() => Self::of(&url).ok_or_else(invalid),
+            _ if text.starts_with('/') => Err(invalid()),
             _ => {
-                let mut url = Url::parse(&format!("https://{text}")).ok().ok_or_else(unknown)?;
+                let mut url = Url::parse(&format!("https://{text}")).ok().ok_or_else(invalid)?;
                 if !matches!(url.path(), "" | "/") || !url.username().is_empty() {
-                    return Err(unknown());
+                    return Err(invalid());
                 }
                 if url.host_str().is_some_and(host::is_loopback) {
-                    // The port of a bare address is a part of it, so that it can't change here.
+                    // The port is explicit, so changing the scheme does not change it.
                     let _ = url.set_scheme("http");
                 }
-                Self::of(&url).ok_or_else(unknown)
+                Self::of(&url).ok_or_else(invalid)
             }
         }
     }
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_one_place_have_one_origin() {
+    fn addresses_are_normalized_to_their_origin() {
         for (address, origin, is_secure) in [
             ("https://A.example/b?c", "https://a.example:443", true),
             ("https://a.example:443", "https://a.example:443", true),
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_of_this_machine_is_one_place_by_all_its_names() {
+    fn loopback_hosts_are_equivalent_on_the_same_port() {
         for (one, other, is_same) in [
             ("http://localhost:1", "http://127.0.0.1:1/a2a", true),
             ("http://[::1]:1", "localhost:1", true),
@@ -131,7 +130,7 @@ mod tests {
             ("https://a.example", "https://a.example:8443", false),
         ] {
             let [one, other] = [one, other].map(|address| address.parse::<Origin>().unwrap());
-            assert_eq!(one.is_same_place(&other), is_same, "{one} {other}");
+            assert_eq!(one.is_equivalent(&other), is_same, "{one} {other}");
         }
     }
 }

@@ -1,49 +1,48 @@
-//! A secret, and for how long it is good.
+//! Secrets and their lifetime.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-/// What meets a security scheme: a key, a token, or what stands behind the name of a scheme in
-/// `Authorization`. Nothing prints it.
+/// A secret for a security scheme: a key, a token, or the credentials in `Authorization`. `Debug`
+/// omits it.
 #[derive(Clone)]
 pub struct Secret {
     value: Arc<str>,
     refresh_token: Option<Arc<str>>,
-    term: Option<Term>,
+    lifetime: Option<Lifetime>,
 }
 
 #[derive(Clone, Copy)]
-struct Term {
-    /// When it should be renewed, so that no request has to wait for that.
-    due: Instant,
-    /// When it is of no use any more.
-    end: Instant,
+struct Lifetime {
+    /// When to renew it, ahead of its expiry.
+    renewal: Instant,
+    expiry: Instant,
 }
 
-/// How long before its end a secret is renewed, where it is good for much longer.
-const AHEAD: Duration = Duration::from_secs(60);
-/// Nothing is believed to be good for longer: 400 days.
-const LONGEST: Duration = Duration::from_secs(400 * 24 * 3600);
+/// How long before its expiry a secret is renewed, at most.
+const RENEWAL_MARGIN: Duration = Duration::from_secs(60);
+/// 400 days.
+const MAX_LIFETIME: Duration = Duration::from_secs(400 * 24 * 3600);
 
 impl Secret {
-    /// Creates a secret that is good until it is refused.
+    /// Creates a secret that is valid until it is rejected.
     pub fn new(value: impl Into<Arc<str>>) -> Self {
-        Self { value: value.into(), refresh_token: None, term: None }
+        Self { value: value.into(), refresh_token: None, lifetime: None }
     }
 
-    /// Says how long it is good from now on. It is renewed a minute before that, or when a
-    /// quarter of the time is left if that is less.
+    /// Sets its lifetime from now. It is renewed a minute before the end, or a quarter of the
+    /// lifetime if that is less.
     #[must_use]
     pub fn valid_for(mut self, time: Duration) -> Self {
-        let time = time.min(LONGEST);
+        let time = time.min(MAX_LIFETIME);
         let now = Instant::now();
-        let due = now + (time - AHEAD.min(time / 4));
-        self.term = Some(Term { due, end: now + time });
+        let renewal = now + (time - RENEWAL_MARGIN.min(time / 4));
+        self.lifetime = Some(Lifetime { renewal, expiry: now + time });
         self
     }
 
-    /// Keeps what a fresh one is obtained with (RFC 6749 §6).
+    /// Sets the refresh token (RFC 6749 §6).
     #[must_use]
     pub fn with_refresh_token(mut self, token: impl Into<Arc<str>>) -> Self {
         self.refresh_token = Some(token.into());
@@ -55,26 +54,26 @@ impl Secret {
         &self.value
     }
 
-    /// What a fresh one is obtained with, if it came with such a thing.
+    /// The refresh token, if there is one.
     pub fn refresh_token(&self) -> Option<&str> {
         self.refresh_token.as_deref()
     }
 
-    /// Returns whether it is of no use any more.
+    /// Returns whether it has expired.
     pub fn is_expired(&self) -> bool {
-        self.term.is_some_and(|term| term.end <= Instant::now())
+        self.lifetime.is_some_and(|lifetime| lifetime.expiry <= Instant::now())
     }
 
-    /// Returns whether it is time to renew it.
+    /// Returns whether it is due for renewal.
     pub fn is_due(&self) -> bool {
-        self.term.is_some_and(|term| term.due <= Instant::now())
+        self.lifetime.is_some_and(|lifetime| lifetime.renewal <= Instant::now())
     }
 
     pub(super) fn value(&self) -> Arc<str> {
         Arc::clone(&self.value)
     }
 
-    /// Takes over the refresh token of the one before, where a renewal came without one.
+    /// Keeps the previous refresh token if the renewal returned none.
     pub(super) fn or_refresh_token(mut self, token: &str) -> Self {
         self.refresh_token.get_or_insert_with(|| token.into());
         self
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_secret_is_renewed_before_it_ends() {
+    async fn secret_is_due_for_renewal_before_it_expires() {
         for (seconds, due) in [(3600, 3540), (100, 75), (4, 3)] {
             let secret = Secret::new("s").valid_for(Duration::from_secs(seconds));
             advance(Duration::from_secs(due - 1)).await;
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_not_printed() {
+    fn debug_output_omits_the_secret() {
         let secret = Secret::new("planted").with_refresh_token("planted too");
         assert_eq!(format!("{secret:?}"), "Secret(..)");
     }

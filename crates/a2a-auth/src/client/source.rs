@@ -1,4 +1,4 @@
-//! Where secrets come from.
+//! Sources of secrets.
 
 use std::fmt;
 
@@ -7,21 +7,20 @@ use async_trait::async_trait;
 
 use super::{CredentialError, Origin, Secret};
 
-/// Where secrets for security schemes come from: a setting, a vault, an authorization server.
+/// A source of secrets for security schemes: a setting, a vault, an authorization server.
 ///
-/// Implement it for a source of your own. What it gives is kept until it ends or is refused, and
-/// [`obtain`](Self::obtain) runs at most once at a time for one agent and scheme, whoever waits
-/// for it.
+/// Secrets are cached until they expire or are rejected. There is at most one concurrent call of
+/// [`obtain`](Self::obtain) per agent and scheme; all requests wait for its result.
 #[async_trait]
 pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
-    /// Returns whether a scheme can be met, without asking anybody.
-    fn can_meet(&self, scheme: &Scheme) -> bool;
+    /// Returns whether the source has secrets for a scheme, without I/O.
+    fn supports(&self, scheme: &Scheme) -> bool;
 
-    /// Obtains a secret. For an API key it is the key, for an HTTP scheme what stands behind the
-    /// name of the scheme in `Authorization`, and for OAuth 2.0 and OpenID Connect the token.
+    /// Obtains a secret: for an API key scheme the key, for an HTTP scheme the credentials that
+    /// follow the scheme name in `Authorization`, and for OAuth 2.0 and OpenID Connect the token.
     ///
-    /// `previous` is the one that ends soon, has ended or was refused. Where the same value comes
-    /// again, a refusal stands and no request is made again.
+    /// `previous` is a secret that expires soon, has expired or was rejected. If a rejected value
+    /// is returned again, the request is not retried.
     ///
     /// # Errors
     ///
@@ -29,31 +28,31 @@ pub trait CredentialSource: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Cancel safety
     ///
-    /// Whoever waits may go away; then it stands still until the next request needs the secret,
-    /// and goes on from there.
+    /// The future is shared by all waiting requests. When all of them are dropped, it is suspended
+    /// until the next request needs the secret.
     async fn obtain(
         &self,
-        demand: &Demand,
+        request: &CredentialRequest,
         previous: Option<&Secret>,
     ) -> Result<Secret, CredentialError>;
 }
 
-/// What a secret is wanted for.
+/// What a secret is needed for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Demand {
-    /// Where the agent is: the only origin that the secret is sent to.
+pub struct CredentialRequest {
+    /// The agent's origin, the only one that the secret is sent to.
     pub origin: Origin,
     /// The name of the scheme in the card.
     pub name: String,
     /// The scheme itself.
     pub scheme: Scheme,
-    /// The scopes that the card requires with it.
+    /// The scopes that the card requires.
     pub scopes: Vec<String>,
 }
 
-impl Demand {
-    /// Creates a demand, for code that obtains secrets by itself.
+impl CredentialRequest {
+    /// Creates a request, for code that calls a source itself.
     pub fn new(origin: Origin, name: impl Into<String>, scheme: Scheme) -> Self {
         Self { origin, name: name.into(), scheme, scopes: Vec::new() }
     }

@@ -1,7 +1,7 @@
 use std::{fmt, str::FromStr};
 
-/// How a token is signed. Signatures of all of these are verified; [`SigningKey`](super::SigningKey)
-/// makes ES256, `EdDSA` and RS256.
+/// A signature algorithm. All can be verified; [`SigningKey`](super::SigningKey) signs with ES256,
+/// `EdDSA` and RS256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -25,10 +25,10 @@ pub enum Algorithm {
     Ps512,
 }
 
-/// A token names an algorithm that is not to be trusted, or not known.
+/// The algorithm is unknown or insecure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the algorithm {0:?} is refused")]
-pub struct RefusedAlgorithm(pub String);
+#[error("unsupported algorithm {0:?}")]
+pub struct UnsupportedAlgorithm(pub String);
 
 impl Algorithm {
     /// Every algorithm.
@@ -44,7 +44,7 @@ impl Algorithm {
         Self::Ps512,
     ];
 
-    /// The name that the standards give it.
+    /// The registered name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",
@@ -61,12 +61,12 @@ impl Algorithm {
 }
 
 impl FromStr for Algorithm {
-    type Err = RefusedAlgorithm;
+    type Err = UnsupportedAlgorithm;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // Names are case-sensitive (RFC 7515 §4.1.1).
         let known = Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == text);
-        known.ok_or_else(|| RefusedAlgorithm(text.to_owned()))
+        known.ok_or_else(|| UnsupportedAlgorithm(text.to_owned()))
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_asymmetric_algorithms_have_a_name() {
+    fn symmetric_and_unknown_algorithms_are_unsupported() {
         for algorithm in Algorithm::ALL {
             assert_eq!(algorithm.as_str().parse(), Ok(algorithm));
         }

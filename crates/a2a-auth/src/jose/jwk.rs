@@ -20,12 +20,12 @@ use super::Algorithm;
 pub struct Jwk {
     id: String,
     material: Material,
-    /// The only algorithm that the key may be used with. `None` for an RSA key that does not say:
-    /// it verifies every RSA algorithm.
+    /// The only algorithm of the key. `None` for an RSA key without `alg`, which verifies all RSA
+    /// algorithms.
     algorithm: Option<Algorithm>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     not_before: Option<u64>,
-    /// Seconds since 1970.
+    /// Seconds since the Unix epoch.
     not_after: Option<u64>,
 }
 
@@ -42,17 +42,17 @@ pub(super) enum Material {
     },
 }
 
-/// A JSON Web Key is of no use here.
+/// A JSON Web Key is malformed or unsupported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the key is of no use: {0}")]
+#[error("invalid key: {0}")]
 pub struct InvalidKey(pub(super) &'static str);
 
-/// The signature is not that of the key.
+/// The signature does not match the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WrongSignature;
+pub(crate) struct InvalidSignature;
 
 impl Jwk {
-    /// The public half of a key that signs with the default algorithm of its type.
+    /// Creates a key for the default algorithm of its type.
     pub(super) fn new(material: Material) -> Self {
         let algorithm = Some(material.default_algorithm());
         Self::with_algorithm(material, algorithm)
@@ -65,19 +65,19 @@ impl Jwk {
         key
     }
 
-    /// The id by which tokens name the key: the one it came with, or else its thumbprint.
+    /// The key id: its `kid`, or else its thumbprint.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Gives the key another id.
+    /// Sets the key id.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
         self
     }
 
-    /// Sets when the key expires, in whole seconds. What goes by it says so.
+    /// Sets when the key expires, in whole seconds.
     #[must_use]
     pub fn with_not_after(mut self, end: SystemTime) -> Self {
         self.not_after = Some(seconds(end));
@@ -91,24 +91,24 @@ impl Jwk {
         self
     }
 
-    /// When the key becomes valid, where that is known (member `nbf`).
+    /// When the key becomes valid, if set (member `nbf`).
     pub fn not_before(&self) -> Option<SystemTime> {
         self.not_before.and_then(time)
     }
 
-    /// When the key expires, where that is known (member `exp`).
+    /// When the key expires, if set (member `exp`).
     pub fn not_after(&self) -> Option<SystemTime> {
         self.not_after.and_then(time)
     }
 
-    /// The algorithm that the key is for: the one that it names (member `alg`), else the default
-    /// of its type, which is RS256 for RSA.
+    /// The algorithm of the key: its `alg`, or else the default of its type, which is RS256 for
+    /// RSA.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm.unwrap_or_else(|| self.material.default_algorithm())
     }
 
-    /// Returns whether signatures of an algorithm are verified with the key. An RSA key that names
-    /// no algorithm is for all of RSA; every other key is for one.
+    /// Returns whether the key verifies signatures of an algorithm. An RSA key without `alg`
+    /// supports all RSA algorithms; every other key supports one.
     pub fn supports(&self, algorithm: Algorithm) -> bool {
         match self.algorithm {
             Some(named) => named == algorithm,
@@ -116,10 +116,9 @@ impl Jwk {
         }
     }
 
-    /// Returns whether the key may be used at a time, by clocks that differ by no more than
-    /// `leeway`.
+    /// Returns whether the key is valid at a time, with a clock skew of up to `leeway`.
     pub(crate) fn is_valid_at(&self, now: SystemTime, leeway: Duration) -> bool {
-        // What is too far away to be a time has not begun, and does not end.
+        // A time that can't be represented is never reached.
         let has_begun = self.not_before.is_none_or(|start| {
             time(start).zip(now.checked_add(leeway)).is_some_and(|(start, now)| start <= now)
         });
@@ -129,8 +128,8 @@ impl Jwk {
         has_begun && !has_ended
     }
 
-    /// Binds the key to the algorithm that private keys of its type sign with here; `None` where
-    /// it is for another.
+    /// Binds the key to the algorithm that private keys of its type sign with; `None` if it is for
+    /// another.
     pub(super) fn for_signing(mut self) -> Option<Self> {
         let algorithm = self.material.default_algorithm();
         self.algorithm = Some(algorithm).filter(|algorithm| self.supports(*algorithm));
@@ -145,8 +144,7 @@ impl Jwk {
     pub fn thumbprint(&self) -> String {
         let wire = Wire::of(&self.material);
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        // The members that make the key, in the order of their names. What is in them needs no
-        // escaping.
+        // The required members in lexical order. Their values need no escaping.
         let canonical = match self.material {
             Material::P256(_) => format!(
                 r#"{{"crv":"P-256","kty":"EC","x":"{}","y":"{}"}}"#,
@@ -168,15 +166,15 @@ impl Jwk {
         URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, canonical.as_bytes()))
     }
 
-    /// Verifies a signature of an algorithm, if the key is for it.
+    /// Verifies a signature, if the key supports the algorithm.
     pub(crate) fn verify(
         &self,
         algorithm: Algorithm,
         message: &[u8],
         signature: &[u8],
-    ) -> Result<(), WrongSignature> {
+    ) -> Result<(), InvalidSignature> {
         if !self.supports(algorithm) {
-            return Err(WrongSignature);
+            return Err(InvalidSignature);
         }
         let rsa = match algorithm {
             Algorithm::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
@@ -189,12 +187,12 @@ impl Jwk {
                 return self.verify_curve(message, signature);
             }
         };
-        let Material::Rsa { n, e } = &self.material else { return Err(WrongSignature) };
+        let Material::Rsa { n, e } = &self.material else { return Err(InvalidSignature) };
         let verified = RsaPublicKeyComponents { n, e }.verify(rsa, message, signature);
-        verified.map_err(|ring::error::Unspecified| WrongSignature)
+        verified.map_err(|ring::error::Unspecified| InvalidSignature)
     }
 
-    fn verify_curve(&self, message: &[u8], signature: &[u8]) -> Result<(), WrongSignature> {
+    fn verify_curve(&self, message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
         let verified = match &self.material {
             Material::P256(point) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &point[..])
                 .verify(message, signature),
@@ -203,9 +201,9 @@ impl Jwk {
             Material::Ed25519(key) => {
                 UnparsedPublicKey::new(&ED25519, &key[..]).verify(message, signature)
             }
-            Material::Rsa { .. } => return Err(WrongSignature),
+            Material::Rsa { .. } => return Err(InvalidSignature),
         };
-        verified.map_err(|ring::error::Unspecified| WrongSignature)
+        verified.map_err(|ring::error::Unspecified| InvalidSignature)
     }
 }
 
@@ -219,7 +217,7 @@ impl Material {
         }
     }
 
-    /// Returns whether keys of this type sign with an algorithm.
+    /// Returns whether keys of this type support an algorithm.
     fn fits(&self, algorithm: Algorithm) -> bool {
         match algorithm {
             Algorithm::Es256 => matches!(self, Self::P256(_)),
@@ -235,7 +233,7 @@ impl Material {
     }
 }
 
-/// A key as it is written. Members that are not named here are passed over, private ones too.
+/// The JSON representation. Other members are ignored, including private ones.
 #[derive(Clone, Default, Deserialize, Serialize)]
 struct Wire {
     kty: String,
@@ -311,7 +309,7 @@ impl Wire {
             ("RSA", _) => {
                 Ok(Material::Rsa { n: number(self.n.as_deref())?, e: number(self.e.as_deref())? })
             }
-            _ => Err(InvalidKey("its kind is not supported")),
+            _ => Err(InvalidKey("unsupported key type")),
         }
     }
 }
@@ -322,17 +320,17 @@ impl TryFrom<Wire> for Jwk {
     fn try_from(wire: Wire) -> Result<Self, Self::Error> {
         let material = wire.material()?;
         let algorithm = match wire.alg.as_deref().map(str::parse) {
-            // One of RSA alone does not follow from the type of the key.
+            // For RSA, the key type does not determine the algorithm.
             None => Some(material.default_algorithm()).filter(|it| *it != Algorithm::Rs256),
             Some(Ok(algorithm)) if material.fits(algorithm) => Some(algorithm),
-            Some(_) => return Err(InvalidKey("it is for another algorithm")),
+            Some(_) => return Err(InvalidKey("unsupported alg, or one of another key type")),
         };
         let mut key = Self::with_algorithm(material, algorithm);
         if wire.usage.is_some_and(|usage| usage != "sig") {
-            return Err(InvalidKey("it is not for signatures"));
+            return Err(InvalidKey("use is not sig"));
         }
         if wire.revoked.is_some() {
-            return Err(InvalidKey("it is revoked"));
+            return Err(InvalidKey("key is revoked"));
         }
         (key.not_before, key.not_after) = (wire.nbf, wire.exp);
         if let Some(id) = wire.kid {
@@ -357,23 +355,23 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// What is too far away to be a time is never reached.
+/// `None` for a time that can't be represented, which is never reached.
 fn time(seconds: u64) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 fn decode(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {
-    let text = text.ok_or(InvalidKey("a member is missing"))?;
+    let text = text.ok_or(InvalidKey("missing member"))?;
     let decoded = URL_SAFE_NO_PAD.decode(text);
-    decoded.map_err(|_error| InvalidKey("a member is not base64url"))
+    decoded.map_err(|_error| InvalidKey("member is not base64url"))
 }
 
 fn fixed<const N: usize>(text: Option<&str>) -> Result<[u8; N], InvalidKey> {
     let decoded = decode(text)?.try_into();
-    decoded.map_err(|_bytes| InvalidKey("a member has another length"))
+    decoded.map_err(|_bytes| InvalidKey("member has the wrong length"))
 }
 
-/// An unsigned number without zeros in front of it, as ring wants it.
+/// Decodes an unsigned integer without leading zeros, as ring requires.
 fn number(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {
     let bytes = decode(text)?;
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -387,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_thumbprint_is_that_of_the_standards() {
+    fn thumbprints_match_the_rfc_examples() {
         // RFC 7638 §3.1 and RFC 8037 appendix A.3.
         let rsa = json!({
             "kty": "RSA",
@@ -421,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rsa_key_is_for_the_algorithm_that_it_names_and_else_for_all_of_rsa() {
+    fn rsa_key_without_alg_supports_all_rsa_algorithms() {
         let n = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         let rsa = Algorithm::ALL
             .into_iter()
@@ -443,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_valid_from_its_start_to_its_end_give_or_take_the_leeway() {
+    fn validity_period_includes_the_leeway() {
         let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         let leeway = Duration::from_secs(10);
         let valid = |key: serde_json::Value, seconds: u64| {
@@ -460,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_of_no_use_are_told_apart() {
+    fn malformed_and_unsupported_keys_are_rejected() {
         let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         for key in [
             json!({"kty": "oct", "k": "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ"}),

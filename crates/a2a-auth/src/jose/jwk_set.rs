@@ -11,12 +11,12 @@ use super::{Algorithm, Jwk, KeySource, MissingKey};
 
 /// Public keys as a JWK set (RFC 7517 §5).
 ///
-/// Keys that are of no use here are passed over when a set is read. The number of keys is bounded
-/// by the length of the document alone, which is 1 MiB where it is fetched.
+/// Invalid and unsupported keys are ignored when a set is parsed. The number of keys is bounded
+/// only by the length of the document, which is 1 MiB if it is fetched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JwkSet(Vec<Jwk>);
 
-/// Where the keys of an agent are published.
+/// The path at which an agent publishes its keys.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 
 impl JwkSet {
@@ -35,31 +35,31 @@ impl JwkSet {
         self.0.iter().filter(move |key| key.supports(algorithm))
     }
 
-    /// The set as JSON, as it is served.
+    /// Serializes the set as JSON.
     pub fn json(&self) -> Bytes {
-        // Nothing in a set can fail to be written; an empty set is one that nobody trusts.
+        // Serialization can't fail; the fallback is the empty set, which trusts no key.
         serde_json::to_vec(self).map_or_else(|_| Bytes::from_static(br#"{"keys":[]}"#), Bytes::from)
     }
 }
 
 impl JwkSet {
-    /// Serves the keys at [`JWKS_PATH`], to anybody.
+    /// Serves the keys at [`JWKS_PATH`], without authentication.
     pub fn router(&self) -> Router {
         let document = self.json();
-        let answer = async move || {
-            // As long as those who fetch them here keep them.
+        let response = async move || {
+            // As long as `RemoteKeys` caches them.
             let headers = [
                 (CONTENT_TYPE, "application/jwk-set+json"),
                 (CACHE_CONTROL, "public, max-age=600"),
             ];
             (headers, document).into_response()
         };
-        Router::new().route(JWKS_PATH, get(answer))
+        Router::new().route(JWKS_PATH, get(response))
     }
 }
 
 impl FromIterator<Jwk> for JwkSet {
-    /// Of two keys with one id, the first is kept.
+    /// Of keys with the same id, the first one is kept.
     fn from_iter<I: IntoIterator<Item = Jwk>>(keys: I) -> Self {
         let mut ids = HashSet::new();
         Self(keys.into_iter().filter(|key| ids.insert(key.id().to_owned())).collect())
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_of_150_keys_is_read_to_the_last() {
+    fn all_of_150_keys_are_parsed() {
         let keys: Vec<_> = (0..150)
             .map(|_| crate::jose::SigningKey::generate(Algorithm::EdDsa).unwrap().public().clone())
             .collect();
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_is_read_without_the_keys_that_are_of_no_use() {
+    fn invalid_keys_of_a_set_are_ignored() {
         let x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         let set: JwkSet = serde_json::from_value(json!({
             "keys": [

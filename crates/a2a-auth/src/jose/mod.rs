@@ -1,21 +1,21 @@
-//! Keys, key sets and signed tokens (RFC 7515, 7517, 7518, 8037), as far as A2A needs them.
+//! The parts of JOSE that A2A needs: keys, key sets and signed tokens (RFC 7515, 7517, 7518, 8037).
 //!
 //! Signatures are verified with ES256, ES384, `EdDSA` (Ed25519), RS256, RS384, RS512, PS256, PS384
-//! and PS512, and made with ES256, `EdDSA` and RS256. `none` and symmetric algorithms have no name
-//! here, so tokens that name them are refused.
+//! and PS512, and created with ES256, `EdDSA` and RS256. `none` and symmetric algorithms are not
+//! supported.
 
 mod algorithm;
 mod jwk;
 mod jwk_set;
 mod private_jwk;
-mod remote;
+mod remote_keys;
 mod signing_key;
 mod token;
 
 pub use crate::fetch::SetupError;
-pub use algorithm::{Algorithm, RefusedAlgorithm};
+pub use algorithm::{Algorithm, UnsupportedAlgorithm};
 pub use jwk::{InvalidKey, Jwk};
 pub use jwk_set::{JWKS_PATH, JwkSet};
-pub use remote::{KeySource, MissingKey, RemoteKeys};
+pub use remote_keys::{KeySource, MissingKey, RemoteKeys};
 pub use signing_key::{KeyError, SigningKey};
 pub use token::{Header, Token, TokenError};

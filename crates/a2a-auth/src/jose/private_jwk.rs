@@ -1,4 +1,4 @@
-//! Private keys that come as JSON Web Keys (RFC 7517, 7518 §6, 8037 §2).
+//! Private JSON Web Keys (RFC 7517, 7518 §6, 8037 §2).
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -14,7 +14,7 @@ use super::{
     signing_key::{Inner, Pair},
 };
 
-/// The members that nobody else may see.
+/// The private members.
 #[derive(Deserialize)]
 struct Private {
     d: String,
@@ -26,7 +26,7 @@ struct Private {
 }
 
 impl SigningKey {
-    /// Reads a private JSON Web Key, which keeps its id.
+    /// Parses a private JSON Web Key. It keeps its id.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl SigningKey {
         let private: Private = serde_json::from_str(json).map_err(KeyError::NoJwk)?;
         let random = SystemRandom::new();
         let pair = pair(public.material(), &private, &random).ok_or(KeyError::Unusable)?;
-        // A public half that is another's would be published.
+        // A mismatched public key would be published.
         if pair.public().as_ref() != Some(public.material()) {
             return Err(KeyError::Unusable);
         }
@@ -62,7 +62,7 @@ fn pair(material: &Material, private: &Private, random: &SystemRandom) -> Option
             Ed25519KeyPair::from_seed_and_public_key(&d, key).ok().map(Pair::EdDsa)
         }
         Material::Rsa { n, e } => {
-            // What ring wants is always there where a key was made by software of this century.
+            // ring requires all components, which current software always includes.
             let member = |text: &Option<String>| text.as_ref().and_then(decode);
             let components = KeyPairComponents {
                 public_key: PublicKeyComponents { n: n.clone(), e: e.clone() },
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_private_keys_of_the_standards_sign_as_their_pem() {
+    fn private_keys_of_the_rfcs_equal_their_pem() {
         // RFC 7515 appendix A.3, RFC 8037 appendix A.1.
         let p256 = json!({
             "kty": "EC", "crv": "P-256", "kid": "one",

@@ -2,9 +2,9 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Algorithm, Jwk, KeyError, RefusedAlgorithm, SigningKey, jwk::WrongSignature};
+use super::{Algorithm, Jwk, KeyError, SigningKey, UnsupportedAlgorithm, jwk::InvalidSignature};
 
-/// A token as it arrives (RFC 7515 §7.1), taken apart but not yet believed.
+/// A parsed token (RFC 7515 §7.1), not yet verified.
 #[derive(Debug)]
 pub struct Token<'a> {
     header: Header,
@@ -13,31 +13,31 @@ pub struct Token<'a> {
     signature: Vec<u8>,
 }
 
-/// What a token says of itself.
+/// The header of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// How it is signed.
+    /// The signature algorithm.
     pub algorithm: Algorithm,
-    /// The id of the key.
+    /// The key id.
     pub key_id: Option<String>,
 }
 
-/// Why a token is not believed.
+/// Why a token was rejected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It is no token.
-    #[error("it is not a token: {0}")]
+    /// The token is malformed.
+    #[error("malformed token: {0}")]
     Malformed(&'static str),
-    /// It is signed in a way that is not to be trusted.
+    /// The algorithm is unknown or insecure.
     #[error(transparent)]
-    Algorithm(#[from] RefusedAlgorithm),
-    /// The signature is not that of the key.
-    #[error("the signature is wrong")]
+    Algorithm(#[from] UnsupportedAlgorithm),
+    /// The signature does not match the key.
+    #[error("invalid signature")]
     Signature,
 }
 
-/// No token is longer, in bytes.
+/// Maximum length of a token, in bytes.
 const MAX_LENGTH: usize = 16 << 10;
 
 #[derive(Deserialize, Serialize)]
@@ -52,51 +52,51 @@ struct Wire<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// Takes a token apart.
+    /// Parses a token.
     ///
     /// # Errors
     ///
     /// [`Malformed`](TokenError::Malformed) and [`Algorithm`](TokenError::Algorithm).
     pub fn parse(text: &'a str) -> Result<Self, TokenError> {
         if text.len() > MAX_LENGTH {
-            return Err(TokenError::Malformed("it is too long"));
+            return Err(TokenError::Malformed("too long"));
         }
-        let three = TokenError::Malformed("it has other than three parts");
+        let three = TokenError::Malformed("expected three parts");
         let Some((signed, signature)) = text.rsplit_once('.') else { return Err(three) };
         let Some((header, payload)) = signed.split_once('.') else { return Err(three) };
         let decode = |part: &str| {
             let decoded = URL_SAFE_NO_PAD.decode(part);
-            decoded.map_err(|_error| TokenError::Malformed("a part is not base64url"))
+            decoded.map_err(|_error| TokenError::Malformed("part is not base64url"))
         };
         let header = decode(header)?;
         let header: Wire<'_> = serde_json::from_slice(&header)
-            .map_err(|_error| TokenError::Malformed("its header can't be read"))?;
-        // Extensions that have to be understood (RFC 7515 §4.1.11): there are none.
+            .map_err(|_error| TokenError::Malformed("malformed header"))?;
+        // No critical extensions are supported (RFC 7515 §4.1.11).
         if header.crit.is_some() {
-            return Err(TokenError::Malformed("its header has critical extensions"));
+            return Err(TokenError::Malformed("unsupported critical extensions"));
         }
         let header = Header { algorithm: header.alg.parse()?, key_id: header.kid };
         Ok(Self { header, payload: decode(payload)?, signed, signature: decode(signature)? })
     }
 
-    /// What the token says of itself; not to be believed before it is verified.
+    /// The header, which is untrusted until the token is verified.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Returns what is signed, if it is signed with this key.
+    /// Verifies the signature with a key, and returns the payload.
     ///
     /// # Errors
     ///
-    /// [`Signature`](TokenError::Signature), for a key of another algorithm too.
+    /// [`Signature`](TokenError::Signature), also for a key of another algorithm.
     pub fn verify(&self, key: &Jwk) -> Result<&[u8], TokenError> {
         let verified = key.verify(self.header.algorithm, self.signed.as_bytes(), &self.signature);
-        verified.map(|()| &*self.payload).map_err(|WrongSignature| TokenError::Signature)
+        verified.map(|()| &*self.payload).map_err(|InvalidSignature| TokenError::Signature)
     }
 }
 
 impl SigningKey {
-    /// Writes a signed token.
+    /// Creates a signed token.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl SigningKey {
             typ: Some("JWT"),
             crit: None,
         };
-        // Strings alone can't fail to be written.
+        // Serializing strings can't fail.
         let header = serde_json::to_vec(&header).map_err(|_error| KeyError::Unusable)?;
         let mut token = URL_SAFE_NO_PAD.encode(header);
         token.push('.');
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tokens_of_the_standards_are_verified() {
+    fn tokens_of_the_rfcs_are_verified() {
         for (text, key) in keys() {
             let token = Token::parse(text).unwrap();
             assert!(!token.verify(&key).unwrap().is_empty(), "{text}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn rs256_signs_as_the_standard_does() {
+    fn rs256_signature_matches_the_rfc_example() {
         let key = SigningKey::from_pem(include_str!("rfc7515_a2.pem")).unwrap();
         let [_, _, (_, public)] = keys();
         assert_eq!(key.public().thumbprint(), public.thumbprint());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_here_is_verified_and_nothing_else() {
+    fn signed_tokens_verify_only_with_their_key_and_payload() {
         for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
             let key = SigningKey::generate(algorithm).unwrap();
             let text = key.token(b"payload").unwrap();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_without_a_signature_that_proves_anything_are_refused() {
+    fn malformed_and_unsupported_tokens_are_rejected() {
         let with = |header: Value| {
             let header = URL_SAFE_NO_PAD.encode(header.to_string());
             Token::parse(&format!("{header}.e30.AAAA")).map(|_| ())
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_from_pem_and_signs_as_before() {
+    fn key_from_pem_is_the_same_key() {
         let pem = SigningKey::generate_pem(Algorithm::Es256).unwrap();
         let (one, two) = (SigningKey::from_pem(&pem).unwrap(), SigningKey::from_pem(&pem).unwrap());
         assert_eq!(one.public(), two.public());

@@ -1,7 +1,7 @@
 //! Security events, as `tracing` events of the target `a2a::audit`.
 //!
-//! Each has `event`, and where it is known `subject`, `address`, `operation` and `reason`. None has
-//! anything that a caller presented.
+//! Each has the field `event`, and where known `subject`, `address`, `operation` and `reason`.
+//! Events never contain credentials.
 
 use std::net::IpAddr;
 
@@ -12,17 +12,17 @@ use tracing::{field, info};
 /// The target of every event.
 const TARGET: &str = "a2a::audit";
 
-/// Who did what from where, as far as it is known.
+/// The fields common to all events, where known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Circumstances<'a> {
+pub(super) struct AuditContext<'a> {
     pub(super) subject: Option<&'a str>,
     pub(super) address: Option<IpAddr>,
     pub(super) operation: Option<Operation>,
 }
 
 macro_rules! event {
-    ($event:literal, $circumstances:ident, $reason:expr) => {{
-        let Circumstances { subject, address, operation } = $circumstances;
+    ($event:literal, $audit_context:ident, $reason:expr) => {{
+        let AuditContext { subject, address, operation } = $audit_context;
         info!(
             target: TARGET,
             event = $event,
@@ -34,25 +34,25 @@ macro_rules! event {
     }};
 }
 
-/// A caller was not let in.
-pub(super) fn failed(circumstances: Circumstances<'_>, reason: &str) {
+/// A request failed to authenticate.
+pub(super) fn failed(audit_context: AuditContext<'_>, reason: &str) {
     metrics::refused("unauthenticated");
-    event!("authentication_failed", circumstances, reason);
+    event!("authentication_failed", audit_context, reason);
 }
 
-/// A caller came in that has not been here for a while.
-pub(super) fn succeeded(circumstances: Circumstances<'_>) {
-    event!("authentication_succeeded", circumstances, None::<&str>);
+/// A caller was authorized for the first time within an hour.
+pub(super) fn succeeded(audit_context: AuditContext<'_>) {
+    event!("authentication_succeeded", audit_context, None::<&str>);
 }
 
-/// A caller may not do what it asked for.
-pub(super) fn denied(circumstances: Circumstances<'_>, reason: &str) {
+/// An authenticated caller is not authorized.
+pub(super) fn denied(audit_context: AuditContext<'_>, reason: &str) {
     metrics::refused("forbidden");
-    event!("denied", circumstances, reason);
+    event!("denied", audit_context, reason);
 }
 
-/// An address has to wait until its tries are looked at again.
-pub(super) fn throttled(circumstances: Circumstances<'_>) {
+/// An address is throttled from now on.
+pub(super) fn throttled(audit_context: AuditContext<'_>) {
     metrics::refused("throttled");
-    event!("throttled", circumstances, "too many tries failed");
+    event!("throttled", audit_context, "too many failed attempts");
 }

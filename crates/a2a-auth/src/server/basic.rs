@@ -1,4 +1,4 @@
-//! Names and passwords (RFC 7617).
+//! User names and passwords (RFC 7617).
 
 use std::{collections::HashMap, fmt, sync::Arc, thread, time::Duration};
 
@@ -8,19 +8,22 @@ use argon2::{Argon2, PasswordHash, PasswordVerifier as _};
 use async_trait::async_trait;
 use tokio::{sync::Semaphore, task};
 
-use super::{Presented, Rejection, Verifier, cache::Remembered, memory::Digests};
+use super::{
+    Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache,
+};
 
-/// Longest password that is hashed, in bytes.
+/// Maximum length of a password, in bytes.
 const MAX_PASSWORD_BYTES: usize = 1 << 10;
-/// Most tries that wait for a thread; more are refused.
+/// Maximum number of verifications waiting for a thread; further ones are rejected.
 const MAX_WAITING: usize = 64;
-/// Most passwords that are remembered as right, and for how long.
-const REMEMBERED: (usize, Duration) = (4_096, Duration::from_secs(300));
+/// Capacity and lifetime of the cache of verified passwords.
+const CACHE: (usize, Duration) = (4_096, Duration::from_secs(300));
 
-/// Users with passwords, of which only Argon2 hashes are kept.
+/// Users with Argon2 password hashes.
 ///
-/// Hashing is slow on purpose. It happens on threads of its own, on half of the processors at most,
-/// and not again for a password that was right less than 5 minutes ago.
+/// Hashing is slow on purpose. It runs on blocking threads, on at most half of the processors, and
+/// is skipped for a password that was verified within the last 5 minutes.
 #[derive(Clone)]
 pub struct BasicUsers {
     users: Arc<HashMap<String, User>>,
@@ -34,17 +37,17 @@ struct User {
 }
 
 struct Shared {
-    /// Everyone who waits or hashes.
+    /// Verifications that wait or hash.
     queue: Arc<Semaphore>,
-    /// Everyone who hashes.
+    /// Verifications that hash.
     threads: Arc<Semaphore>,
-    right: Remembered<[u8; 32], ()>,
-    digests: Digests,
+    verified: ExpiringCache<[u8; 32], ()>,
+    hasher: CredentialHasher,
 }
 
-/// A hash can't be used.
+/// Invalid password hash.
 #[derive(Debug, thiserror::Error)]
-#[error("the password of {user:?} is not an Argon2 hash in PHC form: {source}")]
+#[error("password hash of user {user:?} is not an Argon2 hash in PHC format: {source}")]
 pub struct InvalidHash {
     user: String,
     source: argon2::password_hash::Error,
@@ -57,20 +60,20 @@ impl Default for BasicUsers {
 }
 
 impl BasicUsers {
-    /// No users yet.
+    /// Creates an empty set of users.
     pub fn new() -> Self {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let threads = processors.div_ceil(2);
         let shared = Shared {
             queue: Arc::new(Semaphore::new(threads + MAX_WAITING)),
             threads: Arc::new(Semaphore::new(threads)),
-            right: Remembered::new(REMEMBERED.0),
-            digests: Digests::new(),
+            verified: ExpiringCache::new(CACHE.0),
+            hasher: CredentialHasher::new(),
         };
         Self { users: Arc::default(), shared: Arc::new(shared) }
     }
 
-    /// Adds a user, or replaces the one of the same name, with an Argon2 hash as
+    /// Adds or replaces a user with an Argon2 hash, such as
     /// `$argon2id$v=19$m=19456,t=2,p=1$...`.
     ///
     /// # Errors
@@ -83,7 +86,7 @@ impl BasicUsers {
         caller: Caller,
     ) -> Result<Self, InvalidHash> {
         let user = user.into();
-        if let Err(source) = usable(hash) {
+        if let Err(source) = validate(hash) {
             return Err(InvalidHash { user, source });
         }
         let users = Arc::make_mut(&mut self.users);
@@ -91,16 +94,16 @@ impl BasicUsers {
         Ok(self)
     }
 
-    /// Returns whether a password is the one of a hash.
+    /// Returns whether a password matches a hash.
     async fn matches(&self, hash: Arc<str>, password: String) -> Result<bool, Rejection> {
         let queue = Arc::clone(&self.shared.queue);
-        let place = queue.try_acquire_owned().map_err(|_full| Rejection::Overloaded)?;
+        let queued = queue.try_acquire_owned().map_err(|_full| Rejection::Overloaded)?;
         let threads = Arc::clone(&self.shared.threads);
         let thread = threads.acquire_owned().await.map_err(|_never| Rejection::Overloaded)?;
-        // Both go along: who hangs up does not make room for one more.
+        // The permits move to the thread: a disconnect must not admit another verification.
         let hashed = task::spawn_blocking(move || {
-            let matches = is_of(&hash, &password);
-            drop((place, thread));
+            let matches = verify_password_hash(&hash, &password);
+            drop((queued, thread));
             matches
         });
         hashed.await.map_err(|error| Rejection::Unavailable(error.into()))
@@ -109,33 +112,33 @@ impl BasicUsers {
 
 #[async_trait]
 impl Verifier for BasicUsers {
-    fn fits(&self, scheme: &Scheme) -> bool {
+    fn supports(&self, scheme: &Scheme) -> bool {
         match scheme {
             Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("basic"),
             _ => false,
         }
     }
 
-    fn can_be_guessed(&self) -> bool {
+    fn is_guessable(&self) -> bool {
         true
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        let Presented::Basic { user, password } = presented else {
-            return Err(Rejection::Invalid("it is no name with a password"));
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        let RequestCredential::Basic { user, password } = credential else {
+            return Err(Rejection::Invalid("not Basic credentials"));
         };
         if password.len() > MAX_PASSWORD_BYTES {
-            return Err(Rejection::Invalid("the password is too long"));
+            return Err(Rejection::Invalid("password too long"));
         }
         let known = self.users.get(user);
-        // Who is not known costs as much time as who is.
+        // An unknown user takes as much time as a known one.
         let Some(hashed) = known.or_else(|| self.users.values().next()) else {
-            return Err(Rejection::Invalid("there are no users"));
+            return Err(Rejection::Invalid("no users configured"));
         };
-        let digest = self.shared.digests.of([presented]);
-        let right = &self.shared.right;
+        let digest = self.shared.hasher.digest([credential]);
+        let verified = &self.shared.verified;
         if let (Some(user), Some(digest)) = (known, &digest)
-            && right.get(digest).is_some()
+            && verified.get(digest).is_some()
         {
             return Ok(user.caller.clone());
         }
@@ -143,16 +146,16 @@ impl Verifier for BasicUsers {
         match known {
             Some(user) if matches => {
                 if let Some(digest) = digest {
-                    right.insert(digest, (), REMEMBERED.1);
+                    verified.insert(digest, (), CACHE.1);
                 }
                 Ok(user.caller.clone())
             }
-            _ => Err(Rejection::Invalid("the name or the password is wrong")),
+            _ => Err(Rejection::Invalid("wrong user name or password")),
         }
     }
 }
 
-fn usable(hash: &str) -> Result<(), argon2::password_hash::Error> {
+fn validate(hash: &str) -> Result<(), argon2::password_hash::Error> {
     let hash = PasswordHash::new(hash)?;
     argon2::Algorithm::try_from(hash.algorithm)?;
     argon2::Params::try_from(&hash)?;
@@ -162,7 +165,7 @@ fn usable(hash: &str) -> Result<(), argon2::password_hash::Error> {
     Ok(())
 }
 
-fn is_of(hash: &str, password: &str) -> bool {
+fn verify_password_hash(hash: &str, password: &str) -> bool {
     let hash = PasswordHash::new(hash);
     hash.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
 }
@@ -190,12 +193,12 @@ mod tests {
         BasicUsers::new().with_user("ann", &hash("right"), Caller::authenticated("ann")).unwrap()
     }
 
-    fn basic(user: &str, password: &str) -> Presented {
-        Presented::Basic { user: user.into(), password: password.into() }
+    fn basic(user: &str, password: &str) -> RequestCredential {
+        RequestCredential::Basic { user: user.into(), password: password.into() }
     }
 
     #[tokio::test]
-    async fn a_password_is_right_for_its_user_alone() {
+    async fn password_is_valid_only_for_its_user() {
         let users = users().with_user("bob", &hash("other"), Caller::authenticated("b")).unwrap();
         for _ in 0..2 {
             let bob = users.verify(&basic("bob", "other")).await.unwrap();
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_more_wait_for_a_thread_than_may() {
+    async fn verification_is_rejected_when_the_queue_is_full() {
         let users = users();
         let all = users
             .shared
@@ -219,8 +222,8 @@ mod tests {
             .clone()
             .acquire_many_owned(u32::try_from(users.shared.queue.available_permits()).unwrap());
         let all = all.await.unwrap();
-        let refused = users.verify(&basic("ann", "right")).await;
-        assert!(matches!(refused, Err(Rejection::Overloaded)));
+        let rejected = users.verify(&basic("ann", "right")).await;
+        assert!(matches!(rejected, Err(Rejection::Overloaded)));
         drop(all);
         users.verify(&basic("ann", "right")).await.unwrap();
         let all = users
@@ -229,11 +232,11 @@ mod tests {
             .clone()
             .acquire_many_owned(u32::try_from(users.shared.queue.available_permits()).unwrap());
         let _all = all.await.unwrap();
-        users.verify(&basic("ann", "right")).await.expect("it is remembered");
+        users.verify(&basic("ann", "right")).await.expect("cached");
     }
 
     #[test]
-    fn a_hash_has_to_be_one_of_argon2() {
+    fn password_hash_must_be_argon2() {
         let bcrypt = "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW";
         let pbkdf2 = "$pbkdf2-sha256$i=1000,l=32$c29tZXNhbHQ$4vBP8pDqE5TmcBTzgUJSCg";
         let bare = "$argon2id$v=19$m=8,t=1,p=1";

@@ -1,4 +1,4 @@
-//! Callers who have proved with a certificate who they are (mutual TLS).
+//! Client certificates (mutual TLS).
 
 use std::{collections::HashMap, fmt, time::SystemTime};
 
@@ -12,21 +12,20 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{Presented, Rejection, Verifier, secrets::InvalidDigest};
+use super::{Rejection, RequestCredential, Verifier, secrets::InvalidDigest};
 
-/// Certificates of callers, and who they are. That a certificate is genuine is proved by TLS: the
-/// server asks for one, and has roots of its own for them.
+/// Client certificates and their callers. TLS verifies the certificates: the server requests
+/// one, and has trust anchors for them.
 ///
-/// A certificate that nobody here is known by is like none: peers may have one for other reasons.
-/// A caller is known until the certificate expires, on a connection that has been open for longer
-/// too.
+/// An unknown certificate is ignored, as it may have another purpose. A caller expires with its
+/// certificate, even on an open connection.
 #[derive(Clone, Default)]
 pub struct Certificates {
     known: HashMap<Name, Caller>,
-    takes_any: bool,
+    accepts_any: bool,
 }
 
-/// What a certificate can be known by.
+/// An identifier of a certificate.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Name {
     Fingerprint([u8; 32]),
@@ -36,55 +35,57 @@ enum Name {
 }
 
 impl Certificates {
-    /// No certificates yet.
+    /// Creates an empty set of certificates.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a certificate by the SHA-256 of its DER form, in hexadecimal.
+    /// Adds a certificate by the SHA-256 digest of its DER encoding, in hexadecimal.
     ///
     /// # Errors
     ///
     /// [`InvalidDigest`].
     pub fn with_fingerprint(mut self, sha256: &str, caller: Caller) -> Result<Self, InvalidDigest> {
         let plain = sha256.replace(':', "");
-        self.known.insert(Name::Fingerprint(super::secrets::hexadecimal(&plain)?), caller);
+        self.known.insert(Name::Fingerprint(super::secrets::parse_sha256(&plain)?), caller);
         Ok(self)
     }
 
-    /// Adds whoever has a URI among its alternative names, as `spiffe://example/agent`.
+    /// Adds certificates by a URI in their subject alternative names, such as
+    /// `spiffe://example/agent`.
     #[must_use]
     pub fn with_uri(mut self, uri: impl Into<String>, caller: Caller) -> Self {
         self.known.insert(Name::Uri(uri.into()), caller);
         self
     }
 
-    /// Adds whoever has a DNS name among its alternative names.
+    /// Adds certificates by a DNS name in their subject alternative names.
     #[must_use]
     pub fn with_dns(mut self, name: &str, caller: Caller) -> Self {
         self.known.insert(Name::Dns(name.to_ascii_lowercase()), caller);
         self
     }
 
-    /// Adds whoever has a subject, as `CN=ann,O=Example` (RFC 4514): what stands last in the
-    /// certificate stands first.
+    /// Adds certificates by their subject, such as `CN=ann,O=Example` (RFC 4514: in reverse order
+    /// of the certificate).
     #[must_use]
     pub fn with_subject(mut self, subject: impl Into<String>, caller: Caller) -> Self {
         self.known.insert(Name::Subject(subject.into()), caller);
         self
     }
 
-    /// Takes everyone whose certificate TLS has verified, and calls them by its first URI or else
-    /// its subject: `x509#spiffe://example/agent`, `x509#CN=ann,O=Example`.
+    /// Accepts any certificate that TLS has verified. The subject of the caller is the first URI of
+    /// the certificate or else its subject: `x509#spiffe://example/agent`,
+    /// `x509#CN=ann,O=Example`.
     #[must_use]
     pub fn with_any(mut self) -> Self {
-        self.takes_any = true;
+        self.accepts_any = true;
         self
     }
 
     fn find(&self, der: &[u8]) -> Result<Caller, Rejection> {
         let certificate = Certificate::from_der(der)
-            .map_err(|_error| Rejection::Invalid("the certificate can't be read"))?;
+            .map_err(|_error| Rejection::Invalid("malformed certificate"))?;
         let names = names(der, &certificate)?;
         let known = names.iter().find_map(|name| self.known.get(name)).cloned();
         let any = || {
@@ -92,7 +93,7 @@ impl Certificates {
                 Name::Uri(name) | Name::Subject(name) if !name.is_empty() => Some(name),
                 _ => None,
             });
-            name.filter(|_| self.takes_any)
+            name.filter(|_| self.accepts_any)
                 .map(|name| Caller::authenticated(format!("x509#{name}")))
         };
         let caller = known.or_else(any).ok_or(Rejection::Unknown)?;
@@ -104,7 +105,7 @@ impl Certificates {
     }
 }
 
-/// What a certificate can be known by, the surest first.
+/// The identifiers of a certificate, the most specific first.
 fn names(der: &[u8], certificate: &Certificate) -> Result<Vec<Name>, Rejection> {
     let mut fingerprint = [0; 32];
     fingerprint.copy_from_slice(digest::digest(&digest::SHA256, der).as_ref());
@@ -112,7 +113,7 @@ fn names(der: &[u8], certificate: &Certificate) -> Result<Vec<Name>, Rejection> 
     let alternative = certificate
         .tbs_certificate
         .get::<SubjectAltName>()
-        .map_err(|_error| Rejection::Invalid("the names of the certificate can't be read"))?;
+        .map_err(|_error| Rejection::Invalid("malformed subject alternative names"))?;
     let alternative = alternative.map(|(_, names)| names.0).unwrap_or_default();
     let uris = alternative.iter().filter_map(|name| match name {
         GeneralName::UniformResourceIdentifier(uri) => Some(Name::Uri(uri.to_string())),
@@ -130,18 +131,18 @@ fn names(der: &[u8], certificate: &Certificate) -> Result<Vec<Name>, Rejection> 
 
 #[async_trait]
 impl Verifier for Certificates {
-    fn fits(&self, scheme: &Scheme) -> bool {
+    fn supports(&self, scheme: &Scheme) -> bool {
         matches!(scheme, Scheme::MtlsSecurityScheme(_))
     }
 
-    fn can_be_guessed(&self) -> bool {
+    fn is_guessable(&self) -> bool {
         false
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        match presented {
-            Presented::Certificate(chain) => self.find(chain.leaf()),
-            _ => Err(Rejection::Invalid("it is no certificate")),
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Certificate(chain) => self.find(chain.leaf()),
+            _ => Err(Rejection::Invalid("not a certificate")),
         }
     }
 }
@@ -150,7 +151,7 @@ impl fmt::Debug for Certificates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Certificates")
             .field("known", &self.known.len())
-            .field("takes_any", &self.takes_any)
+            .field("accepts_any", &self.accepts_any)
             .finish()
     }
 }

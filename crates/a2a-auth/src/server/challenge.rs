@@ -1,82 +1,84 @@
-//! How callers are told what to authenticate with (`WWW-Authenticate`, RFC 9110 §11.6.1).
+//! Authentication challenges (`WWW-Authenticate`, RFC 9110 §11.6.1).
 
 use std::collections::BTreeSet;
 
-use super::{presented::Place, requirement::Requirements, scheme::Enforced};
+use super::{
+    request_credentials::CredentialLocation, requirement::Requirements, scheme::EnforcedScheme,
+};
 
-/// What is wrong with what a bearer presented (RFC 6750 §3.1).
+/// Error codes of bearer tokens (RFC 6750 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BearerError {
     InvalidToken,
     InsufficientScope,
 }
 
-/// What a requirement that isn't met is answered with, made once.
+/// The challenges of requirements, computed once.
 #[derive(Clone, Debug)]
 pub(super) struct Challenges {
     realm: String,
-    /// The names of the schemes, for the message.
+    /// The names of the schemes, for the error message.
     pub(super) schemes: String,
-    /// For who presents nothing.
+    /// For requests without credentials.
     pub(super) missing: String,
-    /// For who presents something that is wrong.
+    /// For requests with invalid credentials.
     pub(super) invalid: String,
 }
 
 impl Challenges {
-    /// The challenges of requirements; without any, one for every scheme there is.
-    pub(super) fn of(requirements: &Requirements, schemes: &[Enforced], realm: &str) -> Self {
+    /// Returns the challenges of requirements, or of all schemes if there are no requirements.
+    pub(super) fn of(requirements: &Requirements, schemes: &[EnforcedScheme], realm: &str) -> Self {
         let none = BTreeSet::new();
         let find = |name: &str| schemes.iter().find(|scheme| *scheme.name == *name);
-        let mut asked: Vec<(&Enforced, &BTreeSet<String>)> = requirements
+        let mut required: Vec<(&EnforcedScheme, &BTreeSet<String>)> = requirements
             .schemes()
             .filter_map(|(name, scopes)| Some((find(name)?, scopes)))
             .collect();
-        if asked.is_empty() {
-            asked = schemes.iter().map(|scheme| (scheme, &none)).collect();
+        if required.is_empty() {
+            required = schemes.iter().map(|scheme| (scheme, &none)).collect();
         }
         let realm = quoted(realm);
         let mut names: Vec<&str> = Vec::new();
-        for (scheme, _) in &asked {
+        for (scheme, _) in &required {
             if !names.contains(&&*scheme.name) {
                 names.push(&scheme.name);
             }
         }
         Self {
             schemes: names.join(", "),
-            missing: list(&asked, &realm, None),
-            invalid: list(&asked, &realm, Some(BearerError::InvalidToken)),
+            missing: list(&required, &realm, None),
+            invalid: list(&required, &realm, Some(BearerError::InvalidToken)),
             realm,
         }
     }
 
-    /// For who is known and lacks scopes.
+    /// The challenge for an authenticated caller that lacks scopes.
     pub(super) fn insufficient(&self, scopes: &BTreeSet<String>) -> String {
         bearer(&self.realm, scopes, Some(BearerError::InsufficientScope))
     }
 }
 
 fn list(
-    asked: &[(&Enforced, &BTreeSet<String>)],
+    required: &[(&EnforcedScheme, &BTreeSet<String>)],
     realm: &str,
     error: Option<BearerError>,
 ) -> String {
     let mut challenges: Vec<String> = Vec::new();
-    for (scheme, scopes) in asked {
-        let challenge = match &scheme.place {
-            Place::Bearer => bearer(realm, scopes, error),
-            Place::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
-            Place::Header(name) => key(realm, "header", name),
-            Place::Cookie(name) => key(realm, "cookie", name),
-            Place::Query(name) => key(realm, "query", name),
-            // Nor for certificates, which are asked for by TLS; and a 401 has to have one.
-            Place::Certificate => format!("MutualTLS realm=\"{realm}\""),
+    for (scheme, scopes) in required {
+        let challenge = match &scheme.location {
+            CredentialLocation::Bearer => bearer(realm, scopes, error),
+            CredentialLocation::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
+            CredentialLocation::Header(name) => key(realm, "header", name),
+            CredentialLocation::Cookie(name) => key(realm, "cookie", name),
+            CredentialLocation::Query(name) => key(realm, "query", name),
+            // There is no standard challenge for mutual TLS, but a 401 must have one.
+            CredentialLocation::Certificate => format!("MutualTLS realm=\"{realm}\""),
         };
         if !challenges.contains(&challenge) {
             challenges.push(challenge);
         }
     }
-    // What most clients understand stands in front.
+    // Bearer first, as the challenge that most clients support.
     challenges.sort_by_key(|challenge| !challenge.starts_with("Bearer"));
     challenges.join(", ")
 }
@@ -97,15 +99,15 @@ fn bearer(realm: &str, scopes: &BTreeSet<String>, error: Option<BearerError>) ->
     challenge
 }
 
-// No standard names a challenge for keys; this is what servers that send one send.
-fn key(realm: &str, place: &str, name: &str) -> String {
-    format!("ApiKey realm=\"{realm}\", in=\"{place}\", name=\"{}\"", quoted(name))
+// There is no standard challenge for API keys; other servers use this one.
+fn key(realm: &str, location: &str, name: &str) -> String {
+    format!("ApiKey realm=\"{realm}\", in=\"{location}\", name=\"{}\"", quoted(name))
 }
 
-/// A text that can stand between quotes in a header.
+/// Removes characters that are not allowed in a quoted string.
 fn quoted(text: &str) -> String {
-    let fits = |letter: &char| matches!(letter, ' '..='~') && !matches!(letter, '"' | '\\');
-    text.chars().filter(fits).collect()
+    let is_allowed = |letter: &char| matches!(letter, ' '..='~') && !matches!(letter, '"' | '\\');
+    text.chars().filter(is_allowed).collect()
 }
 
 #[cfg(test)]
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_of_the_card_can_not_break_out_of_a_challenge() {
+    fn names_in_the_card_cannot_inject_into_a_challenge() {
         let name = "k\", Basic realm=\"x\r\nSet-Cookie: a=b\u{e4}";
         let challenge = key(&quoted("a\"b"), "header", name);
         assert_eq!(
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bearer_is_told_what_is_wrong_and_which_scopes_there_are() {
+    fn bearer_challenge_has_the_error_and_the_scopes() {
         let scopes = BTreeSet::from(["write".to_owned(), "read".to_owned()]);
         for (error, expected) in [
             (None, "Bearer realm=\"a2a\", scope=\"read write\""),

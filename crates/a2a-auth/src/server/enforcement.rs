@@ -1,4 +1,4 @@
-//! A guard that has been held against a card.
+//! A guard bound to a card.
 
 use std::{collections::BTreeMap, fmt, result::Result as StdResult, sync::Arc};
 
@@ -8,20 +8,19 @@ use axum::{Router, middleware};
 use http::request::Parts;
 
 use super::{
-    Guard, GuardError, TrustedProxy,
-    admit::Admitting,
-    audit,
+    Guard, GuardError, TrustedProxy, audit,
+    auth_failure::AuthFailure,
+    auth_history::AuthHistory,
+    authenticate,
+    authorize::AuthorizingAgent,
     challenge::Challenges,
-    guard::{Policy, SkillOf, Tenants},
-    identify,
-    memory::Memory,
-    refusal::Refusal,
+    guard::{Policy, SkillResolver, Tenants},
     requirement::Requirements,
-    scheme::{self, Enforced},
+    scheme::{self, EnforcedScheme},
 };
 
-/// What enforces a card: a layer over HTTP, and a wrapper around the agent. Both are needed, and
-/// belong together; clones are the same.
+/// Enforces the security requirements of a card, by an HTTP layer and a wrapper around the agent.
+/// Both are needed.
 ///
 /// ```
 /// use a2a_auth::server::Guard;
@@ -43,22 +42,22 @@ pub struct Enforcement(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
     /// In the order of their rank.
-    pub(super) schemes: Vec<Enforced>,
+    pub(super) schemes: Vec<EnforcedScheme>,
     pub(super) agent: Rule,
     /// By the id of the skill.
     pub(super) skills: BTreeMap<String, Rule>,
-    /// What is asked for where some scheme is needed and any will do.
+    /// The challenges where any scheme is sufficient.
     pub(super) any: Challenges,
-    pub(super) skill: Option<Arc<SkillOf>>,
+    pub(super) skill: Option<Arc<SkillResolver>>,
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
-    pub(super) keeps_credentials: bool,
+    pub(super) passes_credentials_on: bool,
     pub(super) has_private_card: bool,
-    pub(super) memory: Arc<Memory>,
+    pub(super) auth_history: Arc<AuthHistory>,
 }
 
-/// Requirements, and what is answered to who does not meet them.
+/// Requirements, and the challenges for callers that don't meet them.
 pub(super) struct Rule {
     pub(super) requirements: Requirements,
     pub(super) challenges: Challenges,
@@ -88,11 +87,11 @@ impl Enforcement {
             let requirements = Requirements::of(&skill.security_requirements);
             skills.insert(skill.id.clone(), rule(requirements)?);
         }
-        let promises_extended = card
+        let announces_extended = card
             .capabilities
             .as_ref()
             .is_some_and(|capabilities| capabilities.extended_agent_card());
-        if promises_extended && schemes.is_empty() && !guard.has_open_extended_card {
+        if announces_extended && schemes.is_empty() && !guard.has_open_extended_card {
             return Err(GuardError::OpenExtendedCard);
         }
         Ok(Self(Arc::new(Inner {
@@ -104,55 +103,55 @@ impl Enforcement {
             policy: guard.policy.clone(),
             tenants: guard.tenants.clone(),
             proxies: guard.proxies.clone(),
-            keeps_credentials: guard.keeps_credentials,
+            passes_credentials_on: guard.passes_credentials_on,
             has_private_card: guard.has_private_card,
-            memory: guard.memory(),
+            auth_history: guard.auth_history(),
         })))
     }
 
-    /// Puts the layer that identifies callers around the routes that there are.
+    /// Adds the authentication layer to the existing routes.
     pub fn layer(&self, router: Router) -> Router {
-        router.layer(middleware::from_fn_with_state(self.clone(), identify::identify))
+        router.layer(middleware::from_fn_with_state(self.clone(), authenticate::authenticate))
     }
 
-    /// Protects the routes of the public card, where the guard has a private one.
+    /// Protects the routes of the public card, if the guard makes it private.
     pub fn card_layer(&self, router: Router) -> Router {
         if !self.0.has_private_card {
             return router;
         }
-        router.layer(middleware::from_fn_with_state(self.clone(), identify::show_card))
+        router.layer(middleware::from_fn_with_state(self.clone(), authenticate::authorize_card))
     }
 
-    /// Verifies what a request presents, for programs that decide themselves which calls need it:
-    /// with the throttling and the audit log of the guard, and without its requirements. `None`
-    /// where nothing is presented.
+    /// Verifies the credentials of a request with the throttling and the audit log of the guard,
+    /// but without its requirements: for programs that decide themselves which calls need them.
+    /// `None` if the request has no credentials.
     ///
     /// # Errors
     ///
-    /// [`Unauthenticated`](a2a_core::ErrorKind::Unauthenticated) for what is wrong or can be read
-    /// in two ways, and [`ResourceExhausted`](a2a_core::ErrorKind::ResourceExhausted) after too
+    /// [`Unauthenticated`](a2a_core::ErrorKind::Unauthenticated) for invalid or ambiguous
+    /// credentials, and [`ResourceExhausted`](a2a_core::ErrorKind::ResourceExhausted) after too
     /// many failures.
     pub async fn authenticate(&self, request: &Parts) -> Result<Option<Caller>> {
-        let identified = self.0.identify(request).await;
-        if let Some(refusal) = &identified.refusal
-            && *refusal != Refusal::Missing
+        let authentication = self.0.authenticate(request).await;
+        if let Some(failure) = &authentication.failure
+            && *failure != AuthFailure::Missing
         {
-            audit::failed(identified.circumstances(), refusal.reason());
-            return Err(refusal.error(&self.0.any));
+            audit::failed(authentication.audit_context(), failure.reason());
+            return Err(failure.error(&self.0.any));
         }
-        let mut verified = identified.verified.iter();
+        let mut verified = authentication.verified.iter();
         Ok(verified.next().map(|verified| verified.caller.clone()))
     }
 
-    /// Wraps an agent so that it is reached by those who may. Without the layer nobody may for
-    /// whom anything is required.
+    /// Wraps an agent so that only authorized calls reach it. Without the layer, all calls that
+    /// require authentication are rejected.
     pub fn agent(&self, agent: impl Agent) -> Arc<dyn Agent> {
-        Arc::new(Admitting::new(self.clone(), Arc::new(agent)))
+        Arc::new(AuthorizingAgent::new(self.clone(), Arc::new(agent)))
     }
 }
 
-/// The schemes of the card with their verifiers, those that name callers best first.
-fn schemes(guard: &Guard, card: &AgentCard) -> StdResult<Vec<Enforced>, GuardError> {
+/// The schemes of the card with their verifiers, by rank.
+fn schemes(guard: &Guard, card: &AgentCard) -> StdResult<Vec<EnforcedScheme>, GuardError> {
     if let Some(name) =
         guard.verifiers.keys().find(|name| !card.security_schemes.contains_key(*name))
     {
@@ -163,12 +162,12 @@ fn schemes(guard: &Guard, card: &AgentCard) -> StdResult<Vec<Enforced>, GuardErr
         let unenforceable = |reason| GuardError::Unenforceable { scheme: name.clone(), reason };
         let verifier =
             guard.verifiers.get(name).ok_or_else(|| GuardError::NoVerifier(name.clone()))?;
-        let (place, rank) = scheme::place(declared).map_err(unenforceable)?;
-        if !declared.scheme.as_ref().is_some_and(|scheme| verifier.fits(scheme)) {
-            return Err(GuardError::Misfit(name.clone()));
+        let (location, rank) = scheme::location(declared).map_err(unenforceable)?;
+        if !declared.scheme.as_ref().is_some_and(|scheme| verifier.supports(scheme)) {
+            return Err(GuardError::SchemeMismatch(name.clone()));
         }
         let verifier = Arc::clone(verifier);
-        schemes.push(Enforced { name: name.as_str().into(), place, rank, verifier });
+        schemes.push(EnforcedScheme { name: name.as_str().into(), location, rank, verifier });
     }
     schemes.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
     Ok(schemes)

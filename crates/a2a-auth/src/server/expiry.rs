@@ -1,4 +1,4 @@
-//! Streams that end when their caller's credentials do.
+//! Streams that end when their caller's credentials expire or are revoked.
 
 use std::{
     future::{Future, pending},
@@ -12,62 +12,62 @@ use a2a_operations::{Event, EventStream};
 use futures_core::Stream;
 use tokio::time::sleep;
 
-use super::{Rejection, refusal::Refusal, requirement::Verified};
+use super::{Rejection, auth_failure::AuthFailure, requirement::Verified};
 
-/// The longest time in which the clock is not looked at: it may be set.
-const GLANCE: Duration = Duration::from_secs(60);
+/// The system clock is checked at least this often, because it may be adjusted.
+const MAX_CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Ends a stream with an error, when there is one.
+/// Ends a stream with the error that a future resolves to.
 pub(super) fn until(
     events: EventStream,
     end: impl Future<Output = Error> + Send + 'static,
 ) -> EventStream {
-    EventStream::new(Ending { events: Some(events), end: Box::pin(end) })
+    EventStream::new(BoundedStream { events: Some(events), end: Box::pin(end) })
 }
 
-/// Waits for the end of what the caller presented, if it has one.
-pub(super) async fn expired(expires: Option<SystemTime>) -> Refusal {
+/// Waits for the credentials to expire, if they do.
+pub(super) async fn expired(expires: Option<SystemTime>) -> AuthFailure {
     let Some(expires) = expires else { return pending().await };
     loop {
         let left = expires.duration_since(SystemTime::now()).unwrap_or_default();
         if left.is_zero() {
-            return Refusal::Expired;
+            return AuthFailure::Expired;
         }
-        sleep(left.min(GLANCE)).await;
+        sleep(left.min(MAX_CLOCK_CHECK_INTERVAL)).await;
     }
 }
 
-/// Waits until something of what the caller presented is taken back. Where nobody can say at the
-/// moment, what was said last holds.
-pub(super) async fn taken_back(verified: Vec<Verified>) -> Refusal {
-    let reviewed = || verified.iter().filter_map(|one| Some((&one.caller, one.review.as_ref()?)));
-    let Some(interval) = reviewed().map(|(_, review)| review.interval).min() else {
+/// Waits until a credential is revoked. While it can't be verified, the last result holds.
+pub(super) async fn revoked(verified: Vec<Verified>) -> AuthFailure {
+    let revalidated =
+        || verified.iter().filter_map(|one| Some((&one.caller, one.revalidation.as_ref()?)));
+    let Some(interval) = revalidated().map(|(_, revalidation)| revalidation.interval).min() else {
         return pending().await;
     };
     loop {
         sleep(interval).await;
-        for (caller, review) in reviewed() {
-            match review.verifier.verify(&review.presented).await {
+        for (caller, revalidation) in revalidated() {
+            match revalidation.verifier.verify(&revalidation.credential).await {
                 Ok(now)
                     if now.subject() == caller.subject()
                         && now.scopes().is_superset(caller.scopes()) => {}
-                Ok(_less) => return Refusal::Invalid,
-                // New calls say so in the log; a line for each stream would be too many.
+                Ok(_less) => return AuthFailure::Invalid,
+                // New calls log this; one line per stream would be too many.
                 Err(Rejection::Unavailable(_) | Rejection::Overloaded) => {}
-                Err(Rejection::Expired) => return Refusal::Expired,
-                Err(Rejection::Invalid(_) | Rejection::Unknown) => return Refusal::Invalid,
+                Err(Rejection::Expired) => return AuthFailure::Expired,
+                Err(Rejection::Invalid(_) | Rejection::Unknown) => return AuthFailure::Invalid,
             }
         }
     }
 }
 
-struct Ending {
-    /// Gone when the error was given.
+struct BoundedStream {
+    /// `None` after the error.
     events: Option<EventStream>,
     end: Pin<Box<dyn Future<Output = Error> + Send>>,
 }
 
-impl Stream for Ending {
+impl Stream for BoundedStream {
     type Item = Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -1,4 +1,4 @@
-//! What the operator says of who may call.
+//! Configuration of authentication and authorization.
 
 use std::{
     collections::BTreeMap,
@@ -9,88 +9,86 @@ use std::{
 use a2a_core::{AgentCard, Operation, Result, v1::SendMessageRequest};
 use a2a_operations::Caller;
 
-use super::{Enforcement, Throttle, TrustedProxy, Verifier, memory::Memory};
+use super::{Enforcement, Throttle, TrustedProxy, Verifier, auth_history::AuthHistory};
 
-pub(super) type SkillOf = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
+pub(super) type SkillResolver = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
 pub(super) type Policy = dyn Fn(&Caller, Operation, &str) -> Result<()> + Send + Sync;
 pub(super) type Tenants = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 
-/// Who verifies callers by which scheme, and what they may do beyond what the card says.
+/// The verifiers of security schemes, and authorization rules beyond those of the card.
 ///
-/// [`enforce`](Self::enforce) holds it against a card. Clones share what they remember of failed
-/// tries, so that several ports of one agent count together.
+/// [`enforce`](Self::enforce) checks it against a card. Clones share the record of failed attempts,
+/// so that all ports of an agent count together.
 #[must_use]
 #[derive(Clone, Default)]
 pub struct Guard {
     pub(super) verifiers: BTreeMap<String, Arc<dyn Verifier>>,
     pub(super) realm: Option<String>,
-    pub(super) skill: Option<Arc<SkillOf>>,
+    pub(super) skill: Option<Arc<SkillResolver>>,
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
     pub(super) throttle: Throttle,
-    pub(super) keeps_credentials: bool,
+    pub(super) passes_credentials_on: bool,
     pub(super) has_open_extended_card: bool,
     pub(super) has_private_card: bool,
-    /// Made once, for all clones.
-    memory: Arc<OnceLock<Arc<Memory>>>,
+    /// Created once, shared by all clones.
+    auth_history: Arc<OnceLock<Arc<AuthHistory>>>,
 }
 
 /// Why a card can't be enforced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
-    /// Nobody verifies callers by a scheme that the card declares.
-    #[error("the card declares the security scheme {0:?}, which nothing here verifies")]
+    /// A declared scheme has no verifier.
+    #[error("no verifier for the security scheme {0:?} of the card")]
     NoVerifier(String),
-    /// A scheme is declared in a way that can't be enforced.
-    #[error("the security scheme {scheme:?} can't be enforced: {reason}")]
+    /// A declared scheme is malformed or unsupported.
+    #[error("cannot enforce security scheme {scheme:?}: {reason}")]
     Unenforceable {
         /// The name of the scheme in the card.
         scheme: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
-    /// The verifier of a scheme is for schemes of another kind.
-    #[error("what is to verify the security scheme {0:?} is for schemes of another kind")]
-    Misfit(String),
-    /// There is a verifier for a scheme that the card does not declare.
-    #[error("the card does not declare the security scheme {0:?}, for which there is a verifier")]
+    /// The verifier does not support this type of scheme.
+    #[error("the verifier for security scheme {0:?} does not support that scheme type")]
+    SchemeMismatch(String),
+    /// A verifier is registered for a scheme that the card does not declare.
+    #[error("verifier for security scheme {0:?}, which the card does not declare")]
     Undeclared(String),
     /// The card requires a scheme that it does not declare.
-    #[error("the card requires the security scheme {0:?}, and does not declare it")]
+    #[error("the card requires security scheme {0:?}, but does not declare it")]
     UnknownScheme(String),
-    /// The card has requirements for a skill, and nothing tells which skill a message is for.
-    #[error(
-        "the card has security requirements for the skill {0:?}, and nothing tells which skill a message is for"
-    )]
+    /// A skill has requirements, but there is no skill resolver.
+    #[error("skill {0:?} of the card has security requirements, but no skill resolver is set")]
     UnknownSkill(String),
-    /// The card promises an extended card for authenticated callers, and nobody can authenticate.
-    #[error("the card promises an extended card, and declares no security scheme to protect it")]
+    /// The card announces an extended card, but no scheme to protect it.
+    #[error("the card announces an extended card, but declares no security scheme to protect it")]
     OpenExtendedCard,
 }
 
 impl Guard {
-    /// Creates a guard that verifies nothing yet.
+    /// Creates a guard without verifiers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets who verifies callers by a scheme, by its name in the card.
+    /// Sets the verifier of a scheme, by the scheme's name in the card.
     pub fn with_verifier(mut self, scheme: impl Into<String>, verifier: impl Verifier) -> Self {
         self.verifiers.insert(scheme.into(), Arc::new(verifier));
         self
     }
 
-    /// Sets what challenges name as the realm. Default: `a2a`.
+    /// Sets the realm of challenges. Default: `a2a`.
     pub fn with_realm(mut self, realm: impl Into<String>) -> Self {
         self.realm = Some(realm.into());
         self
     }
 
-    /// Sets how to tell which skill a message is for: the protocol does not say it. Its
-    /// requirements hold beside those of the agent.
-    pub fn with_skills(
+    /// Sets the function that returns the id of the skill that a message invokes, which is not part
+    /// of the protocol. The skill's requirements apply in addition to the agent's.
+    pub fn with_skill_resolver(
         mut self,
         skill: impl Fn(&SendMessageRequest) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
@@ -98,8 +96,8 @@ impl Guard {
         self
     }
 
-    /// Asks for each call that meets the requirements of the card whether this caller may do
-    /// this, in this tenant. The peer gets the error, as
+    /// Sets a policy that decides on each call which meets the requirements of the card, by caller,
+    /// operation and tenant. The peer gets the error, as
     /// [`PermissionDenied`](a2a_core::ErrorKind::PermissionDenied).
     pub fn with_policy(
         mut self,
@@ -109,8 +107,8 @@ impl Guard {
         self
     }
 
-    /// Sets which tenants a caller may name. Default: any, as each sees in each only what is its
-    /// own. Requests without a tenant name the empty one.
+    /// Sets which tenants a caller may use. Default: any, as callers only see their own tasks in
+    /// each. Requests without a tenant use the empty one.
     pub fn with_tenants(
         mut self,
         tenants: impl Fn(&Caller, &str) -> bool + Send + Sync + 'static,
@@ -119,42 +117,42 @@ impl Guard {
         self
     }
 
-    /// Believes a proxy where it says who calls (`X-Forwarded-For`). Default: none.
+    /// Trusts the client address that a proxy reports (`X-Forwarded-For`). Default: none.
     pub fn with_trusted_proxy(mut self, proxy: TrustedProxy) -> Self {
         self.proxies.push(proxy);
         self
     }
 
-    /// Sets how failed tries are throttled.
+    /// Sets the throttling of failed attempts.
     pub fn with_throttle(mut self, throttle: Throttle) -> Self {
         self.throttle = throttle;
-        self.memory = Arc::default();
+        self.auth_history = Arc::default();
         self
     }
 
-    /// Keeps what callers authenticate with (`Authorization`) in the [`Caller`], for a gateway
-    /// that passes it on. Default: it is forgotten.
-    pub fn with_kept_credentials(mut self) -> Self {
-        self.keeps_credentials = true;
+    /// Keeps the `Authorization` header in the [`Caller`], for a gateway that forwards it. Default:
+    /// it is dropped.
+    pub fn with_credential_passthrough(mut self) -> Self {
+        self.passes_credentials_on = true;
         self
     }
 
-    /// Gives the extended card to everyone where the card declares no scheme. Without this such
-    /// a card does not start.
+    /// Serves the extended card to anonymous callers if the card declares no scheme. Without this,
+    /// such a card is an error.
     pub fn with_open_extended_card(mut self) -> Self {
         self.has_open_extended_card = true;
         self
     }
 
-    /// Shows the public card, too, only to those who meet its own requirements, or who can
-    /// authenticate at all where it has none. Callers then have to know beforehand how: an
-    /// extended card is the better place for what not everyone may see.
+    /// Restricts the public card to callers who meet its requirements, or to any authenticated
+    /// caller if it has none. Clients then have to know the schemes beforehand: prefer an extended
+    /// card for confidential content.
     pub fn with_private_card(mut self) -> Self {
         self.has_private_card = true;
         self
     }
 
-    /// Holds the guard against a card, and returns what enforces it.
+    /// Checks the guard against a card, and returns its enforcement.
     ///
     /// # Errors
     ///
@@ -163,8 +161,10 @@ impl Guard {
         Enforcement::new(self, card)
     }
 
-    pub(super) fn memory(&self) -> Arc<Memory> {
-        Arc::clone(self.memory.get_or_init(|| Arc::new(Memory::new(self.throttle.clone()))))
+    pub(super) fn auth_history(&self) -> Arc<AuthHistory> {
+        Arc::clone(
+            self.auth_history.get_or_init(|| Arc::new(AuthHistory::new(self.throttle.clone()))),
+        )
     }
 }
 

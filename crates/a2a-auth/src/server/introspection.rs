@@ -1,4 +1,4 @@
-//! Bearer tokens that only their issuer can read (RFC 7662).
+//! Token introspection (RFC 7662).
 
 use std::{
     error::Error as StdError,
@@ -21,29 +21,27 @@ use tokio::sync::Semaphore;
 use url::{Url, form_urlencoded};
 
 use super::{
-    AddressError, Claims, Presented, Rejection, Verifier,
-    cache::Remembered,
-    discovery::secure,
-    jwt::{CLAIMS, is_name},
-    memory::Digests,
-    secrets::bears,
+    AddressError, Claims, Rejection, RequestCredential, Verifier,
+    credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache,
+    jwt::{CLAIMS, is_valid_subject},
+    oidc_discovery::secure,
+    secrets::uses_bearer_token,
 };
 use crate::fetch;
 
-/// Most answers that are remembered.
-const MAX_REMEMBERED: usize = 16_384;
-/// How long it is remembered that a token is not active.
-const INACTIVE: Duration = Duration::from_secs(10);
-/// Streams do not look more often whether their token is active.
-const SHORTEST_REVIEW: Duration = Duration::from_millis(10);
-/// Most requests at a time, and most callers that wait for one.
-const MAX_ASKING: usize = 32;
+const CACHE_CAPACITY: usize = 16_384;
+/// Cache lifetime of inactive tokens.
+const INACTIVE_LIFETIME: Duration = Duration::from_secs(10);
+/// Minimum interval at which open streams verify their token again.
+const MIN_REVALIDATION_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_CONCURRENT_REQUESTS: usize = 32;
+/// Maximum number of verifications waiting for a request; further ones are rejected.
 const MAX_WAITING: usize = 256;
 
-/// Tokens that their issuer is asked about, once a minute at most for each.
+/// Bearer tokens that are verified by introspection at their issuer, at most once a minute each.
 ///
-/// A caller is called by the issuer and its subject, as `https://issuer.example#subject`, as by a
-/// [`Jwt`](super::Jwt).
+/// The subject of a caller is `https://issuer.example#subject`, as with [`Jwt`](super::Jwt).
 #[derive(Clone)]
 pub struct Introspection(Arc<Inner>);
 
@@ -60,20 +58,20 @@ struct Inner {
 }
 
 struct Shared {
-    /// Callers, and `None` for tokens that are not active.
-    answers: Remembered<[u8; 32], Option<Caller>>,
-    digests: Digests,
+    /// Callers, or `None` for inactive tokens.
+    callers: ExpiringCache<[u8; 32], Option<Caller>>,
+    hasher: CredentialHasher,
     queue: Semaphore,
-    asking: Semaphore,
+    requests: Semaphore,
 }
 
 impl Introspection {
-    /// Asks the authorization server `issuer` about tokens at an address, authenticated as a
-    /// client with a secret.
+    /// Creates a verifier that calls the introspection endpoint `url` of the authorization server
+    /// `issuer`, authenticated as a client with a secret.
     ///
     /// # Errors
     ///
-    /// [`AddressError`] where the address is not of https, nor on this machine.
+    /// [`AddressError`] if the URL is neither https nor http with a loopback host.
     pub fn new(
         issuer: impl Into<String>,
         url: &str,
@@ -84,16 +82,16 @@ impl Introspection {
         let encoded =
             |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         let pair = format!("{}:{}", encoded(client_id), encoded(client_secret));
-        // Base64 is fit for a header.
+        // Base64 is valid in a header.
         let authorization = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
         let mut authorization =
             authorization.map_err(|_error| AddressError::Insecure(url.to_owned()))?;
         authorization.set_sensitive(true);
         let shared = Shared {
-            answers: Remembered::new(MAX_REMEMBERED),
-            digests: Digests::new(),
-            queue: Semaphore::new(MAX_ASKING + MAX_WAITING),
-            asking: Semaphore::new(MAX_ASKING),
+            callers: ExpiringCache::new(CACHE_CAPACITY),
+            hasher: CredentialHasher::new(),
+            queue: Semaphore::new(MAX_CONCURRENT_REQUESTS + MAX_WAITING),
+            requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
         };
         Ok(Self(Arc::new(Inner {
             issuer: issuer.into(),
@@ -107,26 +105,26 @@ impl Introspection {
         })))
     }
 
-    /// Sets whose certificates are believed where tokens are asked about, and the certificate to
-    /// show there. Default: what the platform trusts, and none.
+    /// Sets the TLS configuration of the connection to the endpoint: trust anchors and client
+    /// certificate. Default: the platform's trust store, no client certificate.
     ///
     /// # Errors
     ///
-    /// [`AddressError::Setup`] where TLS can't be set up.
+    /// [`AddressError::Setup`] if the TLS configuration is invalid.
     pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, AddressError> {
         Arc::make_mut(&mut self.0).client = fetch::client(tls)?;
         Ok(self)
     }
 
-    /// Takes only tokens for this audience, or another that was named so. Default: all that are
-    /// active, as many servers answer only about tokens for the one who asks.
+    /// Accepts only tokens for this audience; can be called more than once. Default: all active
+    /// tokens, as many servers introspect only tokens for the requesting client.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.0).audiences.push(audience.into());
         self
     }
 
-    /// Sets which members of the answer a caller carries ([`Caller::claims`]), as
+    /// Sets which members of the response become claims of the caller ([`Caller::claims`]), as
     /// [`Jwt::with_claims`](super::Jwt::with_claims) does.
     #[must_use]
     pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
@@ -134,9 +132,8 @@ impl Introspection {
         self
     }
 
-    /// Sets how long an answer is believed: a token that is revoked is good for as long, and a
-    /// quarter more where a stream is open. It is never believed for longer than the token lives.
-    /// Default: 60 s.
+    /// Sets how long a response is cached, at most until the token expires. A revoked token is
+    /// accepted for that time, and on open streams for a quarter more. Default: 60 s.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         Arc::make_mut(&mut self.0).lifetime = lifetime;
@@ -145,31 +142,35 @@ impl Introspection {
 }
 
 impl Inner {
-    async fn verify(&self, presented: &Presented, token: &str) -> Result<Caller, Rejection> {
-        let Shared { answers, digests, queue, asking } = &*self.shared;
-        let digest = digests.of([presented]);
-        if let Some(known) = digest.and_then(|digest| answers.get(&digest)) {
-            return known.ok_or(Rejection::Invalid("it is not active")).and_then(alive);
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        token: &str,
+    ) -> Result<Caller, Rejection> {
+        let Shared { callers, hasher, queue, requests } = &*self.shared;
+        let digest = hasher.digest([credential]);
+        if let Some(cached) = digest.and_then(|digest| callers.get(&digest)) {
+            return cached.ok_or(Rejection::Invalid("token is not active")).and_then(unexpired);
         }
-        let _place = queue.try_acquire().map_err(|_full| Rejection::Overloaded)?;
-        let _turn = asking.acquire().await.map_err(|_never| Rejection::Overloaded)?;
-        let answer = self.ask(token).await.map_err(Rejection::Unavailable)?;
-        let caller = self.caller(&answer);
-        let (kept, lifetime) = match &caller {
+        let _queued = queue.try_acquire().map_err(|_full| Rejection::Overloaded)?;
+        let _permit = requests.acquire().await.map_err(|_never| Rejection::Overloaded)?;
+        let response = self.introspect(token).await.map_err(Rejection::Unavailable)?;
+        let caller = self.caller(&response);
+        let (cached, lifetime) = match &caller {
             Ok(caller) => {
                 let left = caller.expires().map(|end| end.duration_since(SystemTime::now()));
                 let left = left.map_or(self.lifetime, Result::unwrap_or_default);
                 (Some(caller.clone()), left.min(self.lifetime))
             }
-            Err(_) => (None, INACTIVE),
+            Err(_) => (None, INACTIVE_LIFETIME),
         };
         if let Some(digest) = digest {
-            answers.insert(digest, kept, lifetime);
+            callers.insert(digest, cached, lifetime);
         }
         caller
     }
 
-    async fn ask(&self, token: &str) -> Result<Claims, Box<dyn StdError + Send + Sync>> {
+    async fn introspect(&self, token: &str) -> Result<Claims, Box<dyn StdError + Send + Sync>> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("token", token)
             .append_pair("token_type_hint", "access_token")
@@ -179,40 +180,41 @@ impl Inner {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(ACCEPT, "application/json")
             .body(form.into())?;
-        let answer = fetch::successful(self.client.send(request).await?)?;
-        Ok(Claims(serde_json::from_slice::<Map<String, Value>>(&answer)?))
+        let response = fetch::successful(self.client.send(request).await?)?;
+        Ok(Claims(serde_json::from_slice::<Map<String, Value>>(&response)?))
     }
 
-    /// Who the issuer says a token is of.
-    fn caller(&self, answer: &Claims) -> Result<Caller, Rejection> {
-        if answer.0.get("active") != Some(&Value::Bool(true)) {
-            return Err(Rejection::Invalid("it is not active"));
+    /// Returns the caller that an introspection response describes.
+    fn caller(&self, response: &Claims) -> Result<Caller, Rejection> {
+        if response.0.get("active") != Some(&Value::Bool(true)) {
+            return Err(Rejection::Invalid("token is not active"));
         }
-        if answer.text("iss").is_some_and(|issuer| issuer != self.issuer) {
-            return Err(Rejection::Invalid("it is of another issuer"));
+        if response.text("iss").is_some_and(|issuer| issuer != self.issuer) {
+            return Err(Rejection::Invalid("wrong issuer"));
         }
         if !self.audiences.is_empty()
-            && !self.audiences.iter().any(|audience| answer.is_for(audience))
+            && !self.audiences.iter().any(|audience| response.is_for(audience))
         {
-            return Err(Rejection::Invalid("it is for another audience"));
+            return Err(Rejection::Invalid("wrong audience"));
         }
-        if answer.time("nbf")?.is_some_and(|from| from > SystemTime::now()) {
-            return Err(Rejection::Invalid("it is not valid yet"));
+        if response.time("nbf")?.is_some_and(|from| from > SystemTime::now()) {
+            return Err(Rejection::Invalid("not valid yet"));
         }
-        let name = ["sub", "client_id", "username"].into_iter().find_map(|name| answer.text(name));
-        let name = name.filter(|name| is_name(name));
-        let name = name.ok_or(Rejection::Invalid("it names no subject"))?;
+        let name =
+            ["sub", "client_id", "username"].into_iter().find_map(|name| response.text(name));
+        let name = name.filter(|name| is_valid_subject(name));
+        let name = name.ok_or(Rejection::Invalid("missing or invalid subject"))?;
         let caller = Caller::authenticated(format!("{}#{name}", self.issuer))
-            .with_scopes(answer.scopes())
-            .with_claims(answer.selected(&self.claims));
-        match answer.time("exp")? {
-            Some(expires) => alive(caller.with_expiry(expires)),
+            .with_scopes(response.scopes())
+            .with_claims(response.selected(&self.claims));
+        match response.time("exp")? {
+            Some(expires) => unexpired(caller.with_expiry(expires)),
             None => Ok(caller),
         }
     }
 }
 
-fn alive(caller: Caller) -> Result<Caller, Rejection> {
+fn unexpired(caller: Caller) -> Result<Caller, Rejection> {
     match caller.expires() {
         Some(expires) if expires <= SystemTime::now() => Err(Rejection::Expired),
         _ => Ok(caller),
@@ -221,23 +223,23 @@ fn alive(caller: Caller) -> Result<Caller, Rejection> {
 
 #[async_trait]
 impl Verifier for Introspection {
-    fn fits(&self, scheme: &Scheme) -> bool {
-        bears(scheme)
+    fn supports(&self, scheme: &Scheme) -> bool {
+        uses_bearer_token(scheme)
     }
 
-    fn can_be_guessed(&self) -> bool {
+    fn is_guessable(&self) -> bool {
         true
     }
 
-    fn review_interval(&self) -> Option<Duration> {
-        // Most find an answer that is remembered.
-        Some((self.0.lifetime / 4).max(SHORTEST_REVIEW))
+    fn revalidation_interval(&self) -> Option<Duration> {
+        // Most of these hit the cache.
+        Some((self.0.lifetime / 4).max(MIN_REVALIDATION_INTERVAL))
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        match presented {
-            Presented::Bearer(token) => self.0.verify(presented, token).await,
-            _ => Err(Rejection::Invalid("it is no bearer token")),
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Bearer(token) => self.0.verify(credential, token).await,
+            _ => Err(Rejection::Invalid("not a bearer token")),
         }
     }
 }

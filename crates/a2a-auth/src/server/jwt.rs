@@ -1,4 +1,4 @@
-//! Bearer tokens that somebody else signs (RFC 7519, RFC 9068).
+//! JWT bearer tokens (RFC 7519, RFC 9068).
 
 use std::{
     fmt,
@@ -13,33 +13,32 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::{
-    AddressError, Presented, Rejection, Verifier, cache::Remembered, discovery::discover,
-    memory::Digests, secrets::bears,
+    AddressError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache, oidc_discovery::discover, secrets::uses_bearer_token,
 };
 use crate::jose::{Header, Jwk, KeySource, MissingKey, Token};
 
-/// Longest name of a caller that a token may give, in bytes.
+/// Maximum length of a caller's subject, in bytes.
 const MAX_SUBJECT_BYTES: usize = 1 << 10;
 
-/// Most tokens whose verification is cached.
+/// Maximum number of cached tokens.
 const MAX_CACHED: usize = 4_096;
 
-/// Longest token whose verification is cached, in bytes. With the number of tokens it bounds the
-/// memory of the cache.
+/// Maximum length of a cached token, in bytes, which bounds the memory of the cache.
 const MAX_CACHED_BYTES: usize = 8 << 10;
 
-/// The claims that callers carry unless a verifier is told otherwise.
+/// The claims that callers carry by default.
 pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
 
-/// JSON Web Tokens of one issuer: signed with one of its keys, for this audience, and within their
-/// time. The algorithms are those of [`jose`](crate::jose). A token that does not name its key
-/// (`kid`) is accepted where the issuer has exactly one key for its algorithm.
+/// Verifies JSON Web Tokens of one issuer: signature, audience and validity period. The algorithms
+/// are those of [`jose`](crate::jose). A token without a key id (`kid`) is accepted if the issuer
+/// has exactly one key for its algorithm.
 ///
-/// A signature is verified once: until it expires, a token of up to 8 KiB is then only checked for
-/// its expiry and for its key, which has to be among the issuer's still. The 4,096 newest are kept.
+/// Verified tokens of up to 8 KiB are cached, at most 4,096. For a cached token only its expiry is
+/// checked, and that the issuer still publishes its key.
 ///
-/// A caller is called by the issuer and its subject, as `https://issuer.example#subject`: what
-/// one issuer calls its users is no name of another's. Scopes come from `scope` or `scp`.
+/// The subject of a caller is `https://issuer.example#subject`, so that subjects of different
+/// issuers don't collide. Scopes come from `scope` or `scp`.
 #[derive(Clone)]
 pub struct Jwt {
     issuer: Arc<str>,
@@ -48,21 +47,21 @@ pub struct Jwt {
     leeway: Duration,
     claims: Arc<[String]>,
     subject: Arc<SubjectOf>,
-    /// Where the issuer describes itself, for schemes that say so too.
-    described_at: Option<Arc<str>>,
+    /// The discovery URL, to match OpenID Connect schemes of the card.
+    discovery_url: Option<Arc<str>>,
     cache: Arc<Cache>,
 }
 
-/// Tokens that have been verified: checking a signature takes several times as long as the rest
-/// of a small request.
+/// Verified tokens: verifying a signature takes several times as long as the rest of a small
+/// request.
 struct Cache {
-    tokens: Remembered<[u8; 32], Arc<Verified>>,
-    digests: Digests,
+    tokens: ExpiringCache<[u8; 32], Arc<Verified>>,
+    hasher: CredentialHasher,
 }
 
 struct Verified {
     header: Header,
-    /// The key that signed it.
+    /// The key that verified the signature.
     key: Jwk,
     caller: Caller,
     expires: SystemTime,
@@ -70,48 +69,48 @@ struct Verified {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { tokens: Remembered::new(MAX_CACHED), digests: Digests::new() }
+        Self { tokens: ExpiringCache::new(MAX_CACHED), hasher: CredentialHasher::new() }
     }
 }
 
 type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
 
 impl Jwt {
-    /// Creates a verifier of tokens that `issuer` signs for `audience`, both exactly as they stand
-    /// in its tokens. The keys are a [`RemoteKeys`](crate::jose::RemoteKeys) or a
-    /// [`JwkSet`](crate::jose::JwkSet).
+    /// Creates a verifier of tokens with exactly this `iss` and `aud`. The keys are a
+    /// [`RemoteKeys`](crate::jose::RemoteKeys) or a [`JwkSet`](crate::jose::JwkSet).
     pub fn new(
         issuer: impl Into<String>,
         audience: impl Into<String>,
         keys: impl KeySource,
     ) -> Self {
         let issuer: Arc<str> = issuer.into().into();
-        let named = Arc::clone(&issuer);
+        let prefix = Arc::clone(&issuer);
         Self {
             issuer,
             audiences: Arc::new([audience.into()]),
             keys: Arc::new(keys),
             leeway: Duration::from_secs(60),
             claims: CLAIMS.map(str::to_owned).into(),
-            subject: Arc::new(move |claims| Some(format!("{named}#{}", claims.text("sub")?))),
-            described_at: None,
+            subject: Arc::new(move |claims| Some(format!("{prefix}#{}", claims.text("sub")?))),
+            discovery_url: None,
             cache: Arc::default(),
         }
     }
 
-    /// Creates a verifier of tokens of the issuer that describes itself at an address, as
+    /// Creates a verifier of tokens of the issuer with a discovery document, such as
     /// `https://issuer.example/.well-known/openid-configuration` (OpenID Connect Discovery 1.0).
-    /// It is asked when the first token comes, and every 10 minutes then.
+    /// The document and the keys are fetched on first use, and every 10 minutes from then on.
     ///
     /// # Errors
     ///
-    /// [`AddressError`] where the address is not of https, nor on this machine, or ends otherwise.
+    /// [`AddressError`] if the URL is neither https nor http with a loopback host, or has another
+    /// path.
     pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, AddressError> {
         Self::discovered_with_tls(url, audience, ClientTls::new())
     }
 
-    /// The same where other certificates are believed than those that the platform trusts, or one
-    /// is shown.
+    /// Like [`discovered`](Self::discovered), with trust anchors other than the platform's or with
+    /// a client certificate.
     ///
     /// # Errors
     ///
@@ -122,11 +121,11 @@ impl Jwt {
         tls: ClientTls,
     ) -> Result<Self, AddressError> {
         let (issuer, keys) = discover(url, tls)?;
-        let described_at = Some(url.into());
-        Ok(Self { described_at, ..Self::new(issuer, audience, keys) })
+        let discovery_url = Some(url.into());
+        Ok(Self { discovery_url, ..Self::new(issuer, audience, keys) })
     }
 
-    /// Takes tokens for one more audience.
+    /// Accepts tokens for a further audience.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
         let more = std::iter::once(audience.into());
@@ -134,23 +133,23 @@ impl Jwt {
         self.with_empty_cache()
     }
 
-    /// Sets by how much the clocks of issuer and server may differ. Default: 60 s.
+    /// Sets the tolerated clock skew between issuer and server. Default: 60 s.
     #[must_use]
     pub fn with_leeway(mut self, leeway: Duration) -> Self {
         self.leeway = leeway;
         self.with_empty_cache()
     }
 
-    /// Sets which claims of its token a caller carries ([`Caller::claims`]), by their exact names;
-    /// executors read them. Default: `sub`, `scope`, `scp`, `exp` and `act`.
+    /// Sets which claims of the token a caller carries ([`Caller::claims`]) for executors to read,
+    /// by their exact names. Default: `sub`, `scope`, `scp`, `exp` and `act`.
     #[must_use]
     pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
         self.claims = names.into_iter().map(Into::into).collect();
         self.with_empty_cache()
     }
 
-    /// Sets how a caller is called; a token for which there is no name is refused. Where there
-    /// are other verifiers too, the names must not be theirs: tasks belong to names.
+    /// Sets how the subject of a caller is derived; a token is rejected if it returns `None`.
+    /// Subjects own tasks, so they must not collide with those of other verifiers.
     #[must_use]
     pub fn with_subject(
         mut self,
@@ -160,26 +159,26 @@ impl Jwt {
         self.with_empty_cache()
     }
 
-    /// What other settings have verified does not count for these.
+    /// Tokens that were verified with other settings must be verified again.
     fn with_empty_cache(self) -> Self {
         Self { cache: Arc::default(), ..self }
     }
 
-    /// Verifies a token at a time. A token that has been verified is only checked for what can
-    /// change: its expiry, and that its key is still one of the issuer's.
+    /// Verifies a token at a time. For a cached token, only its expiry is checked, and that the
+    /// issuer still has its key.
     async fn verify_cached(
         &self,
-        presented: &Presented,
+        credential: &RequestCredential,
         text: &str,
         now: SystemTime,
     ) -> Result<Caller, Rejection> {
         let is_cached = text.len() <= MAX_CACHED_BYTES;
-        let digest = is_cached.then(|| self.cache.digests.of([presented])).flatten();
-        if let Some(known) = digest.and_then(|digest| self.cache.tokens.get(&digest))
-            && now < known.expires
-            && self.key_of(&known.header, now).await? == known.key
+        let digest = is_cached.then(|| self.cache.hasher.digest([credential])).flatten();
+        if let Some(cached) = digest.and_then(|digest| self.cache.tokens.get(&digest))
+            && now < cached.expires
+            && self.key_of(&cached.header, now).await? == cached.key
         {
-            return Ok(known.caller.clone());
+            return Ok(cached.caller.clone());
         }
         let verified = self.verify_at(text, now).await?;
         let caller = verified.caller.clone();
@@ -191,15 +190,14 @@ impl Jwt {
 
     /// Verifies a token at a time.
     async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Verified, Rejection> {
-        let token =
-            Token::parse(text).map_err(|_error| Rejection::Invalid("it is no signed token"))?;
+        let token = Token::parse(text).map_err(|_error| Rejection::Invalid("malformed token"))?;
         let key = self.key_of(token.header(), now).await?;
-        let payload = verified(&token, &key)?;
+        let payload = verify_signature(&token, &key)?;
         let claims = serde_json::from_slice(payload).map(Claims);
-        let claims = claims.map_err(|_error| Rejection::Invalid("its claims can't be read"))?;
+        let claims = claims.map_err(|_error| Rejection::Invalid("malformed claims"))?;
         let expires = self.check(&claims, now)?;
-        let subject = (self.subject)(&claims).filter(|subject| is_name(subject));
-        let subject = subject.ok_or(Rejection::Invalid("it names no subject"))?;
+        let subject = (self.subject)(&claims).filter(|subject| is_valid_subject(subject));
+        let subject = subject.ok_or(Rejection::Invalid("missing or invalid subject"))?;
         let caller = Caller::authenticated(subject)
             .with_scopes(claims.scopes())
             .with_expiry(expires)
@@ -207,46 +205,46 @@ impl Jwt {
         Ok(Verified { header: token.header().clone(), key, caller, expires })
     }
 
-    /// Returns the key that is to have signed a token: the one that it names, or else the only one
-    /// for its algorithm.
+    /// Returns the key for a token: the one with its key id, or else the only one for its
+    /// algorithm.
     async fn key_of(&self, header: &Header, now: SystemTime) -> Result<Jwk, Rejection> {
         if let Some(id) = &header.key_id {
             let key = self.keys.key(id).await.map_err(rejection)?;
             return if key.is_valid_at(now, self.leeway) {
                 Ok(key)
             } else {
-                Err(Rejection::Invalid("its key is not valid at this time"))
+                Err(Rejection::Invalid("key outside its validity period"))
             };
         }
         let keys = self.keys.keys_for(header.algorithm).await.map_err(rejection)?;
         let mut keys = keys.into_iter().filter(|key| key.is_valid_at(now, self.leeway));
         match (keys.next(), keys.next()) {
             (Some(key), None) => Ok(key),
-            (None, _) => Err(Rejection::Invalid("its issuer has no key for its algorithm")),
+            (None, _) => Err(Rejection::Invalid("issuer has no key for the algorithm")),
             (Some(_), Some(_)) => {
-                Err(Rejection::Invalid("it does not name its key, and its issuer has several"))
+                Err(Rejection::Invalid("no key id, and the issuer has several keys"))
             }
         }
     }
 
-    /// Checks who the token is of and for, and returns when it is not believed any more.
+    /// Checks issuer, audience and validity period, and returns the expiry.
     fn check(&self, claims: &Claims, now: SystemTime) -> Result<SystemTime, Rejection> {
         if claims.text("iss") != Some(&*self.issuer) {
-            return Err(Rejection::Invalid("it is of another issuer"));
+            return Err(Rejection::Invalid("wrong issuer"));
         }
         if !self.audiences.iter().any(|audience| claims.is_for(audience)) {
-            return Err(Rejection::Invalid("it is for another audience"));
+            return Err(Rejection::Invalid("wrong audience"));
         }
-        let expires = claims.time("exp")?.ok_or(Rejection::Invalid("it does not expire"))?;
+        let expires = claims.time("exp")?.ok_or(Rejection::Invalid("missing exp claim"))?;
         let expires =
-            expires.checked_add(self.leeway).ok_or(Rejection::Invalid("it expires too late"))?;
+            expires.checked_add(self.leeway).ok_or(Rejection::Invalid("exp claim out of range"))?;
         if expires <= now {
             return Err(Rejection::Expired);
         }
         if let Some(from) = claims.time("nbf")?
             && now.checked_add(self.leeway).is_some_and(|latest| latest < from)
         {
-            return Err(Rejection::Invalid("it is not valid yet"));
+            return Err(Rejection::Invalid("not valid yet"));
         }
         Ok(expires)
     }
@@ -254,44 +252,44 @@ impl Jwt {
 
 #[async_trait]
 impl Verifier for Jwt {
-    fn fits(&self, scheme: &Scheme) -> bool {
-        match (scheme, &self.described_at) {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        match (scheme, &self.discovery_url) {
             (Scheme::OpenIdConnectSecurityScheme(scheme), Some(url)) => {
                 scheme.open_id_connect_url == **url
             }
-            _ => bears(scheme),
+            _ => uses_bearer_token(scheme),
         }
     }
 
-    fn can_be_guessed(&self) -> bool {
+    fn is_guessable(&self) -> bool {
         false
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        match presented {
-            Presented::Bearer(token) => {
-                self.verify_cached(presented, token, SystemTime::now()).await
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Bearer(token) => {
+                self.verify_cached(credential, token, SystemTime::now()).await
             }
-            _ => Err(Rejection::Invalid("it is no bearer token")),
+            _ => Err(Rejection::Invalid("not a bearer token")),
         }
     }
 }
 
-fn verified<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
-    token.verify(key).map_err(|_error| Rejection::Invalid("its signature is wrong"))
+fn verify_signature<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
+    token.verify(key).map_err(|_error| Rejection::Invalid("invalid signature"))
 }
 
 fn rejection(missing: MissingKey) -> Rejection {
     match missing {
-        MissingKey::Unknown => Rejection::Invalid("its key is not one of the issuer's"),
+        MissingKey::Unknown => Rejection::Invalid("unknown key"),
         MissingKey::Unavailable(Some(error)) => Rejection::Unavailable(error),
         MissingKey::Unavailable(None) => {
-            Rejection::Unavailable("the keys were asked for a moment ago".into())
+            Rejection::Unavailable("key fetch rate limit reached".into())
         }
     }
 }
 
-pub(super) fn is_name(subject: &str) -> bool {
+pub(super) fn is_valid_subject(subject: &str) -> bool {
     !subject.is_empty()
         && subject.len() <= MAX_SUBJECT_BYTES
         && !subject.chars().any(char::is_control)
@@ -306,39 +304,39 @@ impl fmt::Debug for Jwt {
     }
 }
 
-/// What a token says, after its signature was found to be right.
+/// The claims of a verified token.
 #[derive(Clone)]
 pub struct Claims(pub(super) Map<String, Value>);
 
 impl Claims {
-    /// Returns a claim that is text, and not empty.
+    /// Returns a claim that is a non-empty string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// The scopes: the words of `scope` (RFC 8693 §4.2) and of `scp`, each one text or several.
+    /// The scopes in `scope` (RFC 8693 §4.2) and `scp`, each a space-separated string or an array.
     pub fn scopes(&self) -> Vec<&str> {
         let claims = ["scope", "scp"].into_iter().filter_map(|name| self.0.get(name));
         claims.flat_map(texts).flat_map(str::split_whitespace).collect()
     }
 
-    /// Returns those of the claims that are named.
+    /// Returns the claims with these names.
     pub(super) fn selected(&self, names: &[String]) -> Struct {
         let named = self.0.iter().filter(|(name, _)| names.contains(name));
         named.map(|(name, claim)| (name.clone(), claim.clone())).collect()
     }
 
-    /// Returns whether `aud` has an audience.
+    /// Returns whether `aud` contains an audience.
     pub(super) fn is_for(&self, audience: &str) -> bool {
         self.0.get("aud").is_some_and(|claim| texts(claim).contains(&audience))
     }
 
-    /// Returns a claim that is a time, in seconds since 1970.
+    /// Returns a time claim, given in seconds since the Unix epoch.
     pub(super) fn time(&self, name: &str) -> Result<Option<SystemTime>, Rejection> {
         let Some(claim) = self.0.get(name) else { return Ok(None) };
         let since = claim.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let time = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
-        time.map(Some).ok_or(Rejection::Invalid("one of its times is none"))
+        time.map(Some).ok_or(Rejection::Invalid("malformed time claim"))
     }
 }
 
@@ -388,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_makes_a_caller_of_its_issuer_with_scopes_until_it_expires() {
+    async fn caller_has_issuer_subject_scopes_and_expiry() {
         for key in [
             SigningKey::generate(Algorithm::Es256).unwrap(),
             SigningKey::generate(Algorithm::EdDsa).unwrap(),
@@ -403,7 +401,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_carries_the_claims_that_are_allowed_and_no_others() {
+    async fn caller_carries_only_the_selected_claims() {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let mut claims = with("act", json!({"sub": "robot", "level": 3}));
         claims["scp"] = json!(["a", "b"]);
@@ -425,7 +423,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn claims_are_read_as_issuers_write_them() {
+    async fn claim_variants_of_issuers_are_accepted() {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         for claims in [
             with("aud", json!(["https://other", "https://agent"])),
@@ -442,7 +440,7 @@ mod tests {
 
     //
     #[tokio::test]
-    async fn tokens_that_are_not_for_us_now_are_refused() {
+    async fn tokens_with_wrong_issuer_audience_or_time_are_rejected() {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         for claims in [
             with("iss", json!("https://issuer/")),
@@ -470,7 +468,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_issuers_own_keys_sign() {
+    async fn token_signed_with_another_key_is_rejected() {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let other = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let claims = with("sub", json!("ann")).to_string();
@@ -487,7 +485,7 @@ mod tests {
         }
     }
 
-    /// Keys that can be exchanged.
+    /// A replaceable key set.
     #[derive(Clone, Debug)]
     struct Rotating(Arc<std::sync::Mutex<JwkSet>>);
 
@@ -505,17 +503,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn cached_token_is_refused_once_it_expires_or_its_key_is_gone() {
+    async fn cached_token_is_rejected_once_it_expires_or_its_key_is_removed() {
         let key = SigningKey::generate(Algorithm::Es256).unwrap();
         let other = SigningKey::generate(Algorithm::Es256).unwrap();
         let keys = |key: &SigningKey| [key.public().clone()].into_iter().collect::<JwkSet>();
         let source = Rotating(Arc::new(keys(&key).into()));
         let jwt = Jwt::new("https://issuer", "https://agent", source.clone());
         let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
-        let presented = Presented::Bearer(token.as_str().into());
+        let credential = RequestCredential::Bearer(token.as_str().into());
         let verify = async |jwt: &Jwt, seconds| {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            jwt.verify_cached(&presented, &token, now).await
+            jwt.verify_cached(&credential, &token, now).await
         };
         let first = verify(&jwt, NOW).await.unwrap();
         let again = verify(&jwt, NOW).await.unwrap();
@@ -532,13 +530,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn forged_token_is_refused_though_the_real_one_is_cached() {
+    async fn forged_token_is_rejected_while_the_genuine_one_is_cached() {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let jwt = verifier(&key);
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
         let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
         let verify = async |token: &str| {
-            jwt.verify_cached(&Presented::Bearer(token.into()), token, now).await
+            jwt.verify_cached(&RequestCredential::Bearer(token.into()), token, now).await
         };
         assert!(verify(&token).await.is_ok());
         let (signed, signature) = token.rsplit_once('.').unwrap();
@@ -554,9 +552,9 @@ mod tests {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
         let claims = with("padding", json!("x".repeat(MAX_CACHED_BYTES)));
         let token = key.token(claims.to_string().as_bytes()).unwrap();
-        let presented = Presented::Bearer(token.as_str().into());
-        assert!(jwt.verify_cached(&presented, &token, now).await.is_ok());
-        let digest = jwt.cache.digests.of([&presented]).unwrap();
+        let credential = RequestCredential::Bearer(token.as_str().into());
+        assert!(jwt.verify_cached(&credential, &token, now).await.is_ok());
+        let digest = jwt.cache.hasher.digest([&credential]).unwrap();
         assert!(jwt.cache.tokens.get(&digest).is_none());
     }
 }

@@ -1,9 +1,9 @@
-//! The server's half: no one gets in but by the card's own rules.
+//! Server-side authentication and authorization, as declared by the agent card.
 //!
-//! A card says how callers authenticate (`securitySchemes`), and what they need for the agent and
-//! for each skill (`securityRequirements`, spec §4.5). A [`Guard`] has a [`Verifier`] for each of
-//! the schemes and enforces what the card says: on every binding, in every revision, for every
-//! operation. A card that says what no verifier stands behind does not start.
+//! A card declares how callers authenticate (`securitySchemes`), and which schemes and scopes the
+//! agent and each skill require (`securityRequirements`, spec §4.5). A [`Guard`] has a
+//! [`Verifier`] for each scheme and enforces the requirements on every binding, in every revision,
+//! for every operation. A card that declares a scheme without a verifier is an error at startup.
 //!
 //! ```
 //! use a2a_auth::server::{ApiKeys, Guard};
@@ -36,26 +36,27 @@
 //! # }
 //! ```
 //!
-//! Two halves do the work. A layer over HTTP looks at what a request authenticates with, before
-//! anything reads its body, and a wrapper around the agent refuses, so that each binding and
-//! revision writes the refusal in its own form.
+//! An HTTP layer authenticates requests before their body is read; a wrapper around the agent
+//! authorizes the calls, so that each binding and revision encodes the error in its own form.
 
-mod admit;
 mod audit;
+mod auth_failure;
+mod auth_history;
+mod authenticate;
+mod authorize;
 mod basic;
-mod cache;
 mod certificate;
 mod challenge;
-mod discovery;
+mod credential_digest;
 mod enforcement;
+mod expiring_cache;
 mod expiry;
+mod failure_log;
 mod guard;
-mod identify;
 mod introspection;
 mod jwt;
-mod memory;
-mod presented;
-mod refusal;
+mod oidc_discovery;
+mod request_credentials;
 mod requirement;
 mod scheme;
 mod secrets;
@@ -64,12 +65,12 @@ mod verifier;
 
 pub use basic::{BasicUsers, InvalidHash};
 pub use certificate::Certificates;
-pub use discovery::AddressError;
 pub use enforcement::Enforcement;
 pub use guard::{Guard, GuardError};
 pub use introspection::Introspection;
 pub use jwt::{Claims, Jwt};
-pub use presented::Presented;
+pub use oidc_discovery::AddressError;
+pub use request_credentials::RequestCredential;
 pub use secrets::{ApiKeys, BearerTokens, InvalidDigest};
 pub use throttle::Throttle;
 pub use verifier::{Rejection, Verifier};

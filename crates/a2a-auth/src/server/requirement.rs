@@ -1,4 +1,4 @@
-//! What the card asks of callers.
+//! The security requirements of a card.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,39 +9,39 @@ use std::{
 use a2a_core::v1::SecurityRequirement;
 use a2a_operations::Caller;
 
-use super::{Presented, Verifier};
+use super::{RequestCredential, Verifier};
 
-/// A scheme that a caller has shown to be right, and who it says the caller is.
+/// A scheme whose credential was verified, and its caller.
 #[derive(Clone, Debug)]
 pub(super) struct Verified {
     pub(super) scheme: Arc<str>,
     pub(super) caller: Caller,
-    /// How it is looked at again, where it can be taken back.
-    pub(super) review: Option<Review>,
+    /// How to verify it again, if it can be revoked.
+    pub(super) revalidation: Option<Revalidation>,
 }
 
-/// How what was presented is looked at again.
+/// How to verify a credential again.
 #[derive(Clone, Debug)]
-pub(super) struct Review {
+pub(super) struct Revalidation {
     pub(super) verifier: Arc<dyn Verifier>,
-    pub(super) presented: Presented,
+    pub(super) credential: RequestCredential,
     pub(super) interval: Duration,
 }
 
-/// Alternatives, of which one is enough. Without any, everyone may enter.
+/// Alternatives, of which one has to be met. Without any, all callers are allowed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requirements(Vec<Alternative>);
 
-/// Schemes that are needed together, each with the scopes that are needed of it. Without any,
-/// anonymous callers may enter too.
+/// Schemes that are required together, each with its required scopes. Without any, anonymous
+/// callers are allowed too.
 type Alternative = BTreeMap<Arc<str>, BTreeSet<String>>;
 
-/// What comes of holding a caller to requirements.
+/// The result of evaluating requirements.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
-    Admitted(Caller),
-    /// The schemes are there, and these scopes are not.
-    Lacking(BTreeSet<String>),
+pub(super) enum Decision {
+    Granted(Caller),
+    /// The schemes are verified, but these scopes are missing.
+    InsufficientScope(BTreeSet<String>),
     Unauthenticated,
 }
 
@@ -58,18 +58,18 @@ impl Requirements {
         Self(requirements.iter().map(alternative).collect())
     }
 
-    /// Each scheme that is named, with its scopes, in the order of the card.
+    /// The schemes with their scopes, in the order of the card.
     pub(super) fn schemes(&self) -> impl Iterator<Item = (&Arc<str>, &BTreeSet<String>)> {
         self.0.iter().flatten()
     }
 
-    /// Holds a caller to the requirements. Of what was verified, the first names the caller.
-    pub(super) fn judge(&self, verified: &[Verified]) -> Judgement {
+    /// Evaluates the requirements. The first verified scheme determines the caller's subject.
+    pub(super) fn evaluate(&self, verified: &[Verified]) -> Decision {
         if self.0.is_empty() {
-            return Judgement::Admitted(merge(verified.iter()));
+            return Decision::Granted(merge(verified.iter()));
         }
-        let mut lacking = None;
-        // What asks for something comes first: who has shown who they are is not anonymous.
+        let mut insufficient = None;
+        // Non-empty alternatives come first, so that an authenticated caller is not anonymous.
         for alternative in self.0.iter().filter(|alternative| !alternative.is_empty()) {
             let of = |scheme: &Arc<str>| verified.iter().find(|one| one.scheme == *scheme);
             if !alternative.keys().all(|scheme| of(scheme).is_some()) {
@@ -85,21 +85,21 @@ impl Requirements {
                 .collect();
             if missing.is_empty() {
                 let used = verified.iter().filter(|one| alternative.contains_key(&one.scheme));
-                return Judgement::Admitted(merge(used));
+                return Decision::Granted(merge(used));
             }
-            lacking.get_or_insert(missing);
+            insufficient.get_or_insert(missing);
         }
-        match lacking {
+        match insufficient {
             _ if self.0.iter().any(|alternative| alternative.is_empty()) => {
-                Judgement::Admitted(merge(verified.iter()))
+                Decision::Granted(merge(verified.iter()))
             }
-            Some(scopes) => Judgement::Lacking(scopes),
-            None => Judgement::Unauthenticated,
+            Some(scopes) => Decision::InsufficientScope(scopes),
+            None => Decision::Unauthenticated,
         }
     }
 }
 
-/// One caller of several: named by the first, good for what any of them is, as long as all are.
+/// Merges callers: the first subject, the union of scopes, the earliest expiry.
 fn merge<'a>(mut verified: impl Iterator<Item = &'a Verified>) -> Caller {
     let Some(first) = verified.next() else { return Caller::ANONYMOUS };
     verified.fold(first.caller.clone(), |merged, other| {
@@ -134,23 +134,23 @@ mod tests {
 
     fn verified(scheme: &str, subject: &str, scopes: &[&str]) -> Verified {
         let caller = Caller::authenticated(subject).with_scopes(scopes.iter().copied());
-        Verified { scheme: scheme.into(), caller, review: None }
+        Verified { scheme: scheme.into(), caller, revalidation: None }
     }
 
-    fn subject(judgement: Judgement) -> Option<String> {
-        match judgement {
-            Judgement::Admitted(caller) => Some(caller.subject().unwrap_or("nobody").to_owned()),
-            Judgement::Lacking(_) | Judgement::Unauthenticated => None,
+    fn subject(decision: Decision) -> Option<String> {
+        match decision {
+            Decision::Granted(caller) => Some(caller.subject().unwrap_or("anonymous").to_owned()),
+            Decision::InsufficientScope(_) | Decision::Unauthenticated => None,
         }
     }
 
     //
     #[test]
-    fn one_alternative_is_enough_and_all_of_its_schemes_are_needed() {
+    fn one_alternative_with_all_its_schemes_suffices() {
         let either = requirements(&[&[("a", &[])], &[("b", &[]), ("c", &[])]]);
         let (a, b, c) =
             (verified("a", "ann", &[]), verified("b", "bob", &[]), verified("c", "cy", &[]));
-        for (shown, who) in [
+        for (verified_schemes, expected) in [
             (vec![], None),
             (vec![a.clone()], Some("ann")),
             (vec![b.clone()], None),
@@ -160,39 +160,42 @@ mod tests {
             (vec![b, c, a], Some("ann")),
             (vec![verified("d", "dan", &[])], None),
         ] {
-            assert_eq!(subject(either.judge(&shown)).as_deref(), who, "{shown:?}");
+            let found = subject(either.evaluate(&verified_schemes));
+            assert_eq!(found.as_deref(), expected, "{verified_schemes:?}");
         }
     }
 
     #[test]
-    fn without_requirements_everyone_enters_as_who_they_are() {
+    fn without_requirements_all_callers_are_allowed() {
         for requirements in [requirements(&[]), requirements(&[&[("a", &[])], &[]])] {
-            assert_eq!(subject(requirements.judge(&[])).as_deref(), Some("nobody"));
+            assert_eq!(subject(requirements.evaluate(&[])).as_deref(), Some("anonymous"));
             let ann = verified("a", "ann", &[]);
-            assert_eq!(subject(requirements.judge(&[ann])).as_deref(), Some("ann"));
+            assert_eq!(subject(requirements.evaluate(&[ann])).as_deref(), Some("ann"));
         }
     }
 
     //
     #[test]
-    fn the_scopes_that_are_missing_are_those_of_the_scheme_that_has_to_have_them() {
+    fn missing_scopes_are_those_of_the_required_scheme() {
         let needed = requirements(&[&[("oauth", &["read", "write"]), ("key", &[])]]);
         let key = verified("key", "robot", &["write"]);
         let reader = verified("oauth", "ann", &["read"]);
         let missing = BTreeSet::from(["write".to_owned()]);
-        assert_eq!(needed.judge(&[reader, key.clone()]), Judgement::Lacking(missing));
+        assert_eq!(needed.evaluate(&[reader, key.clone()]), Decision::InsufficientScope(missing));
         let writer = verified("oauth", "ann", &["read", "write", "more"]);
-        assert_eq!(subject(needed.judge(&[writer, key])).as_deref(), Some("ann"));
+        assert_eq!(subject(needed.evaluate(&[writer, key])).as_deref(), Some("ann"));
     }
 
     #[test]
-    fn who_shows_two_things_is_let_in_for_as_long_as_both_last() {
+    fn merged_caller_expires_with_the_first_credential() {
         let needed = requirements(&[&[("a", &[]), ("b", &[])]]);
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let mut shown = [verified("a", "ann", &["x"]), verified("b", "bob", &["y"])];
-        shown[0].caller = shown[0].caller.clone().with_expiry(at(20));
-        shown[1].caller = shown[1].caller.clone().with_expiry(at(10));
-        let Judgement::Admitted(caller) = needed.judge(&shown) else { panic!("it is enough") };
+        let mut verified_schemes = [verified("a", "ann", &["x"]), verified("b", "bob", &["y"])];
+        verified_schemes[0].caller = verified_schemes[0].caller.clone().with_expiry(at(20));
+        verified_schemes[1].caller = verified_schemes[1].caller.clone().with_expiry(at(10));
+        let Decision::Granted(caller) = needed.evaluate(&verified_schemes) else {
+            panic!("not granted")
+        };
         assert_eq!((caller.subject(), caller.expires()), (Some("ann"), Some(at(10))));
         assert!(caller.has_scope("x") && caller.has_scope("y"));
     }

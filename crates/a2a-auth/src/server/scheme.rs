@@ -1,4 +1,4 @@
-//! A scheme of the card, as the server enforces it.
+//! Security schemes of the card, with their verifiers.
 
 use std::sync::Arc;
 
@@ -6,53 +6,55 @@ use a2a_core::v1::{SecurityScheme, security_scheme::Scheme};
 
 use super::{
     Verifier,
-    presented::{Place, header_name},
+    request_credentials::{CredentialLocation, header_name},
 };
 
-/// A scheme, where its callers present what, and who verifies it.
+/// A scheme, the location of its credential, and its verifier.
 #[derive(Debug)]
-pub(super) struct Enforced {
+pub(super) struct EnforcedScheme {
     pub(super) name: Arc<str>,
-    pub(super) place: Place,
-    /// The schemes that say most about a person come first: they name the caller where a
-    /// requirement asks for several.
+    pub(super) location: CredentialLocation,
+    /// Schemes that identify users come first: where a requirement has several schemes, the first
+    /// determines the subject.
     pub(super) rank: u8,
     pub(super) verifier: Arc<dyn Verifier>,
 }
 
-/// Returns where callers of a scheme present what, and its rank.
+/// Returns the location of a scheme's credential, and its rank.
 ///
 /// # Errors
 ///
-/// What of it can't be enforced.
-pub(super) fn place(scheme: &SecurityScheme) -> Result<(Place, u8), &'static str> {
-    match scheme.scheme.as_ref().ok_or("it is empty")? {
-        Scheme::OpenIdConnectSecurityScheme(_) => Ok((Place::Bearer, 0)),
-        Scheme::Oauth2SecurityScheme(_) => Ok((Place::Bearer, 1)),
+/// The reason that the scheme can't be enforced.
+pub(super) fn location(scheme: &SecurityScheme) -> Result<(CredentialLocation, u8), &'static str> {
+    match scheme.scheme.as_ref().ok_or("empty scheme")? {
+        Scheme::OpenIdConnectSecurityScheme(_) => Ok((CredentialLocation::Bearer, 0)),
+        Scheme::Oauth2SecurityScheme(_) => Ok((CredentialLocation::Bearer, 1)),
         Scheme::HttpAuthSecurityScheme(http) if http.scheme.eq_ignore_ascii_case("bearer") => {
-            Ok((Place::Bearer, 2))
+            Ok((CredentialLocation::Bearer, 2))
         }
         Scheme::HttpAuthSecurityScheme(http) if http.scheme.eq_ignore_ascii_case("basic") => {
-            Ok((Place::Basic, 3))
+            Ok((CredentialLocation::Basic, 3))
         }
         Scheme::HttpAuthSecurityScheme(_) => {
-            Err("of the schemes of HTTP, Basic and Bearer can be enforced")
+            Err("unsupported HTTP authentication scheme (expected Basic or Bearer)")
         }
         Scheme::ApiKeySecurityScheme(key) => {
             if key.name.is_empty() {
-                return Err("it does not say what the key is called");
+                return Err("name of the API key is missing");
             }
-            let place = match key.location.as_str() {
-                "header" => Place::Header(header_name(&key.name).ok_or("no header is called so")?),
-                "query" => Place::Query(key.name.clone()),
-                "cookie" => Place::Cookie(key.name.clone()),
-                _ => return Err("the key has to be in header, query or cookie"),
+            let location = match key.location.as_str() {
+                "header" => {
+                    CredentialLocation::Header(header_name(&key.name).ok_or("invalid header name")?)
+                }
+                "query" => CredentialLocation::Query(key.name.clone()),
+                "cookie" => CredentialLocation::Cookie(key.name.clone()),
+                _ => return Err("location of the API key must be header, query or cookie"),
             };
-            if place == Place::Header("authorization".into()) {
-                return Err("a key in Authorization would be read as another scheme");
+            if location == CredentialLocation::Header("authorization".into()) {
+                return Err("header Authorization is not allowed for an API key");
             }
-            Ok((place, 4))
+            Ok((location, 4))
         }
-        Scheme::MtlsSecurityScheme(_) => Ok((Place::Certificate, 5)),
+        Scheme::MtlsSecurityScheme(_) => Ok((CredentialLocation::Certificate, 5)),
     }
 }

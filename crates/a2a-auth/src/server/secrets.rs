@@ -1,4 +1,4 @@
-//! Secrets that the server itself hands out: API keys and static bearer tokens.
+//! Static secrets: API keys and bearer tokens.
 
 use std::fmt;
 
@@ -8,29 +8,28 @@ use async_trait::async_trait;
 use ring::digest;
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::{Presented, Rejection, Verifier};
+use super::{Rejection, RequestCredential, Verifier};
 
-/// API keys, and who has them. Of a key only its SHA-256 is kept.
+/// API keys and their callers. Only the SHA-256 of each key is kept.
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeys(Secrets);
 
-/// Bearer tokens that are given out by hand, and who has them. Of a token only its SHA-256 is
-/// kept.
+/// Static bearer tokens and their callers. Only the SHA-256 of each token is kept.
 #[derive(Clone, Debug, Default)]
 pub struct BearerTokens(Secrets);
 
-/// The text is no SHA-256 in hexadecimal.
+/// Not a SHA-256 digest in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a SHA-256 in hexadecimal, which has 64 digits")]
+#[error("not a SHA-256 digest of 64 hexadecimal digits")]
 pub struct InvalidDigest;
 
 impl ApiKeys {
-    /// No keys yet.
+    /// Creates an empty set of keys.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a key. It has to be long and random: it is not hashed so that guesses get slow.
+    /// Adds a key. It has to be long and random, because the hash is fast.
     #[must_use]
     pub fn with_key(mut self, key: &str, caller: Caller) -> Self {
         self.0.add(key, caller);
@@ -49,12 +48,12 @@ impl ApiKeys {
 }
 
 impl BearerTokens {
-    /// No tokens yet.
+    /// Creates an empty set of tokens.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a token. It has to be long and random: it is not hashed so that guesses get slow.
+    /// Adds a token. It has to be long and random, because the hash is fast.
     #[must_use]
     pub fn with_token(mut self, token: &str, caller: Caller) -> Self {
         self.0.add(token, caller);
@@ -74,42 +73,42 @@ impl BearerTokens {
 
 #[async_trait]
 impl Verifier for ApiKeys {
-    fn fits(&self, scheme: &Scheme) -> bool {
+    fn supports(&self, scheme: &Scheme) -> bool {
         matches!(scheme, Scheme::ApiKeySecurityScheme(_))
     }
 
-    fn can_be_guessed(&self) -> bool {
+    fn is_guessable(&self) -> bool {
         true
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        match presented {
-            Presented::ApiKey(key) => self.0.find(key),
-            _ => Err(Rejection::Invalid("it is no API key")),
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::ApiKey(key) => self.0.find(key),
+            _ => Err(Rejection::Invalid("not an API key")),
         }
     }
 }
 
 #[async_trait]
 impl Verifier for BearerTokens {
-    fn fits(&self, scheme: &Scheme) -> bool {
-        bears(scheme)
+    fn supports(&self, scheme: &Scheme) -> bool {
+        uses_bearer_token(scheme)
     }
 
-    fn can_be_guessed(&self) -> bool {
+    fn is_guessable(&self) -> bool {
         true
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        match presented {
-            Presented::Bearer(token) => self.0.find(token),
-            _ => Err(Rejection::Invalid("it is no bearer token")),
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Bearer(token) => self.0.find(token),
+            _ => Err(Rejection::Invalid("not a bearer token")),
         }
     }
 }
 
-/// Returns whether callers of a scheme present bearer tokens.
-pub(super) fn bears(scheme: &Scheme) -> bool {
+/// Returns whether a scheme uses bearer tokens.
+pub(super) fn uses_bearer_token(scheme: &Scheme) -> bool {
     match scheme {
         Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("bearer"),
         Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => true,
@@ -128,11 +127,11 @@ impl Secrets {
     }
 
     fn add_digest(&mut self, text: &str, caller: Caller) -> Result<(), InvalidDigest> {
-        self.0.push((hexadecimal(text)?, caller));
+        self.0.push((parse_sha256(text)?, caller));
         Ok(())
     }
 
-    /// Compares with every secret, whichever is the right one.
+    /// Compares with all secrets, in constant time.
     fn find(&self, secret: &str) -> Result<Caller, Rejection> {
         let digest = sha256(secret);
         let mut found = 0_u64;
@@ -145,7 +144,7 @@ impl Secrets {
         let caller = usize::try_from(found).ok().and_then(|found| self.0.get(found));
         match caller {
             Some((_, caller)) if is_found.into() => Ok(caller.clone()),
-            _ => Err(Rejection::Invalid("it is not known")),
+            _ => Err(Rejection::Invalid("unknown secret")),
         }
     }
 }
@@ -156,8 +155,8 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Reads a SHA-256 in hexadecimal.
-pub(super) fn hexadecimal(text: &str) -> Result<Digest, InvalidDigest> {
+/// Parses a SHA-256 digest in hexadecimal.
+pub(super) fn parse_sha256(text: &str) -> Result<Digest, InvalidDigest> {
     let mut digest = Digest::default();
     let text = text.as_bytes();
     if text.len() != 2 * digest.len() {
@@ -182,25 +181,25 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_key_is_known_by_itself_or_by_its_digest() {
+    async fn keys_are_accepted_by_value_or_digest() {
         let sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let ann = Caller::authenticated("ann").with_scopes(["read"]);
         let keys = ApiKeys::new()
             .with_key("secret", ann.clone())
             .with_digest(sha256_of_abc, Caller::authenticated("bob"))
             .unwrap();
-        let find = async |key: &str| keys.verify(&Presented::ApiKey(key.into())).await;
+        let find = async |key: &str| keys.verify(&RequestCredential::ApiKey(key.into())).await;
         assert_eq!(find("secret").await.unwrap(), ann);
         assert_eq!(find("abc").await.unwrap().subject(), Some("bob"));
         for wrong in ["", "Secret", "secret ", sha256_of_abc] {
             assert!(matches!(find(wrong).await, Err(Rejection::Invalid(_))), "{wrong:?}");
         }
-        assert!(keys.verify(&Presented::Bearer("secret".into())).await.is_err());
-        assert!(ApiKeys::new().verify(&Presented::ApiKey(String::new())).await.is_err());
+        assert!(keys.verify(&RequestCredential::Bearer("secret".into())).await.is_err());
+        assert!(ApiKeys::new().verify(&RequestCredential::ApiKey(String::new())).await.is_err());
     }
 
     #[test]
-    fn a_digest_has_64_digits() {
+    fn digest_must_have_64_hexadecimal_digits() {
         let almost = "x".repeat(64);
         for text in ["", "ab", &*almost, &"\u{e4}".repeat(32)] {
             let keys = BearerTokens::new().with_digest(text, Caller::ANONYMOUS);

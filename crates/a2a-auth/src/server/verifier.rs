@@ -1,4 +1,4 @@
-//! What stands behind a scheme of the card.
+//! Verification of the credentials of a scheme.
 
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
@@ -6,75 +6,74 @@ use a2a_core::v1::security_scheme::Scheme;
 use a2a_operations::Caller;
 use async_trait::async_trait;
 
-use super::Presented;
+use super::RequestCredential;
 
-/// Verifies what callers present by a scheme of the card.
+/// Verifies the credentials of a security scheme.
 #[async_trait]
 pub trait Verifier: fmt::Debug + Send + Sync + 'static {
-    /// Returns whether callers of a scheme present what this verifies.
-    fn fits(&self, scheme: &Scheme) -> bool;
+    /// Returns whether this verifies credentials of a scheme.
+    fn supports(&self, scheme: &Scheme) -> bool;
 
-    /// Returns whether trying often enough finds what is right. What can't be guessed, as a
-    /// signature, is looked at even while its address has to wait.
-    fn can_be_guessed(&self) -> bool;
+    /// Returns whether credentials can be found by guessing. Those that can't, such as signatures,
+    /// are verified even while their address is throttled.
+    fn is_guessable(&self) -> bool;
 
-    /// Returns how often a caller whose stream stays open is verified again, where what is good
-    /// now may be taken back before it expires. Default: never.
+    /// Returns how often the caller of an open stream is verified again, for credentials that can
+    /// be revoked before they expire. Default: never.
     ///
-    /// A stream ends when its caller is refused, is called otherwise, or has lost scopes; it goes
-    /// on where that can't be found out at the moment.
-    fn review_interval(&self) -> Option<Duration> {
+    /// The stream ends if the credential is rejected, its subject has changed, or scopes are
+    /// missing. It continues while the credential can't be verified.
+    fn revalidation_interval(&self) -> Option<Duration> {
         None
     }
 
-    /// Returns who presents this, with what it is good for and until when. The caller has to have
-    /// a subject.
+    /// Returns the caller of a credential, with its scopes and expiry. The caller must have a
+    /// subject.
     ///
-    /// No answer depends on a secret by more than whether it is the right one, the time that it
-    /// takes included.
+    /// Neither the result nor its timing may reveal more about a secret than whether it is valid.
     ///
     /// # Errors
     ///
-    /// [`Rejection`]. What it says goes to the audit log, and never to the peer.
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection>;
+    /// [`Rejection`], which is logged and never sent to the peer.
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection>;
 }
 
 #[async_trait]
 impl<V: Verifier + ?Sized> Verifier for Arc<V> {
-    fn fits(&self, scheme: &Scheme) -> bool {
-        (**self).fits(scheme)
+    fn supports(&self, scheme: &Scheme) -> bool {
+        (**self).supports(scheme)
     }
 
-    fn can_be_guessed(&self) -> bool {
-        (**self).can_be_guessed()
+    fn is_guessable(&self) -> bool {
+        (**self).is_guessable()
     }
 
-    fn review_interval(&self) -> Option<Duration> {
-        (**self).review_interval()
+    fn revalidation_interval(&self) -> Option<Duration> {
+        (**self).revalidation_interval()
     }
 
-    async fn verify(&self, presented: &Presented) -> Result<Caller, Rejection> {
-        (**self).verify(presented).await
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        (**self).verify(credential).await
     }
 }
 
-/// Why what was presented proves nothing.
+/// Why a credential was rejected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// It is not right. Tries of this kind are counted, and throttled.
+    /// The credential is invalid. Counts as a failed attempt.
     #[error("{0}")]
     Invalid(&'static str),
-    /// It was right, and is not any more.
-    #[error("it has expired")]
+    /// The credential has expired.
+    #[error("expired")]
     Expired,
-    /// It is in order, but nobody that is known here.
-    #[error("it names nobody who is known here")]
+    /// The credential is valid, but its subject is unknown.
+    #[error("unknown subject")]
     Unknown,
-    /// It can't be verified at the moment.
-    #[error("it can't be verified at the moment")]
+    /// The credential can't be verified at present.
+    #[error("verification unavailable")]
     Unavailable(#[source] Box<dyn StdError + Send + Sync>),
-    /// Too much is being verified at the moment.
-    #[error("too much is being verified at the moment")]
+    /// Too many verifications in progress.
+    #[error("too many verifications in progress")]
     Overloaded,
 }

@@ -1,4 +1,4 @@
-//! What is signed with a delivery.
+//! The claims of a delivery's token.
 
 use std::{
     fmt::Write as _,
@@ -9,13 +9,13 @@ use ring::digest;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The claims of a delivery's token, as they are written. Receivers of other implementations
-/// know the hash of the body by the name that it has here.
+/// The claims of an outgoing token. `request_body_sha256` is the name that other implementations
+/// use.
 #[derive(Debug, Serialize)]
 pub(super) struct Signed<'a> {
     pub(super) iss: &'a str,
     pub(super) aud: &'a str,
-    /// Seconds since 1970, as are the other times.
+    /// Seconds since the Unix epoch, like the other times.
     pub(super) iat: u64,
     pub(super) exp: u64,
     pub(super) jti: Uuid,
@@ -24,12 +24,12 @@ pub(super) struct Signed<'a> {
     pub(super) request_body_sha256: String,
 }
 
-/// The claims of a delivery's token, as they are read.
+/// The claims of a received token.
 #[derive(Debug, Deserialize)]
 pub(super) struct Claims {
     pub(super) iss: String,
     pub(super) aud: Audience,
-    /// Others may write fractions.
+    /// Other implementations may send fractions.
     pub(super) iat: f64,
     pub(super) exp: f64,
     pub(super) nbf: Option<f64>,
@@ -56,18 +56,18 @@ impl Audience {
     }
 }
 
-/// The SHA-256 of a body, in hexadecimal.
+/// Returns the SHA-256 digest of a body, in hexadecimal.
 pub(super) fn hash(body: &[u8]) -> String {
     let digest = digest::digest(&digest::SHA256, body);
     digest.as_ref().iter().fold(String::with_capacity(64), |mut text, byte| {
-        // A string takes everything.
+        // Writing to a string can't fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// Seconds since 1970. Before then, it was 1970.
-pub(super) fn since_1970(time: SystemTime) -> Duration {
+/// Returns the time since the Unix epoch; zero for earlier times.
+pub(super) fn since_epoch(time: SystemTime) -> Duration {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
@@ -76,13 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_hashed_as_everywhere() {
+    fn body_hash_is_sha256_in_hexadecimal() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(hash(b""), empty);
     }
 
     #[test]
-    fn an_audience_is_compared_as_a_whole() {
+    fn audience_must_match_exactly() {
         let one: Audience = serde_json::from_str(r#""https://a""#).unwrap();
         let many: Audience = serde_json::from_str(r#"["https://b", "https://a"]"#).unwrap();
         for audience in [one, many] {

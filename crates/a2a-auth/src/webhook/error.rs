@@ -3,49 +3,49 @@ use http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE};
 
 use crate::jose::{MissingKey, TokenError};
 
-/// Why what arrived at a webhook is not believed, or not taken now.
+/// Why a delivery was rejected.
 ///
-/// As an answer it says no more than its status: whoever forges calls learns nothing.
+/// As a response it has only a status, so that forged deliveries learn nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// The credentials or the token of the webhook are missing or wrong.
-    #[error("the call does not carry the {0} of the webhook")]
+    /// The credentials or the token of the webhook are missing or invalid.
+    #[error("missing or invalid webhook {0}")]
     Credential(&'static str),
     /// There is no signature.
-    #[error("the call is not signed")]
+    #[error("missing signature")]
     Unsigned,
-    /// The signature proves nothing.
-    #[error("the signature proves nothing")]
+    /// The signature is malformed or invalid.
+    #[error("invalid signature token")]
     Token(#[from] TokenError),
-    /// What is signed can't be read, or something is missing in it.
-    #[error("the claims can't be read")]
+    /// The claims are malformed or incomplete.
+    #[error("malformed claims")]
     Claims(#[source] serde_json::Error),
-    /// What is signed is not this call.
-    #[error("the claim {0} does not fit")]
+    /// A claim does not match this delivery.
+    #[error("claim {0:?} does not match")]
     Claim(&'static str),
-    /// The same call came before.
-    #[error("the call came before")]
+    /// The delivery was already received.
+    #[error("replayed delivery")]
     Replayed,
-    /// No published key has signed this.
-    #[error("the key of the signature is not published")]
+    /// The signing key is not among the published keys.
+    #[error("unknown signing key")]
     UnknownKey,
-    /// The keys can't be had at the moment; the agent tries again later.
-    #[error("the keys can't be had")]
+    /// The keys are unavailable; the agent retries later.
+    #[error("failed to fetch the signing keys")]
     NoKeys(#[source] MissingKey),
-    /// More calls came than can be remembered; the agent tries again later.
-    #[error("more calls came than can be remembered")]
+    /// The replay cache is full; the agent retries later.
+    #[error("replay cache is full")]
     Overloaded,
     /// The body is not an event.
-    #[error("the body is not an event")]
+    #[error("malformed event")]
     Malformed(#[source] a2a_core::Error),
-    /// The event is of a task that nobody here waits for.
-    #[error("nobody waits for this task")]
+    /// The event is for an unexpected task.
+    #[error("unknown task")]
     UnknownTask,
 }
 
 impl ReceiveError {
-    /// The status to answer with. Agents try again after 503, and give up after the others.
+    /// The response status. Agents retry after 503, and give up after the others.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Credential(_)

@@ -1,8 +1,7 @@
-//! Webhooks whose receivers can tell who calls (spec §4.3.3, §13.2).
+//! Signed webhook deliveries (spec §4.3.3, §13.2).
 //!
-//! The agent signs each delivery as a JSON Web Token, with a [`Signer`] that is given to its
-//! webhook sender, and publishes the keys. The owner of the webhook checks what arrives with a
-//! [`Receiver`]:
+//! The agent signs each delivery with a JSON Web Token, by a [`Signer`] in its webhook sender, and
+//! publishes the keys. The owner of the webhook verifies deliveries with a [`Receiver`]:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -17,7 +16,7 @@
 //!     body: Bytes,
 //! ) -> Result<StatusCode, ReceiveError> {
 //!     let event = receiver.receive(&headers, &body).await?;
-//!     // An event can come more than once: what is done with it has to bear that.
+//!     // Events may be delivered more than once: process them idempotently.
 //!     println!("{event:?}");
 //!     Ok(StatusCode::NO_CONTENT)
 //! }
@@ -26,7 +25,7 @@
 //! let keys = RemoteKeys::at("https://agent.example/.well-known/jwks.json")?;
 //! let receiver = Receiver::new("https://me.example/hook")
 //!     .with_keys("https://agent.example", keys)
-//!     .with_token("what I gave the agent with the address of the webhook");
+//!     .with_token("the token of the push notification config");
 //! let router: Router = Router::new().route("/hook", post(hook)).with_state(Arc::new(receiver));
 //! # Ok(())
 //! # }
@@ -35,7 +34,7 @@
 mod claims;
 mod error;
 mod receiver;
-mod replay;
+mod replay_cache;
 mod signer;
 
 pub use crate::jose::JWKS_PATH;

@@ -13,28 +13,26 @@ use subtle::ConstantTimeEq as _;
 
 use super::{
     ReceiveError,
-    claims::{Claims, hash, since_1970},
-    replay::{Replays, Sighting},
+    claims::{Claims, hash, since_epoch},
+    replay_cache::{Replay, ReplayCache},
 };
 use crate::jose::{KeySource, MissingKey, Token};
 
-/// The token that the owner of the webhook gave.
+/// The token of the push notification config.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
-/// The signature, where `Authorization` carries the credentials of the webhook.
+/// The signature, if `Authorization` carries the credentials of the webhook.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
 
-/// How far clocks may be apart.
+/// Tolerated clock skew.
 const LEEWAY: Duration = Duration::from_secs(60);
-/// Calls that are remembered, so that none is taken twice.
-const MAX_REMEMBERED: usize = 100_000;
-/// No id of a call is longer, in bytes.
+const REPLAY_CACHE_CAPACITY: usize = 100_000;
+/// Maximum length of a token id (`jti`), in bytes.
 const MAX_ID: usize = 256;
 
-/// Checks what arrives at a webhook: that it comes from the agent, is meant for this webhook, is
-/// whole, is new, and is of a task that somebody waits for.
+/// Verifies webhook deliveries: issuer, audience, integrity, freshness and task.
 ///
-/// What was not asked for is not checked: a receiver without keys, token and credentials believes
-/// everybody.
+/// Only what is configured is checked: a receiver without keys, token and credentials accepts all
+/// deliveries.
 #[must_use]
 pub struct Receiver {
     url: String,
@@ -44,7 +42,7 @@ pub struct Receiver {
     is_expected: Option<Expected>,
     read: Read,
     max_age: Duration,
-    replays: Replays,
+    replays: ReplayCache,
 }
 
 struct Signed {
@@ -56,7 +54,7 @@ type Read = Box<dyn Fn(&[u8]) -> Result<StreamResponse> + Send + Sync>;
 type Expected = Box<dyn Fn(&str, Option<&str>) -> bool + Send + Sync>;
 
 impl Receiver {
-    /// A receiver at an address, as it was registered with the agent.
+    /// Creates a receiver for a URL, exactly as registered with the agent.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -66,31 +64,30 @@ impl Receiver {
             is_expected: None,
             read: Box::new(a2a_core::json::from_slice),
             max_age: Duration::from_secs(300),
-            replays: Replays::new(MAX_REMEMBERED),
+            replays: ReplayCache::new(REPLAY_CACHE_CAPACITY),
         }
     }
 
-    /// Wants calls to be signed by an issuer, with one of its keys.
+    /// Requires a signature of an issuer, by one of its keys.
     pub fn with_keys(mut self, issuer: impl Into<String>, keys: impl KeySource) -> Self {
         self.signed = Some(Signed { issuer: issuer.into(), keys: Box::new(keys) });
         self
     }
 
-    /// Wants calls to carry the token that was registered with the webhook.
+    /// Requires the token that was registered with the webhook.
     pub fn with_token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Wants calls to carry the credentials that were registered with the webhook.
+    /// Requires the credentials that were registered with the webhook.
     pub fn with_credentials(mut self, scheme: &str, credentials: &str) -> Self {
         self.authorization = Some(format!("{scheme} {credentials}"));
         self
     }
 
-    /// Wants events to be of tasks that somebody waits for: the function is given the id of the
-    /// task, and the token of the call, for those who register a token of its own for each task.
-    /// It should compare tokens in constant time.
+    /// Requires events of expected tasks. The function receives the task id, and the token of the
+    /// delivery in case each task has a separate one, which it should compare in constant time.
     pub fn with_tasks(
         mut self,
         is_expected: impl Fn(&str, Option<&str>) -> bool + Send + Sync + 'static,
@@ -99,8 +96,8 @@ impl Receiver {
         self
     }
 
-    /// Sets how bodies are read. Default: those of 1.0. `a2a_compat::webhook::read` reads those of
-    /// 0.2 and 0.3 too, and `a2a::webhook::receiver` makes a receiver that does.
+    /// Sets the parser of bodies. Default: 1.0. `a2a_compat::webhook::read` also parses those of
+    /// 0.2 and 0.3; `a2a::webhook::receiver` creates a receiver with it.
     pub fn with_body_reader(
         mut self,
         read: impl Fn(&[u8]) -> Result<StreamResponse> + Send + Sync + 'static,
@@ -109,17 +106,17 @@ impl Receiver {
         self
     }
 
-    /// Sets how old a signed call may be. Default: 5 min.
+    /// Sets the maximum age of a signed delivery. Default: 5 min.
     pub fn with_max_age(mut self, max_age: Duration) -> Self {
         self.max_age = max_age;
         self
     }
 
-    /// Checks a call, and returns the event that it brings. The body is to be given as it came.
+    /// Verifies a delivery, and returns its event. The body must be unmodified.
     ///
     /// # Errors
     ///
-    /// A [`ReceiveError`] to answer with.
+    /// A [`ReceiveError`] to respond with.
     pub async fn receive(
         &self,
         headers: &HeaderMap,
@@ -137,7 +134,7 @@ impl Receiver {
         let header = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         compare("credentials", self.authorization.as_deref(), header(&AUTHORIZATION))?;
         compare("token", self.token.as_deref(), header(&NOTIFICATION_TOKEN))?;
-        let now = since_1970(now);
+        let now = since_epoch(now);
         let claims = match &self.signed {
             None => None,
             Some(signed) => {
@@ -160,14 +157,14 @@ impl Receiver {
         {
             return Err(ReceiveError::UnknownTask);
         }
-        // Last: a call that is refused for something else may come again.
+        // Last: a delivery that was rejected for another reason may be retried.
         if let Some(claims) = &claims {
-            self.note(claims, now)?;
+            self.record(claims, now)?;
         }
         Ok(event)
     }
 
-    /// Checks that the claims are of this call, and that it is no older than it may be.
+    /// Checks that the claims match this delivery and are not expired.
     fn check(
         &self,
         claims: &Claims,
@@ -176,32 +173,32 @@ impl Receiver {
         now: Duration,
     ) -> StdResult<(), ReceiveError> {
         let (now, leeway) = (now.as_secs_f64(), LEEWAY.as_secs_f64());
-        let is_late = |time: f64| time > now + leeway;
-        let fits = |claim, fits| if fits { Ok(()) } else { Err(ReceiveError::Claim(claim)) };
-        fits("iss", claims.iss == signed.issuer)?;
-        fits("aud", claims.aud.has(&self.url))?;
+        let is_future = |time: f64| time > now + leeway;
+        let require = |claim, holds| if holds { Ok(()) } else { Err(ReceiveError::Claim(claim)) };
+        require("iss", claims.iss == signed.issuer)?;
+        require("aud", claims.aud.has(&self.url))?;
         let oldest = now - leeway - self.max_age.as_secs_f64();
-        fits("iat", !is_late(claims.iat) && claims.iat >= oldest)?;
-        fits("exp", claims.exp > now - leeway)?;
-        fits("nbf", !claims.nbf.is_some_and(is_late))?;
-        fits("jti", !claims.jti.is_empty() && claims.jti.len() <= MAX_ID)?;
-        let written = claims.request_body_sha256.as_bytes();
-        fits("request_body_sha256", hash(body).as_bytes().ct_eq(written).into())
+        require("iat", !is_future(claims.iat) && claims.iat >= oldest)?;
+        require("exp", claims.exp > now - leeway)?;
+        require("nbf", !claims.nbf.is_some_and(is_future))?;
+        require("jti", !claims.jti.is_empty() && claims.jti.len() <= MAX_ID)?;
+        let claimed = claims.request_body_sha256.as_bytes();
+        require("request_body_sha256", hash(body).as_bytes().ct_eq(claimed).into())
     }
 
-    fn note(&self, claims: &Claims, now: Duration) -> StdResult<(), ReceiveError> {
-        // It may have been signed by a clock that is ahead.
+    fn record(&self, claims: &Claims, now: Duration) -> StdResult<(), ReceiveError> {
+        // The signer's clock may be ahead.
         let until = now + self.max_age + LEEWAY * 2;
-        match self.replays.note(&claims.jti, until, now) {
-            Sighting::First => Ok(()),
-            Sighting::Again => Err(ReceiveError::Replayed),
-            Sighting::Full => Err(ReceiveError::Overloaded),
+        match self.replays.record(&claims.jti, until, now) {
+            Replay::First => Ok(()),
+            Replay::Seen => Err(ReceiveError::Replayed),
+            Replay::Full => Err(ReceiveError::Overloaded),
         }
     }
 }
 
 impl Signed {
-    /// The claims of a token, if a key of the issuer has signed it.
+    /// Verifies a token, and returns its claims.
     async fn claims(&self, token: &str) -> StdResult<Claims, ReceiveError> {
         let token = Token::parse(token)?;
         let id = token.header().key_id.as_deref().ok_or(ReceiveError::UnknownKey)?;
@@ -213,14 +210,15 @@ impl Signed {
     }
 }
 
-/// Compares without telling by the time it takes where the first difference is.
+/// Compares in constant time.
 fn compare(
     what: &'static str,
-    wanted: Option<&str>,
-    given: Option<&str>,
+    expected: Option<&str>,
+    received: Option<&str>,
 ) -> StdResult<(), ReceiveError> {
-    let Some(wanted) = wanted else { return Ok(()) };
-    let is_same = given.is_some_and(|given| given.as_bytes().ct_eq(wanted.as_bytes()).into());
+    let Some(expected) = expected else { return Ok(()) };
+    let is_same =
+        received.is_some_and(|received| received.as_bytes().ct_eq(expected.as_bytes()).into());
     if is_same { Ok(()) } else { Err(ReceiveError::Credential(what)) }
 }
 
@@ -229,7 +227,7 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The task that an event is of; a message need not be of one.
+/// Returns the task id of an event; messages may have none.
 fn task_id(event: &StreamResponse) -> Option<&str> {
     let id = match event.payload.as_ref()? {
         Payload::Task(task) => &task.id,
@@ -302,7 +300,7 @@ mod tests {
 
     // covers: R-116
     #[tokio::test]
-    async fn a_signed_delivery_is_taken_once() {
+    async fn signed_delivery_is_accepted_once() {
         let (signer, body) = (signer(), delivery().event.json());
         let receiver = receiver(&signer);
         let token = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();
@@ -316,7 +314,7 @@ mod tests {
 
     // covers: R-108, R-110, R-111, R-115
     #[tokio::test]
-    async fn a_call_that_is_not_what_was_signed_is_refused() {
+    async fn delivery_that_does_not_match_its_claims_is_rejected() {
         let (signer, body) = (signer(), delivery().event.json());
         let receiver = receiver(&signer);
         let at = |seconds: i64| {
@@ -364,7 +362,7 @@ mod tests {
 
     // covers: R-108, R-109, R-117
     #[tokio::test]
-    async fn only_published_keys_are_believed() {
+    async fn unpublished_keys_are_rejected() {
         let (old, new, body) = (signer(), signer(), delivery().event.json());
         let receiver = receiver(&old);
         let token = |signer: &Signer| {
@@ -376,7 +374,7 @@ mod tests {
             let error = receiver.receive_at(now(), &headers, &body).await.unwrap_err();
             assert_eq!(error.status(), StatusCode::UNAUTHORIZED, "{error:?}");
         }
-        // While keys are exchanged, both are published.
+        // During key rotation, both keys are published.
         let both = old.clone().with_published(new.jwks().keys()[0].clone());
         let receiver = Receiver::new(URL).with_keys(ISSUER, both.jwks().clone());
         for signer in [&old, &new] {
@@ -386,7 +384,7 @@ mod tests {
 
     // covers: R-090, R-091, R-092, R-114
     #[tokio::test]
-    async fn token_credentials_and_task_are_checked_where_they_are_known() {
+    async fn token_credentials_and_task_are_checked_if_configured() {
         let body = delivery().event.json();
         let receiver = Receiver::new(URL)
             .with_token("secret")
@@ -416,7 +414,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_of_another_form_is_checked_like_one_of_1_0() {
+    async fn body_of_another_revision_is_checked_like_1_0() {
         let (signer, body) = (signer(), br#"{"kind":"task","id":"t"}"#);
         let receiver = receiver(&signer).with_body_reader(|body| {
             let written: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
@@ -428,12 +426,12 @@ mod tests {
         assert_eq!(task_id(&event), Some("t"));
         let foreign = br#"{"kind":"task","id":"x"}"#;
         let token = signer.sign_at(now(), &webhook(URL), &delivery(), foreign).unwrap();
-        let refused = receiver.receive_at(now(), &signed(&token), foreign).await;
-        assert!(matches!(refused, Err(ReceiveError::Claim("taskId"))), "{refused:?}");
+        let rejected = receiver.receive_at(now(), &signed(&token), foreign).await;
+        assert!(matches!(rejected, Err(ReceiveError::Claim("taskId"))), "{rejected:?}");
     }
 
     #[tokio::test]
-    async fn a_signature_has_a_header_of_its_own_beside_credentials() {
+    async fn signature_has_a_separate_header_with_credentials() {
         let (signer, body) = (signer(), delivery().event.json());
         let receiver = receiver(&signer).with_credentials("Basic", "dTpw");
         let token = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();

@@ -8,16 +8,15 @@ use a2a_operations::{Delivery, PushSigner, Webhook};
 use axum::Router;
 use uuid::Uuid;
 
-use super::claims::{Signed, hash, since_1970};
+use super::claims::{Signed, hash, since_epoch};
 use crate::jose::{Jwk, JwkSet, SigningKey};
 
-/// Signs deliveries to webhooks as JSON Web Tokens, with the issuer, the address of the webhook
-/// as audience, the time, the task and a hash of the body.
+/// Signs webhook deliveries with JSON Web Tokens, which contain the issuer, the webhook URL as
+/// audience, the time, the task and a hash of the body.
 ///
-/// Every node of an agent signs with the same key, or publishes the keys of all. To exchange a
-/// key, publish the new one first ([`with_published`](Self::with_published)), sign with it when
-/// receivers have had the time to see it (about ten minutes), and publish the old one for as long
-/// again.
+/// All nodes of an agent sign with the same key, or each publishes the keys of all. To rotate a
+/// key, first publish the new one ([`with_published`](Self::with_published)), sign with it once
+/// receivers have fetched it (about ten minutes), and keep the old one published for as long again.
 #[derive(Clone)]
 pub struct Signer {
     issuer: String,
@@ -27,20 +26,20 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// Signs with `key`. The issuer is what receivers know the agent by: its address.
+    /// Signs with `key`. Receivers know the agent by its issuer: the agent's URL.
     pub fn new(issuer: impl Into<String>, key: SigningKey) -> Self {
         let published = JwkSet::from_iter([key.public().clone()]);
         Self { issuer: issuer.into(), key, published, lifetime: Duration::from_secs(300) }
     }
 
-    /// Publishes one more key: one that will sign, or has signed, or signs at another node.
+    /// Publishes a further key: the next or previous one, or that of another node.
     #[must_use]
     pub fn with_published(mut self, key: Jwk) -> Self {
         self.published = self.published.keys().iter().cloned().chain([key]).collect();
         self
     }
 
-    /// Sets how long a token is valid. Default: 5 min.
+    /// Sets the lifetime of tokens. Default: 5 min.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
@@ -52,7 +51,7 @@ impl Signer {
         &self.published
     }
 
-    /// Serves the keys at [`JWKS_PATH`](crate::jose::JWKS_PATH), to anybody.
+    /// Serves the keys at [`JWKS_PATH`](crate::jose::JWKS_PATH), without authentication.
     pub fn router(&self) -> Router {
         self.published.router()
     }
@@ -64,7 +63,7 @@ impl Signer {
         delivery: &Delivery,
         body: &[u8],
     ) -> Result<String> {
-        let now = since_1970(now);
+        let now = since_epoch(now);
         let claims = Signed {
             iss: &self.issuer,
             aud: &webhook.config.url,

@@ -1,4 +1,4 @@
-//! Callers who prove with a certificate who they are, over real TLS.
+//! Client certificates over real TLS.
 
 use std::net::SocketAddr;
 
@@ -20,11 +20,11 @@ use a2a_test_certificates::{
 use ring::digest;
 
 use crate::{
-    scene::{api_key, card, requirement, serve, server},
+    fixture::{api_key, card, requirement, serve, server},
     tls,
 };
 
-/// A certificate's subject, from the outside in, and its alternative names.
+/// A certificate's subject, and its alternative names.
 fn named(name: &str, alternative: Vec<SanType>) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name = DistinguishedName::new();
@@ -76,7 +76,7 @@ fn mutual() -> Scheme {
 
 //
 #[tokio::test]
-async fn a_certificate_names_its_caller_by_what_is_known_of_it() {
+async fn certificates_are_matched_by_each_identifier() {
     let authority = Authority::new("root");
     let by_uri = authority.issue(named("x", vec![uri("spiffe://example/ann")]));
     let by_dns = authority.issue(named("x", vec![dns("Bob.example")]));
@@ -115,7 +115,7 @@ async fn a_certificate_names_its_caller_by_what_is_known_of_it() {
 }
 
 #[tokio::test]
-async fn whoever_tls_lets_in_can_be_called_by_their_certificate() {
+async fn any_verified_certificate_is_accepted_if_enabled() {
     let authority = Authority::new("root");
     let address = start(&authority, Certificates::new().with_any()).await;
     for (params, name) in [
@@ -137,8 +137,7 @@ async fn whoever_tls_lets_in_can_be_called_by_their_certificate() {
     assert!(refused.is_err(), "the handshake fails");
 }
 
-/// Calls an agent that requires a certificate as its card says: with credentials, and a
-/// certificate or none.
+/// Calls an agent that requires mutual TLS, with or without a certificate.
 async fn ask_by_card(
     address: SocketAddr,
     transport: Transport,
@@ -148,10 +147,10 @@ async fn ask_by_card(
         .only([transport])
         .retry(RetryPolicy::NEVER)
         .http(ClientSettings::default().with_tls(tls))
-        .credentials(Credentials::new().with(ApiKey::new("of no use here")))
+        .credentials(Credentials::new().with(ApiKey::new("unused")))
         .connect(&format!("https://{address}"))
         .await?;
-    client.authenticate().await.expect("the certificate is at hand");
+    client.authenticate().await.expect("has a certificate");
     match client.stream("hi").await {
         Ok(events) => drop(events.outcome().await.unwrap()),
         Err(error) => return Ok(Err(error)),
@@ -161,7 +160,7 @@ async fn ask_by_card(
 
 //
 #[tokio::test]
-async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_else() {
+async fn mutual_tls_is_satisfied_only_by_a_certificate() {
     let (authority, other) = (Authority::new("root"), Authority::new("root"));
     let ann = authority.issue(named("ann", vec![uri("spiffe://example/ann")]));
     let bob = authority.issue(named("bob", vec![uri("spiffe://example/bob")]));
@@ -183,19 +182,19 @@ async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_
                 "{case}"
             );
 
-            // Known to the authority and not to the agent: in, and no further.
+            // Trusted in the handshake, but unknown to the agent.
             let refused = ask(tls::client(&authority, Some(&bob))).await.unwrap().unwrap_err();
             assert_eq!(refused.kind(), ErrorKind::Unauthenticated, "{case}");
             let challenge = refused.challenge().unwrap();
             assert!(challenge.contains("MutualTLS"), "{case}: {challenge}");
 
-            // Without one, nothing is tried where the card can be read, and the card can't where
-            // the handshake is for those alone who have one.
+            // Without one, the client fails before any request, or can't even read the card if the
+            // handshake requires one.
             let without = ask(tls::client(&authority, None)).await.unwrap_err();
             match (asked, without) {
                 (
                     ClientCertificates::Optional,
-                    DiscoveryError::Credentials(CredentialError::Unmet(why)),
+                    DiscoveryError::Credentials(CredentialError::Unsatisfied(why)),
                 ) => assert!(why[0].contains("no client certificate"), "{case}: {why:?}"),
                 (ClientCertificates::Required, DiscoveryError::Unreachable { source, .. }) => {
                     assert_eq!(source.kind(), ErrorKind::Unavailable, "{case}");
@@ -203,7 +202,7 @@ async fn a_card_that_requires_mutual_tls_is_met_by_a_certificate_and_by_nothing_
                 (_, other) => panic!("{case}: {other:?}"),
             }
 
-            // Of another authority, it is refused in the handshake.
+            // A certificate of another authority is rejected in the handshake.
             let forged = ask(tls::client(&authority, Some(&stranger))).await.unwrap_err();
             assert!(matches!(forged, DiscoveryError::Unreachable { .. }), "{case}: {forged:?}");
         }

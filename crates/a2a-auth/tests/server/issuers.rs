@@ -1,4 +1,4 @@
-//! Issuers that are asked where their keys are, and what they know of a token.
+//! OpenID Connect discovery and token introspection.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::scene::{WAYS, card, client, requirement, start};
+use crate::fixture::{WAYS, card, client, requirement, start};
 
 async fn bind() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -63,7 +63,7 @@ fn token(key: &SigningKey, issuer: &str) -> String {
 
 //
 #[tokio::test]
-async fn an_issuer_describes_itself() {
+async fn issuer_is_discovered() {
     let key = SigningKey::generate(Algorithm::Es256).unwrap();
     let (listener, address) = bind().await;
     let issuer = format!("http://{address}/realm");
@@ -87,11 +87,11 @@ async fn an_issuer_describes_itself() {
         assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{way:?}");
     }
     let other = guard().enforce(&oidc_card("https://other/.well-known/openid-configuration"));
-    assert_eq!(other.unwrap_err(), GuardError::Misfit("oidc".into()));
+    assert_eq!(other.unwrap_err(), GuardError::SchemeMismatch("oidc".into()));
 }
 
 #[tokio::test]
-async fn a_description_that_is_of_another_issuer_or_shows_keys_in_clear_is_not_believed() {
+async fn discovery_of_another_issuer_or_with_plaintext_keys_is_rejected() {
     let key = SigningKey::generate(Algorithm::Es256).unwrap();
     for (issuer, jwks) in
         [("", "http://127.0.0.1:1/jwks"), ("/", ""), ("", "http://keys.example/jwks")]
@@ -136,7 +136,7 @@ fn oauth_card(issuer: SocketAddr) -> AgentCard {
 
 //
 #[tokio::test]
-async fn a_token_that_was_revoked_is_good_no_longer_than_its_answer_is_kept() {
+async fn revoked_token_is_rejected_once_the_cache_expires() {
     let (listener, address) = bind().await;
     let is_active = Arc::new(AtomicBool::new(true));
     let shown = Arc::clone(&is_active);
@@ -156,7 +156,7 @@ async fn a_token_that_was_revoked_is_good_no_longer_than_its_answer_is_kept() {
     let until = SystemTime::now() + Duration::from_secs(20);
     let error = loop {
         match client.send_text("hi").await {
-            Ok(_) => assert!(SystemTime::now() < until, "it was revoked"),
+            Ok(_) => assert!(SystemTime::now() < until, "the revoked token is still accepted"),
             Err(error) => break error,
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -166,7 +166,7 @@ async fn a_token_that_was_revoked_is_good_no_longer_than_its_answer_is_kept() {
 
 //
 #[tokio::test]
-async fn an_open_stream_ends_when_its_token_is_revoked_and_not_when_nobody_can_say() {
+async fn stream_ends_when_its_token_is_revoked_but_not_during_an_outage() {
     let (listener, address) = bind().await;
     let (answers, asked) = (Arc::new(AtomicUsize::new(ACTIVE)), Arc::<AtomicUsize>::default());
     let (shown, counted) = (Arc::clone(&answers), Arc::clone(&asked));
@@ -187,7 +187,7 @@ async fn an_open_stream_ends_when_its_token_is_revoked_and_not_when_nobody_can_s
     let agent = start(oauth_card(address), guard).await;
     for way in WAYS {
         answers.store(ACTIVE, Ordering::SeqCst);
-        // It is remembered of a token that it was revoked.
+        // The revocation of a token is cached.
         let token = format!("Bearer {:?}.{:?}", way.0, way.1);
         let client = client(agent, way, &[("authorization", &token)]).await;
         let mut events = client.stream("wait").await.unwrap();
@@ -222,12 +222,12 @@ async fn an_open_stream_ends_when_its_token_is_revoked_and_not_when_nobody_can_s
     }
 }
 
-/// What the authorization server of that test says of the token.
+/// The introspection response of that test.
 const ACTIVE: usize = 0;
 const REVOKED: usize = 1;
 const AWAY: usize = 2;
 
-/// What an authorization server knows of each token.
+/// The tokens of an authorization server.
 fn known_tokens() -> HashMap<&'static str, Value> {
     let base = || json!({ "active": true, "sub": "ann", "scope": "read", "aud": "agent" });
     let with = |name: &str, value: Value| {
@@ -251,11 +251,11 @@ fn known_tokens() -> HashMap<&'static str, Value> {
 
 //
 #[tokio::test]
-async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
+async fn opaque_tokens_are_introspected() {
     let (listener, address) = bind().await;
     let asked = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&asked);
-    // Lives for two seconds from when it is first asked about.
+    // Expires two seconds after its first introspection.
     let short = Arc::new(OnceLock::new());
     let answer = move |request: Request| async move {
         // client+a:s%3Acret
@@ -283,7 +283,7 @@ async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
     let introspection = Introspection::new("https://issuer", &url, "client a", "s:cret")
         .unwrap()
         .with_audience("agent");
-    let throttle = a2a_auth::server::Throttle::default().with_free(1_000);
+    let throttle = a2a_auth::server::Throttle::default().with_failures_allowed(1_000);
     let guard = Guard::new().with_verifier("oauth", introspection).with_throttle(throttle);
     let agent = start(card, guard).await;
     let ask = async |token: &str| {
@@ -295,7 +295,7 @@ async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
         assert_eq!(ask("good").await.unwrap(), "https://issuer#ann read");
         assert_eq!(ask("revoked").await.unwrap_err(), ErrorKind::Unauthenticated);
     }
-    assert_eq!(asked.load(Ordering::SeqCst), 2, "answers are remembered");
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "responses are cached");
     assert_eq!(ask("endless").await.unwrap(), "https://issuer#ann read");
     for token in ["late", "early", "elsewhere", "foreign", "nameless", "odd", "unknown"] {
         assert_eq!(ask(token).await.unwrap_err(), ErrorKind::Unauthenticated, "{token}");
@@ -305,17 +305,17 @@ async fn an_issuer_is_asked_about_tokens_that_only_it_can_read() {
     for _ in 0..2 {
         assert_eq!(ask("break").await.unwrap_err(), ErrorKind::Unavailable);
     }
-    assert_eq!(asked.load(Ordering::SeqCst), before + 2, "a failure is no answer");
+    assert_eq!(asked.load(Ordering::SeqCst), before + 2, "failures are not cached");
     let until = SystemTime::now() + Duration::from_secs(20);
     ask("short").await.unwrap();
     while ask("short").await.is_ok() {
-        assert!(SystemTime::now() < until, "it is believed no longer than it lives");
+        assert!(SystemTime::now() < until, "the cache outlived the token");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
 #[test]
-fn a_secret_is_sent_to_no_address_in_clear() {
+fn plaintext_introspection_url_is_rejected() {
     for url in ["http://issuer.example/introspect", "issuer.example"] {
         let refused = Introspection::new("https://issuer", url, "a", "b");
         assert!(matches!(refused, Err(AddressError::Insecure(_))), "{url}");

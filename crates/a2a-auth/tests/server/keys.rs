@@ -1,10 +1,10 @@
-//! API keys, passwords and static tokens: who comes in, and as whom.
+//! API keys, passwords and static tokens.
 
 use a2a::{ErrorKind, client::Transport, core::ProtocolVersion, operations::Caller};
 use a2a_auth::server::{ApiKeys, Guard};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use crate::scene::{
+use crate::fixture::{
     WAYS, Way, api_key, card, client, every_operation, everything, http, requirement, start,
 };
 
@@ -14,7 +14,7 @@ fn basic(user: &str, password: &str) -> String {
 
 //
 #[tokio::test]
-async fn each_scheme_names_its_caller_on_every_binding() {
+async fn each_scheme_identifies_its_caller_on_every_binding() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     for way in WAYS {
@@ -32,9 +32,10 @@ async fn each_scheme_names_its_caller_on_every_binding() {
 
 //
 #[tokio::test]
-async fn every_operation_is_refused_to_who_shows_nothing_or_the_wrong_thing() {
+async fn operations_reject_missing_and_invalid_credentials() {
     let (card, guard) = everything();
-    let guard = guard.with_throttle(a2a_auth::server::Throttle::default().with_free(u32::MAX - 1));
+    let guard = guard
+        .with_throttle(a2a_auth::server::Throttle::default().with_failures_allowed(u32::MAX - 1));
     let address = start(card, guard).await;
     for way in WAYS {
         for headers in [
@@ -43,7 +44,7 @@ async fn every_operation_is_refused_to_who_shows_nothing_or_the_wrong_thing() {
             &[("authorization", "Bearer t-ann")],
             &[("authorization", "Digest username=\"bob\"")],
             &[("authorization", &*basic("bob", "wrong"))],
-            // One that is right does not make up for one that is wrong.
+            // A valid credential does not compensate for an invalid one.
             &[("authorization", "Bearer t-dan"), ("x-api-key", "k-bob")],
         ] {
             let client = client(address, way, headers).await;
@@ -60,7 +61,7 @@ async fn every_operation_is_refused_to_who_shows_nothing_or_the_wrong_thing() {
 
 //
 #[tokio::test]
-async fn every_operation_reaches_the_agent_for_who_shows_the_right_thing() {
+async fn operations_accept_valid_credentials() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     for way in WAYS {
@@ -74,7 +75,7 @@ async fn every_operation_reaches_the_agent_for_who_shows_the_right_thing() {
 }
 
 #[tokio::test]
-async fn a_key_can_stand_in_the_query() {
+async fn api_key_in_the_query_is_accepted() {
     let card = card(&[("key", api_key("query", "key"))], &[requirement(&[("key", &[])])]);
     let keys = ApiKeys::new().with_key("secret&more", Caller::authenticated("ann"));
     let address = start(card, Guard::new().with_verifier("key", keys)).await;
@@ -97,7 +98,7 @@ async fn a_key_can_stand_in_the_query() {
 
 //
 #[tokio::test]
-async fn a_task_of_one_caller_is_no_task_for_another() {
+async fn tasks_of_another_caller_are_not_found() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     let way = Way(Transport::JsonRpc, ProtocolVersion::V1_0);
@@ -111,14 +112,14 @@ async fn a_task_of_one_caller_is_no_task_for_another() {
 }
 
 #[tokio::test]
-async fn a_key_in_an_a2a_header_is_no_parameter_of_the_call() {
+async fn api_key_in_an_a2a_header_is_not_a_service_parameter() {
     let card = card(&[("key", api_key("header", "A2A-Key"))], &[requirement(&[("key", &[])])]);
     let keys = ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
     let address = start(card, Guard::new().with_verifier("key", keys)).await;
     for way in WAYS {
         let headers = [("a2a-key", "secret"), ("a2a-budget", "7")];
         let client = client(address, way, &headers).await;
-        // What is stored with a task and passed on by gateways is among the parameters.
+        // Service parameters are stored with the task and forwarded by gateways.
         let parameters = client.send_text("parameters").await.unwrap();
         assert!(parameters.contains("a2a-budget"), "{way:?}: {parameters}");
         assert!(!parameters.contains("secret"), "{way:?}: {parameters}");

@@ -1,5 +1,4 @@
-//! Agents that let in only those who may, over real sockets: every binding, every operation,
-//! older revisions too.
+//! Enforcement over real sockets, on every binding, for every operation and revision.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,10 +7,10 @@
 )]
 
 mod certificates;
+mod errors;
+mod fixture;
 mod issuers;
 mod keys;
-mod refusals;
-mod scene;
 #[path = "../support/tls.rs"]
 mod tls;
 mod tokens;

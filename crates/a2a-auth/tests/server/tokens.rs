@@ -1,4 +1,4 @@
-//! Tokens that somebody else signs, with keys that are fetched and exchanged.
+//! JWTs, with keys that are fetched and rotated.
 
 use std::{
     net::SocketAddr,
@@ -18,9 +18,9 @@ use axum::{Router, routing::get};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::scene::{WAYS, api_key, card, client, http_scheme, requirement, start};
+use crate::fixture::{WAYS, api_key, card, client, http_scheme, requirement, start};
 
-/// Signs tokens, and shows its keys at `/jwks`.
+/// Signs tokens, and publishes its keys at `/jwks`.
 struct Issuer {
     address: SocketAddr,
     keys: Arc<Mutex<JwkSet>>,
@@ -92,7 +92,7 @@ fn key() -> SigningKey {
 
 //
 #[tokio::test]
-async fn a_signed_token_lets_in_on_every_binding_and_a_wrong_one_does_not() {
+async fn jwts_are_verified_on_every_binding() {
     let issuer = Issuer::start().await;
     let (es256, eddsa, other) = (key(), SigningKey::generate(Algorithm::EdDsa).unwrap(), key());
     let rs256 = SigningKey::from_pem(include_str!("../../src/jose/rfc7515_a2.pem")).unwrap();
@@ -121,25 +121,25 @@ async fn a_signed_token_lets_in_on_every_binding_and_a_wrong_one_does_not() {
         let client = client(address, WAYS[0], &[("authorization", &wrong)]).await;
         let error = client.send_text("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unauthenticated);
-        assert_eq!(error.message(), "the credentials are not valid");
+        assert_eq!(error.message(), "invalid credentials");
     }
-    assert_eq!(issuer.asked.load(Ordering::SeqCst), 1, "the keys are kept");
-    // A key that was never shown is looked for once more, and then not for a while.
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 1, "the keys are cached");
+    // An unknown key causes one fetch within the interval.
     for _ in 0..5 {
         let token = bearer(&other, &claims());
         let client = client(address, WAYS[0], &[("authorization", &token)]).await;
         client.send_text("hi").await.unwrap_err();
     }
-    assert_eq!(issuer.asked.load(Ordering::SeqCst), 2, "within the pause nobody asks again");
+    assert_eq!(issuer.asked.load(Ordering::SeqCst), 2, "no further fetch within the interval");
 }
 
 #[tokio::test]
-async fn keys_are_exchanged_while_the_agent_runs() {
+async fn rotated_keys_are_fetched_at_runtime() {
     let issuer = Issuer::start().await;
     let (old, new) = (key(), key());
     issuer.show(&[&old]);
     let pause = Duration::ZERO;
-    let keys = issuer.keys().with_pause(pause).with_unknown_key_pause(pause);
+    let keys = issuer.keys().with_retry_interval(pause).with_unknown_key_interval(pause);
     let address = start(jwt_card(), guard(keys)).await;
     let before = client(address, WAYS[0], &[("authorization", &bearer(&old, &claims()))]).await;
     before.send_text("hi").await.unwrap();
@@ -147,11 +147,11 @@ async fn keys_are_exchanged_while_the_agent_runs() {
     let after = client(address, WAYS[0], &[("authorization", &bearer(&new, &claims()))]).await;
     after.send_text("hi").await.unwrap();
     let error = before.send_text("hi").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unauthenticated, "the old key is gone");
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated, "the old key is removed");
 }
 
 #[tokio::test]
-async fn a_signed_token_is_looked_at_while_who_guesses_has_to_wait() {
+async fn jwts_are_verified_while_guesses_are_throttled() {
     let issuer = Issuer::start().await;
     let key = key();
     issuer.show(&[&key]);
@@ -163,7 +163,7 @@ async fn a_signed_token_is_looked_at_while_who_guesses_has_to_wait() {
     let pause = Duration::from_secs(600);
     let guard = guard(issuer.keys())
         .with_verifier("key", keys)
-        .with_throttle(Throttle::default().with_free(0).with_pauses(pause, pause));
+        .with_throttle(Throttle::default().with_failures_allowed(0).with_backoff(pause, pause));
     let address = start(card, guard).await;
     let ask = async |header: &'static str, value: &str| {
         let client = client(address, WAYS[0], &[(header, value)]).await;
@@ -179,7 +179,7 @@ async fn a_signed_token_is_looked_at_while_who_guesses_has_to_wait() {
 }
 
 #[tokio::test]
-async fn guesses_of_static_tokens_do_not_lock_out_signed_ones() {
+async fn throttled_static_tokens_do_not_lock_out_jwts() {
     let issuer = Issuer::start().await;
     let key = key();
     issuer.show(&[&key]);
@@ -191,7 +191,7 @@ async fn guesses_of_static_tokens_do_not_lock_out_signed_ones() {
     let tokens = BearerTokens::new().with_token("secret", Caller::authenticated("bob"));
     let guard = guard(issuer.keys())
         .with_verifier("static", tokens)
-        .with_throttle(Throttle::default().with_free(0).with_pauses(pause, pause));
+        .with_throttle(Throttle::default().with_failures_allowed(0).with_backoff(pause, pause));
     let address = start(card, guard).await;
     for way in WAYS {
         let ask = async |token: &str| {
@@ -200,7 +200,7 @@ async fn guesses_of_static_tokens_do_not_lock_out_signed_ones() {
         };
         let guess = ask("Bearer guess").await.unwrap_err();
         assert!(matches!(guess, ErrorKind::Unauthenticated | ErrorKind::ResourceExhausted));
-        // The right one would be the answer to a guess.
+        // Verifying the correct one would answer a guess.
         assert_eq!(
             ask("Bearer secret").await.unwrap_err(),
             ErrorKind::ResourceExhausted,
@@ -215,7 +215,7 @@ async fn guesses_of_static_tokens_do_not_lock_out_signed_ones() {
 }
 
 #[tokio::test]
-async fn an_executor_reads_the_allowed_claims_on_every_binding() {
+async fn executor_reads_the_selected_claims_on_every_binding() {
     let issuer = Issuer::start().await;
     let key = key();
     issuer.show(&[&key]);
@@ -234,7 +234,7 @@ async fn an_executor_reads_the_allowed_claims_on_every_binding() {
 
 //
 #[tokio::test]
-async fn an_issuer_that_can_not_be_asked_is_no_fault_of_the_caller() {
+async fn unreachable_issuer_is_unavailable_not_unauthenticated() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let nobody = listener.local_addr().unwrap();
     drop(listener);
@@ -248,7 +248,7 @@ async fn an_issuer_that_can_not_be_asked_is_no_fault_of_the_caller() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_when_its_callers_token_does() {
+async fn stream_ends_when_the_token_expires() {
     let issuer = Issuer::start().await;
     let key = key();
     issuer.show(&[&key]);

@@ -1,4 +1,4 @@
-//! An authorization server on a free port of this machine, and a browser.
+//! An authorization server on a free loopback port, and a browser.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::{
@@ -26,7 +26,7 @@ use url::form_urlencoded;
 /// The parameters of a form or a query.
 pub(crate) type Form = HashMap<String, String>;
 
-/// An authorization server of which the tests know and set everything.
+/// An authorization server with state that tests inspect and set.
 #[derive(Clone)]
 pub(crate) struct AuthorizationServer {
     pub(crate) url: String,
@@ -35,19 +35,19 @@ pub(crate) struct AuthorizationServer {
 
 #[derive(Default)]
 pub(crate) struct Records {
-    /// Every request for a token, with `authorization` where it had the header.
+    /// All token requests, including the header `authorization`, if present.
     pub(crate) asked: Vec<Form>,
-    /// What is answered to requests for tokens before anything else.
+    /// Queued responses to token requests.
     pub(crate) answers: Vec<(StatusCode, Value)>,
-    /// How long tokens are good, in seconds.
+    /// The lifetime of tokens, in seconds.
     pub(crate) expires_in: Option<u64>,
-    /// The tokens that are good.
+    /// The valid tokens.
     pub(crate) active: HashSet<String>,
-    /// Whether the user has said yes on the other device.
+    /// Whether the user has authorized on the other device.
     pub(crate) is_approved: bool,
-    /// What the metadata says about who issues.
+    /// The issuer in the metadata.
     pub(crate) issuer: Option<String>,
-    /// What is added to redirects.
+    /// A suffix of redirects.
     pub(crate) redirect_extra: String,
     refresh: HashSet<String>,
     codes: HashMap<String, Form>,
@@ -172,7 +172,7 @@ async fn introspect(State(server): State<AuthorizationServer>, body: Bytes) -> R
     json(StatusCode::OK, &answer)
 }
 
-/// The user says yes at once.
+/// The user authorizes immediately.
 async fn authorize(State(server): State<AuthorizationServer>, uri: Uri) -> Response {
     let form = parsed(uri.query().unwrap_or_default().as_bytes());
     let mut records = server.records();
@@ -206,7 +206,7 @@ async fn metadata(State(server): State<AuthorizationServer>) -> Response {
     json(StatusCode::OK, &answer)
 }
 
-/// Makes a request and returns the status and where it sends us.
+/// Makes a request, and returns the status and the redirect.
 pub(crate) async fn open(url: &str) -> (u16, Option<String>) {
     let url = url::Url::parse(url).unwrap();
     let address = (url.host_str().unwrap(), url.port().unwrap());
@@ -221,7 +221,7 @@ pub(crate) async fn open(url: &str) -> (u16, Option<String>) {
     (status, location.map(str::to_owned))
 }
 
-/// Follows redirects to their end, as a browser does.
+/// Follows redirects like a browser.
 pub(crate) async fn browse(url: &str) -> u16 {
     let mut url = url.to_owned();
     loop {

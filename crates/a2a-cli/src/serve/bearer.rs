@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn bearer(protects: Protects) -> Bearer {
-        let throttle = Throttle::default().with_free(3);
+        let throttle = Throttle::default().with_failures_allowed(3);
         Bearer::new("good", protects, Guard::new().with_throttle(throttle)).unwrap()
     }
 

@@ -77,7 +77,7 @@ pub(crate) async fn run(
     kept.lines
         .extend(metrics.as_ref().map(|(_, place)| ("Metrics", format!("http://{place}/metrics"))));
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
-    for said in access::in_clear(&composed.card) {
+    for said in access::plaintext_urls(&composed.card) {
         let said = format!("callers send secrets in clear to {said}");
         if serve.encryption.production {
             return Err(Failure::usage(said).with_hint("name https addresses in the card"));

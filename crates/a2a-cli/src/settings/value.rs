@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use a2a_client::{
     Transport,
-    credentials::{Origin, UnknownOrigin},
+    credentials::{InvalidOrigin, Origin},
 };
 use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
 use url::Url;
@@ -108,7 +108,7 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
 
 /// Reads an origin, as `https://agents.example`.
 pub(crate) fn origin(text: &str) -> Result<Origin, String> {
-    text.trim().parse().map_err(|unknown: UnknownOrigin| unknown.to_string())
+    text.trim().parse().map_err(|unknown: InvalidOrigin| unknown.to_string())
 }
 
 /// Reads an origin as browsers send it, or `*`.

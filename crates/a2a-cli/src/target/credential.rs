@@ -126,7 +126,7 @@ pub(super) fn keep_to(
     }
     card.supported_interfaces.retain(|interface| {
         let to = interface.url.parse::<Origin>();
-        to.is_ok_and(|to| origins.iter().any(|origin| origin.is_same_place(&to)))
+        to.is_ok_and(|to| origins.iter().any(|origin| origin.is_equivalent(&to)))
     });
     Ok(used)
 }

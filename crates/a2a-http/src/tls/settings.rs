@@ -173,8 +173,8 @@ impl Material {
         Ok(Self {
             certificate: settings.certificate.read("certificate")?.into_owned(),
             key: settings.key.read("private key")?.into_owned(),
-            client_roots: optional(&settings.client_roots, "root certificate of clients")?,
-            revocations: optional(&settings.revocations, "list of revocations")?,
+            client_roots: optional(&settings.client_roots, "client root certificate")?,
+            revocations: optional(&settings.revocations, "certificate revocation list")?,
         })
     }
 
@@ -234,22 +234,22 @@ impl Material {
     ) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
         let Some(text) = &self.client_roots else { return Ok(None) };
         let mut roots = RootCertStore::empty();
-        for root in pem::certificates(text, "root certificate of clients")? {
+        for root in pem::certificates(text, "client root certificate")? {
             roots.add(root).map_err(|error| TlsError::Unusable {
-                what: "root certificate of clients",
+                what: "client root certificate",
                 source: error.into(),
             })?;
         }
         let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
         if let Some(text) = &self.revocations {
-            let lists = pem::revocations(text, "list of revocations")?;
+            let lists = pem::revocations(text, "certificate revocation list")?;
             builder = builder.with_crls(lists).allow_unknown_revocation_status();
         }
         if settings.client_certificates == ClientCertificates::Optional {
             builder = builder.allow_unauthenticated();
         }
         builder.build().map(Some).map_err(|error| TlsError::Unusable {
-            what: "list of revocations",
+            what: "certificate revocation list",
             source: error.into(),
         })
     }

@@ -94,32 +94,29 @@ fn load_error_names_the_invalid_setting() {
     for (settings, message) in [
         (
             TlsSettings::new(Pem::file("/nowhere/a.crt"), Pem::text(&one.key)),
-            "can't read the certificate in /nowhere/a.crt",
+            "failed to read certificate from /nowhere/a.crt",
         ),
         (
             TlsSettings::new(Pem::text(&one.certificate), Pem::file("/nowhere/a.key")),
-            "can't read the private key in /nowhere/a.key",
+            "failed to read private key from /nowhere/a.key",
         ),
         (
             TlsSettings::new(Pem::text(&one.key), Pem::text(&one.key)),
-            "there is no certificate in what was given as one",
+            "no certificate found in the PEM text",
         ),
         (
             TlsSettings::new(Pem::text(&one.certificate), Pem::text(&one.certificate)),
-            "there is no private key in what was given as one",
+            "no private key found in the PEM text",
         ),
-        (TlsSettings::new(Pem::text(broken), Pem::text(&one.key)), "the certificate is not PEM"),
+        (TlsSettings::new(Pem::text(broken), Pem::text(&one.key)), "certificate is not valid PEM"),
         (
             TlsSettings::new(Pem::text(&one.certificate), Pem::text(&two.key)),
-            "the certificate and the key can't be used together",
+            "certificate and private key do not match, or the key type is unsupported",
         ),
-        (
-            with_roots(Pem::text(&one.key)),
-            "there is no root certificate of clients in what was given as one",
-        ),
+        (with_roots(Pem::text(&one.key)), "no client root certificate found in the PEM text"),
         (
             with_roots(Pem::text(authority.root())).with_revocations(Pem::text(authority.root())),
-            "there is no list of revocations in what was given as one",
+            "no certificate revocation list found in the PEM text",
         ),
     ] {
         assert_eq!(settings.load().unwrap_err().to_string(), message);

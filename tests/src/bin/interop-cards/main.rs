@@ -12,7 +12,7 @@ mod case;
 use std::{env, fs, io::Write as _, path::Path};
 
 use a2a_auth::{
-    card::{Form, Signer, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, Signer, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ fn sign(case: &Case, signer: &Signer, other: &Signer) -> Result<Value> {
         signer = signer.with_url("https://keys.example/jwks.json").with_header(header.into());
     }
     if case.is_without_empty {
-        signer = signer.with_form(Form::WithoutEmpty);
+        signer = signer.with_form(CanonicalForm::WithoutEmpty);
     }
     let mut card = case.card.to_string().into_bytes();
     if case.name == "card-rotation" {

@@ -1,4 +1,4 @@
-//! Tokens for a user with a browser.
+//! The authorization code grant.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use subtle::ConstantTimeEq as _;
 use url::Url;
 
-use super::{Endpoints, OAuthClient, pkce, redirect::LoopbackRedirect};
-use crate::client::{CredentialError, CredentialSource, Demand, Secret};
+use super::{Endpoints, OAuthClient, loopback_redirect::LoopbackRedirect, pkce};
+use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
-/// An authorization that a user is asked for: sent to [`url`](Self::url), they come back to the
-/// redirect address, and [`finish`](Self::finish) gets the token.
+/// An authorization request in progress: the user opens [`url`](Self::url) and is redirected to
+/// the redirect URI, from which [`finish`](Self::finish) obtains the token.
 pub struct AuthorizationRequest {
     client: OAuthClient,
     endpoints: Endpoints,
@@ -25,13 +25,13 @@ impl AuthorizationRequest {
     pub(super) fn new(
         client: &OAuthClient,
         endpoints: Endpoints,
-        demand: &Demand,
+        request: &CredentialRequest,
         redirect_uri: &str,
     ) -> Result<Self, CredentialError> {
-        let missing = CredentialError::Missing("the authorization URL");
+        let missing = CredentialError::Missing("authorization URL");
         let mut url = endpoints.authorization.clone().ok_or(missing)?;
         let (state, verifier) = (pkce::random()?, pkce::random()?);
-        let scope = client.scope(demand);
+        let scope = client.scope(request);
         let challenge = pkce::challenge(&verifier);
         let parameters = [
             ("response_type", "code"),
@@ -55,22 +55,22 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Where the user is sent.
+    /// The URL for the user to open.
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Returns whether a redirect belongs to this request, whatever the user said.
+    /// Returns whether a redirect belongs to this request, even if the user denied it.
     fn is_answered_by(&self, redirected: &str) -> bool {
         matches!(self.code(redirected), Ok(_) | Err(CredentialError::Denied { .. }))
     }
 
-    /// Gets the token, with the address that the user came back to.
+    /// Obtains the token with the URL that the user was redirected to.
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Redirect`] where it does not belong to this request, which an attacker
-    /// can bring about; [`CredentialError::Denied`] where the user or the server said no.
+    /// [`CredentialError::Redirect`] if the URL does not belong to this request, which may be an
+    /// attack; [`CredentialError::Denied`] if the user or the server denied it.
     pub async fn finish(self, redirected: &str) -> Result<Secret, CredentialError> {
         self.exchange(redirected).await
     }
@@ -87,9 +87,9 @@ impl AuthorizationRequest {
     }
 
     fn code(&self, redirected: &str) -> Result<String, CredentialError> {
-        let refused = CredentialError::Redirect;
-        let url = Url::parse(redirected).ok().ok_or(refused("it is no URL"))?;
-        // Of a parameter that comes twice, neither is believed.
+        let invalid = CredentialError::Redirect;
+        let url = Url::parse(redirected).ok().ok_or(invalid("not a URL"))?;
+        // A duplicate parameter counts as missing.
         let parameter = |wanted: &str| {
             let mut values = url.query_pairs().filter(|(name, _)| name == wanted);
             let value = values.next().map(|(_, value)| value.into_owned());
@@ -97,18 +97,18 @@ impl AuthorizationRequest {
         };
         let state = parameter("state").unwrap_or_default();
         if !bool::from(state.as_bytes().ct_eq(self.state.as_bytes())) {
-            return Err(refused("its state is another one"));
+            return Err(invalid("state does not match"));
         }
-        if let (Some(said), Some(known)) = (parameter("iss"), &self.endpoints.issuer)
-            && said != *known
+        if let (Some(issuer), Some(expected)) = (parameter("iss"), &self.endpoints.issuer)
+            && issuer != *expected
         {
-            return Err(refused("it comes from another issuer"));
+            return Err(invalid("issuer does not match"));
         }
         if let Some(error) = parameter("error") {
             let error: String = error.chars().filter(|char| !char.is_control()).take(80).collect();
             return Err(CredentialError::denied(&error));
         }
-        parameter("code").filter(|code| !code.is_empty()).ok_or(refused("it has no code"))
+        parameter("code").filter(|code| !code.is_empty()).ok_or(invalid("code is missing"))
     }
 }
 
@@ -121,76 +121,75 @@ impl fmt::Debug for AuthorizationRequest {
     }
 }
 
-/// Tokens for a user who authorizes the application in a browser on this machine (RFC 6749 §4.1
-/// with PKCE, RFC 8252): the user is sent to the authorization server and comes back to a port
-/// of the loopback interface.
+/// Obtains tokens for a user who authorizes the application in a local browser (RFC 6749 §4.1 with
+/// PKCE, RFC 8252), with a redirect to a port of the loopback interface.
 #[derive(Clone)]
 pub struct AuthorizationCode {
     client: OAuthClient,
     open: Arc<dyn Fn(&str) + Send + Sync>,
     port: u16,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl AuthorizationCode {
-    /// Creates a source of tokens for a client; `open` is given the address that the user is to
-    /// open: it may start a browser, or show it.
+    /// Creates a source for a client. `open` receives the URL for the user, to start a browser or
+    /// to display it.
     pub fn new(client: OAuthClient, open: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { client, open: Arc::new(open), port: 0, patience: Duration::from_secs(300) }
+        Self { client, open: Arc::new(open), port: 0, timeout: Duration::from_secs(300) }
     }
 
-    /// Sets the port that the user comes back to, for authorization servers that want to know it
-    /// before. Default: any that is free.
+    /// Sets the port of the redirect, for authorization servers that require a registered one.
+    /// Default: any free port.
     #[must_use]
     pub fn with_port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Sets how long the user has. Default: 5 min.
+    /// Sets how long to wait for the user. Default: 5 min.
     #[must_use]
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
     async fn authorize(
         &self,
         endpoints: Endpoints,
-        demand: &Demand,
+        request: &CredentialRequest,
     ) -> Result<Secret, CredentialError> {
         let redirect = LoopbackRedirect::bind(self.port).await?;
-        let request =
-            AuthorizationRequest::new(&self.client, endpoints, demand, redirect.address())?;
-        let url = request.url().to_owned();
-        let request = Arc::new(request);
-        let expected = Arc::clone(&request);
-        let coming = redirect.wait(move |redirected| expected.is_answered_by(redirected));
+        let authorization =
+            AuthorizationRequest::new(&self.client, endpoints, request, redirect.address())?;
+        let url = authorization.url().to_owned();
+        let authorization = Arc::new(authorization);
+        let expected = Arc::clone(&authorization);
+        let redirected = redirect.wait(move |redirected| expected.is_answered_by(redirected));
         (self.open)(&url);
-        let redirected = tokio::time::timeout(self.patience, coming)
+        let redirected = tokio::time::timeout(self.timeout, redirected)
             .await
             .ok()
             .ok_or(CredentialError::TimedOut)??;
-        request.exchange(&redirected).await
+        authorization.exchange(&redirected).await
     }
 }
 
 #[async_trait]
 impl CredentialSource for AuthorizationCode {
-    fn can_meet(&self, scheme: &Scheme) -> bool {
-        self.client.can_meet(scheme, |flow| matches!(flow, Flow::AuthorizationCode(_)))
+    fn supports(&self, scheme: &Scheme) -> bool {
+        self.client.supports(scheme, |flow| matches!(flow, Flow::AuthorizationCode(_)))
     }
 
     async fn obtain(
         &self,
-        demand: &Demand,
+        request: &CredentialRequest,
         previous: Option<&Secret>,
     ) -> Result<Secret, CredentialError> {
-        let endpoints = self.client.endpoints(demand).await?;
+        let endpoints = self.client.endpoints(request).await?;
         if let Some(secret) = self.client.refresh_if_possible(&endpoints, previous).await? {
             return Ok(secret);
         }
-        self.authorize(endpoints, demand).await
+        self.authorize(endpoints, request).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an application is at an authorization server.
+//! OAuth clients.
 
 use std::{fmt, sync::Arc};
 
@@ -8,20 +8,22 @@ use a2a_http::{client::HttpClient, tls::ClientTls};
 use super::{
     AuthorizationRequest, Endpoints,
     endpoints::{flow, secure},
-    metadata,
+    provider_metadata,
 };
 use crate::{
-    client::{CredentialError, Demand, Origin, UnknownOrigin, fixed::takes_bearer},
+    client::{
+        CredentialError, CredentialRequest, InvalidOrigin, Origin,
+        static_credentials::uses_bearer_token,
+    },
     fetch,
 };
 
-/// What an application is at an authorization server: its id, its secret if it can keep one, and
-/// which servers it trusts with that.
+/// An OAuth client: its id, its secret if it has one, and the authorization servers that it trusts
+/// with them.
 ///
-/// A card says where tokens come from, and whoever writes it could say anything. So a server that
-/// is found through a card has to be [named](Self::with_trusted); the alternative is to
-/// [say](Self::with_endpoints) where tokens come from, or [who issues](Self::with_issuer) them,
-/// whatever cards say.
+/// A malicious card could name any authorization server. So a server that a card names has to be
+/// [trusted](Self::with_trusted); alternatively, configure the [endpoints](Self::with_endpoints) or
+/// the [issuer](Self::with_issuer), which override those of cards.
 #[derive(Clone)]
 #[must_use]
 pub struct OAuthClient {
@@ -37,20 +39,20 @@ pub struct OAuthClient {
 }
 
 impl OAuthClient {
-    /// Creates a client without a secret, as those that run where users can look into them.
+    /// Creates a public client, which has no secret (RFC 6749 §2.1).
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Unavailable`] where TLS can't be set up.
+    /// [`CredentialError::Unavailable`] if the TLS configuration is invalid.
     pub fn public(id: impl Into<String>) -> Result<Self, CredentialError> {
         Self::new(id.into(), None)
     }
 
-    /// Creates a client with a secret.
+    /// Creates a confidential client, which has a secret.
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Unavailable`] where TLS can't be set up.
+    /// [`CredentialError::Unavailable`] if the TLS configuration is invalid.
     pub fn confidential(
         id: impl Into<String>,
         secret: impl Into<Arc<str>>,
@@ -72,36 +74,36 @@ impl OAuthClient {
         })
     }
 
-    /// Sets whose certificates are believed at authorization servers, and the certificate to show
-    /// them: roots of one's own, and mutual TLS (RFC 8705). Default: what the platform trusts,
-    /// and none. It is what [`ClientSettings::tls`](a2a_http::client::ClientSettings::tls) is for
-    /// agents.
+    /// Sets the TLS configuration for authorization servers: trust anchors, and the client
+    /// certificate for mutual TLS (RFC 8705). Default: the platform's trust store, no client
+    /// certificate. For agents, see
+    /// [`ClientSettings::tls`](a2a_http::client::ClientSettings::tls).
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Unavailable`] where TLS can't be set up.
+    /// [`CredentialError::Unavailable`] if the TLS configuration is invalid.
     pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, CredentialError> {
         self.http = http(tls)?;
         Ok(self)
     }
 
-    /// Trusts an authorization server, as `https://login.example`, where a card names it.
+    /// Trusts an authorization server, such as `https://login.example`, if a card names it.
     ///
     /// # Errors
     ///
-    /// [`UnknownOrigin`] where the text names none.
-    pub fn with_trusted(mut self, origin: &str) -> Result<Self, UnknownOrigin> {
+    /// [`InvalidOrigin`] if the text is not an origin.
+    pub fn with_trusted(mut self, origin: &str) -> Result<Self, InvalidOrigin> {
         self.trusted.push(origin.parse()?);
         Ok(self)
     }
 
-    /// Says where tokens come from, in place of what cards say.
+    /// Sets the endpoints, in place of those in cards.
     pub fn with_endpoints(mut self, endpoints: Endpoints) -> Self {
         self.endpoints = Some(endpoints);
         self
     }
 
-    /// Says who issues tokens, in place of what cards say: its OpenID Connect metadata is read.
+    /// Sets the issuer, in place of the endpoints in cards. Its OpenID Connect metadata is fetched.
     ///
     /// # Errors
     ///
@@ -112,76 +114,79 @@ impl OAuthClient {
         Ok(self)
     }
 
-    /// Asks for these scopes in place of those that cards require.
+    /// Requests these scopes in place of those that cards require.
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item: Into<String>>) -> Self {
         self.scopes = Some(scopes.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Says which service the token is for, by its URI (RFC 8707).
+    /// Sets the resource indicator: the URI of the service that the token is for (RFC 8707).
     pub fn with_resource(mut self, resource: impl Into<String>) -> Self {
         self.parameters.push(("resource", resource.into()));
         self
     }
 
-    /// Says which service the token is for, by the name that the authorization server has for it.
+    /// Sets the audience: the authorization server's name of the service that the token is for.
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
         self.parameters.push(("audience", audience.into()));
         self
     }
 
-    /// Sends the secret in the body of requests, for servers that don't take it in
+    /// Sends the secret in the body of requests, for servers that don't accept it in
     /// `Authorization`.
     pub fn with_secret_in_body(mut self) -> Self {
         self.secret_in_body = true;
         self
     }
 
-    /// Begins to ask a user for authorization, by a code that comes back with a redirect
-    /// (RFC 6749 §4.1, with PKCE). For applications with a page of their own at `redirect_uri`;
-    /// others have [`AuthorizationCode`](super::AuthorizationCode).
+    /// Starts an authorization code grant (RFC 6749 §4.1, with PKCE), for applications that serve
+    /// `redirect_uri` themselves. Others use [`AuthorizationCode`](super::AuthorizationCode).
     ///
     /// # Errors
     ///
-    /// [`CredentialError`] where the authorization server is not known or not trusted.
+    /// [`CredentialError`] if the authorization server is unknown or untrusted.
     pub async fn begin_authorization(
         &self,
-        demand: &Demand,
+        request: &CredentialRequest,
         redirect_uri: &str,
     ) -> Result<AuthorizationRequest, CredentialError> {
-        let endpoints = self.endpoints(demand).await?;
-        AuthorizationRequest::new(self, endpoints, demand, redirect_uri)
+        let endpoints = self.endpoints(request).await?;
+        AuthorizationRequest::new(self, endpoints, request, redirect_uri)
     }
 
-    /// Returns whether it is known where tokens come from, whatever a card says.
+    /// Returns whether the endpoints are configured rather than taken from cards.
     pub(super) fn is_configured(&self) -> bool {
         self.endpoints.is_some() || self.issuer.is_some()
     }
 
-    /// Returns whether a scheme is met by a token that comes from somewhere that is known: by
-    /// settings, by OpenID Connect, or by a flow that `is_usable`.
-    pub(super) fn can_meet(
+    /// Returns whether tokens for a scheme can be obtained: by configuration, by OpenID Connect, or
+    /// by a flow that `is_usable`.
+    pub(super) fn supports(
         &self,
         scheme: &Scheme,
         is_usable: impl FnOnce(&a2a_core::v1::o_auth_flows::Flow) -> bool,
     ) -> bool {
         if self.is_configured() {
-            return takes_bearer(scheme);
+            return uses_bearer_token(scheme);
         }
         matches!(scheme, Scheme::OpenIdConnectSecurityScheme(_))
             || flow(scheme).is_some_and(is_usable)
     }
 
-    /// Finds out where tokens for a demand come from.
-    pub(super) async fn endpoints(&self, demand: &Demand) -> Result<Endpoints, CredentialError> {
+    /// Returns the endpoints for a request.
+    pub(super) async fn endpoints(
+        &self,
+        request: &CredentialRequest,
+    ) -> Result<Endpoints, CredentialError> {
         if let Some(endpoints) = &self.endpoints {
             return Ok(endpoints.clone());
         }
         if let Some(issuer) = &self.issuer {
-            let address = format!("{}{}", issuer.trim_end_matches('/'), metadata::WELL_KNOWN);
-            return metadata::read(&self.http, &secure("issuer", &address)?).await;
+            let address =
+                format!("{}{}", issuer.trim_end_matches('/'), provider_metadata::WELL_KNOWN);
+            return provider_metadata::read(&self.http, &secure("issuer", &address)?).await;
         }
-        match &demand.scheme {
+        match &request.scheme {
             Scheme::Oauth2SecurityScheme(scheme) => {
                 let endpoints = Endpoints::of_scheme(scheme)?;
                 for (what, url) in endpoints.all() {
@@ -193,11 +198,11 @@ impl OAuthClient {
                 let what = "OpenID Connect URL";
                 let address = secure(what, &scheme.open_id_connect_url)?;
                 self.trust(what, &address)?;
-                metadata::read(&self.http, &address).await
+                provider_metadata::read(&self.http, &address).await
             }
             Scheme::ApiKeySecurityScheme(_)
             | Scheme::HttpAuthSecurityScheme(_)
-            | Scheme::MtlsSecurityScheme(_) => Err(CredentialError::Missing("the token URL")),
+            | Scheme::MtlsSecurityScheme(_) => Err(CredentialError::Missing("token URL")),
         }
     }
 
@@ -210,9 +215,9 @@ impl OAuthClient {
         Err(CredentialError::Untrusted { what, origin })
     }
 
-    /// The scopes to ask for, as they are sent; empty for none.
-    pub(super) fn scope(&self, demand: &Demand) -> String {
-        self.scopes.as_ref().unwrap_or(&demand.scopes).join(" ")
+    /// The `scope` parameter; empty for none.
+    pub(super) fn scope(&self, request: &CredentialRequest) -> String {
+        self.scopes.as_ref().unwrap_or(&request.scopes).join(" ")
     }
 }
 

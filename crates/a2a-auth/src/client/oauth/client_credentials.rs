@@ -1,19 +1,19 @@
-//! Tokens for the application itself.
+//! The client credentials grant.
 
 use a2a_core::v1::{o_auth_flows::Flow, security_scheme::Scheme};
 use async_trait::async_trait;
 
 use super::OAuthClient;
-use crate::client::{CredentialError, CredentialSource, Demand, Secret};
+use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
-/// Tokens for the application itself, without a user (RFC 6749 §4.4).
+/// Obtains tokens for the application itself, without a user (RFC 6749 §4.4).
 #[derive(Clone, Debug)]
 pub struct ClientCredentials {
     client: OAuthClient,
 }
 
 impl ClientCredentials {
-    /// Creates a source of tokens for a client.
+    /// Creates a source for a client.
     pub fn new(client: OAuthClient) -> Self {
         Self { client }
     }
@@ -21,13 +21,17 @@ impl ClientCredentials {
 
 #[async_trait]
 impl CredentialSource for ClientCredentials {
-    fn can_meet(&self, scheme: &Scheme) -> bool {
-        self.client.can_meet(scheme, |flow| matches!(flow, Flow::ClientCredentials(_)))
+    fn supports(&self, scheme: &Scheme) -> bool {
+        self.client.supports(scheme, |flow| matches!(flow, Flow::ClientCredentials(_)))
     }
 
-    async fn obtain(&self, demand: &Demand, _: Option<&Secret>) -> Result<Secret, CredentialError> {
-        let endpoints = self.client.endpoints(demand).await?;
-        let scope = self.client.scope(demand);
+    async fn obtain(
+        &self,
+        request: &CredentialRequest,
+        _: Option<&Secret>,
+    ) -> Result<Secret, CredentialError> {
+        let endpoints = self.client.endpoints(request).await?;
+        let scope = self.client.scope(request);
         let form = [("grant_type", "client_credentials"), ("scope", &scope)];
         self.client.token(&endpoints.token, &form).await
     }

@@ -1,4 +1,4 @@
-//! Tokens for a user who has a browser elsewhere.
+//! The device authorization grant.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -8,40 +8,38 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::{Endpoints, OAuthClient, endpoints::secure};
-use crate::client::{CredentialError, CredentialSource, Demand, Secret};
+use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
-/// Tokens for a user who authorizes the application on another device (RFC 8628).
+/// Obtains tokens for a user who authorizes the application on another device (RFC 8628).
 #[derive(Clone)]
 pub struct DeviceCode {
     client: OAuthClient,
     show: Arc<dyn Fn(&DevicePrompt) + Send + Sync>,
 }
 
-/// What the user is to do.
+/// Instructions for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DevicePrompt {
-    /// The address to open.
+    /// The URL to open.
     pub verification_uri: String,
-    /// The address with the code in it, as for a QR code.
+    /// The URL including the code, for example for a QR code.
     pub verification_uri_complete: Option<String>,
-    /// The code to enter there.
+    /// The code to enter.
     pub user_code: String,
-    /// How long the code can be used.
+    /// The lifetime of the code.
     pub expires_in: Duration,
 }
 
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
-/// The time between two questions where the server names none, and by how much it grows when
-/// that is too short.
-const STEP: Duration = Duration::from_secs(5);
-/// The most time between two questions.
-const LONGEST: Duration = Duration::from_secs(60);
-/// The most time that a user is given.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// Default polling interval, and its increment on `slow_down`.
+const INTERVAL_STEP: Duration = Duration::from_secs(5);
+const MAX_INTERVAL: Duration = Duration::from_secs(60);
+/// Upper bound of the time to wait for the user.
+const MAX_EXPIRES_IN: Duration = Duration::from_secs(3600);
 
 #[derive(Deserialize)]
-struct DeviceAnswer {
+struct DeviceAuthorizationResponse {
     device_code: String,
     user_code: String,
     #[serde(alias = "verification_url")]
@@ -52,7 +50,7 @@ struct DeviceAnswer {
 }
 
 impl DeviceCode {
-    /// Creates a source of tokens for a client; `show` shows users what to do.
+    /// Creates a source for a client. `show` displays the instructions to the user.
     pub fn new(client: OAuthClient, show: impl Fn(&DevicePrompt) + Send + Sync + 'static) -> Self {
         Self { client, show: Arc::new(show) }
     }
@@ -60,35 +58,35 @@ impl DeviceCode {
     async fn authorize(
         &self,
         endpoints: &Endpoints,
-        demand: &Demand,
+        request: &CredentialRequest,
     ) -> Result<Secret, CredentialError> {
-        let missing = CredentialError::Missing("the device authorization URL");
+        let missing = CredentialError::Missing("device authorization URL");
         let url = endpoints.device_authorization.as_ref().ok_or(missing)?;
-        let scope = self.client.scope(demand);
+        let scope = self.client.scope(request);
         let id = self.client.id.as_str();
-        // A client with a secret says its id here all the same.
+        // A confidential client sends its id here too.
         let form = [("scope", scope.as_str()), ("client_id", id)];
         let form = if self.client.sends_id() { &form[..1] } else { &form[..] };
-        let answer: DeviceAnswer = self.client.post(url, form).await?;
-        let expires_in = Duration::from_secs(answer.expires_in).min(PATIENCE);
+        let response: DeviceAuthorizationResponse = self.client.post(url, form).await?;
+        let expires_in = Duration::from_secs(response.expires_in).min(MAX_EXPIRES_IN);
         let end = Instant::now() + expires_in;
-        secure("verification URL", &answer.verification_uri)?;
-        if let Some(complete) = &answer.verification_uri_complete {
+        secure("verification URL", &response.verification_uri)?;
+        if let Some(complete) = &response.verification_uri_complete {
             secure("verification URL", complete)?;
         }
         (self.show)(&DevicePrompt {
-            verification_uri: answer.verification_uri,
-            verification_uri_complete: answer.verification_uri_complete,
-            user_code: answer.user_code,
+            verification_uri: response.verification_uri,
+            verification_uri_complete: response.verification_uri_complete,
+            user_code: response.user_code,
             expires_in,
         });
-        let interval = answer.interval.map_or(STEP, Duration::from_secs);
-        self.wait(endpoints, &answer.device_code, interval, end).await
+        let interval = response.interval.map_or(INTERVAL_STEP, Duration::from_secs);
+        self.poll(endpoints, &response.device_code, interval, end).await
     }
 
-    /// Asks until the user has decided. A lost connection makes the next question later, as
-    /// the standard wants.
-    async fn wait(
+    /// Polls until the user has decided. The interval doubles after a connection error (RFC 8628
+    /// §3.5).
+    async fn poll(
         &self,
         endpoints: &Endpoints,
         device_code: &str,
@@ -97,7 +95,7 @@ impl DeviceCode {
     ) -> Result<Secret, CredentialError> {
         let form = [("grant_type", GRANT), ("device_code", device_code)];
         loop {
-            let next = Instant::now() + interval.min(LONGEST);
+            let next = Instant::now() + interval.min(MAX_INTERVAL);
             if next >= end {
                 return Err(CredentialError::TimedOut);
             }
@@ -105,11 +103,11 @@ impl DeviceCode {
             match self.client.token(&endpoints.token, &form).await {
                 Err(CredentialError::Denied { error, description }) => match error.as_str() {
                     "authorization_pending" => {}
-                    "slow_down" => interval += STEP,
+                    "slow_down" => interval += INTERVAL_STEP,
                     "expired_token" => return Err(CredentialError::TimedOut),
                     _ => return Err(CredentialError::Denied { error, description }),
                 },
-                Err(CredentialError::Unavailable(_)) => interval = (interval * 2).min(LONGEST),
+                Err(CredentialError::Unavailable(_)) => interval = (interval * 2).min(MAX_INTERVAL),
                 decided => return decided,
             }
         }
@@ -118,25 +116,25 @@ impl DeviceCode {
 
 #[async_trait]
 impl CredentialSource for DeviceCode {
-    fn can_meet(&self, scheme: &Scheme) -> bool {
-        self.client.can_meet(scheme, |flow| matches!(flow, Flow::DeviceCode(_)))
+    fn supports(&self, scheme: &Scheme) -> bool {
+        self.client.supports(scheme, |flow| matches!(flow, Flow::DeviceCode(_)))
     }
 
     async fn obtain(
         &self,
-        demand: &Demand,
+        request: &CredentialRequest,
         previous: Option<&Secret>,
     ) -> Result<Secret, CredentialError> {
-        let endpoints = self.client.endpoints(demand).await?;
+        let endpoints = self.client.endpoints(request).await?;
         if let Some(secret) = self.client.refresh_if_possible(&endpoints, previous).await? {
             return Ok(secret);
         }
-        self.authorize(&endpoints, demand).await
+        self.authorize(&endpoints, request).await
     }
 }
 
 impl OAuthClient {
-    /// Returns whether every form has the id in it already.
+    /// Returns whether [`post`](Self::post) adds the client id to the form.
     fn sends_id(&self) -> bool {
         self.secret.is_none() || self.secret_in_body
     }

@@ -1,11 +1,11 @@
-//! Where an authorization server is asked for what.
+//! The endpoints of an authorization server.
 
 use a2a_core::v1::{OAuth2SecurityScheme, o_auth_flows::Flow, security_scheme::Scheme};
 use url::Url;
 
 use crate::client::{CredentialError, Origin};
 
-/// Where an authorization server is asked for what. Every address is encrypted or on this machine
+/// The endpoints of an authorization server. All URLs are https, or http with a loopback host
 /// (spec §4.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoints {
@@ -13,16 +13,16 @@ pub struct Endpoints {
     pub(super) authorization: Option<Url>,
     pub(super) device_authorization: Option<Url>,
     pub(super) refresh: Option<Url>,
-    /// Who answers, where that is known: redirects may say it too (RFC 9207).
+    /// The issuer, if known, to compare with the one in redirects (RFC 9207).
     pub(super) issuer: Option<String>,
 }
 
 impl Endpoints {
-    /// Creates them of the address for tokens.
+    /// Creates endpoints with a token URL.
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Insecure`], as with every method here.
+    /// [`CredentialError::Insecure`], as for all methods of this type.
     pub fn new(token_url: &str) -> Result<Self, CredentialError> {
         Ok(Self {
             token: secure("token URL", token_url)?,
@@ -33,7 +33,7 @@ impl Endpoints {
         })
     }
 
-    /// Sets where users are sent.
+    /// Sets the authorization URL.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Endpoints {
         Ok(self)
     }
 
-    /// Sets where codes for devices come from.
+    /// Sets the device authorization URL.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Endpoints {
         Ok(self)
     }
 
-    /// Sets where tokens are renewed, if that is not where they come from.
+    /// Sets the refresh URL, if it differs from the token URL.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Endpoints {
         Ok(self)
     }
 
-    /// Returns what the flow of a scheme says.
+    /// Returns the endpoints of a scheme's flow.
     pub(super) fn of_scheme(scheme: &OAuth2SecurityScheme) -> Result<Self, CredentialError> {
         let flow = scheme.flows.as_ref().and_then(|flows| flows.flow.as_ref());
         let refresh = |endpoints: Self, url: &str| {
@@ -84,12 +84,12 @@ impl Endpoints {
             ),
             #[expect(deprecated, reason = "nothing here uses these, but cards may have them")]
             Some(Flow::Implicit(_) | Flow::Password(_)) | None => {
-                Err(CredentialError::Missing("the token URL"))
+                Err(CredentialError::Missing("token URL"))
             }
         }
     }
 
-    /// Every address, and what it is called.
+    /// All URLs with their names.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Url)> {
         let optional = [
             ("authorization URL", self.authorization.as_ref()),
@@ -101,7 +101,7 @@ impl Endpoints {
     }
 }
 
-/// Reads a URL that secrets go to, or that users are sent to.
+/// Parses a URL that secrets are sent to, or that users open.
 pub(super) fn secure(what: &'static str, text: &str) -> Result<Url, CredentialError> {
     let insecure = || CredentialError::Insecure { what, url: text.chars().take(200).collect() };
     let url = Url::parse(text).ok().ok_or_else(insecure)?;
@@ -114,7 +114,7 @@ pub(super) fn secure(what: &'static str, text: &str) -> Result<Url, CredentialEr
     Err(insecure())
 }
 
-/// The flow that a scheme of a card has.
+/// Returns the OAuth flow of a scheme.
 pub(super) fn flow(scheme: &Scheme) -> Option<&Flow> {
     match scheme {
         Scheme::Oauth2SecurityScheme(scheme) => scheme.flows.as_ref()?.flow.as_ref(),
@@ -131,7 +131,7 @@ mod tests {
 
     //
     #[test]
-    fn addresses_are_encrypted_or_on_this_machine() {
+    fn endpoints_must_be_https_or_loopback() {
         for url in ["https://a.example/token", "http://127.0.0.1:1/t", "http://localhost/t?a=b"] {
             assert_eq!(secure("token URL", url).unwrap().as_str(), url);
         }
@@ -149,12 +149,12 @@ mod tests {
             assert!(matches!(error, CredentialError::Insecure { .. }), "{url}");
         }
         let endpoints = Endpoints::new("https://a.example/token").unwrap();
-        for refused in [
+        for rejected in [
             endpoints.clone().with_authorization("http://a.example"),
             endpoints.clone().with_device_authorization("http://a.example"),
             endpoints.with_refresh("http://a.example"),
         ] {
-            assert!(matches!(refused, Err(CredentialError::Insecure { .. })), "{refused:?}");
+            assert!(matches!(rejected, Err(CredentialError::Insecure { .. })), "{rejected:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Random texts, and the proof that who began an authorization also ends it (RFC 7636).
+//! Proof Key for Code Exchange (RFC 7636).
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use ring::{
@@ -8,15 +8,15 @@ use ring::{
 
 use crate::client::CredentialError;
 
-/// Returns a text of 256 random bits, fit for a URL.
+/// Returns 256 random bits in base64url.
 pub(super) fn random() -> Result<String, CredentialError> {
     let mut bytes = [0; 32];
-    let failed = |_unspecified| CredentialError::unavailable("there is no randomness");
+    let failed = |_unspecified| CredentialError::unavailable("no random bytes available");
     SystemRandom::new().fill(&mut bytes).map_err(failed)?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Returns the challenge for a verifier, by the method S256.
+/// Returns the S256 challenge of a verifier.
 pub(super) fn challenge(verifier: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
 }
@@ -27,7 +27,7 @@ mod tests {
 
     //
     #[test]
-    fn the_challenge_is_that_of_the_standards_example() {
+    fn challenge_matches_the_rfc_example() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         assert_eq!(challenge(verifier), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
         let (one, other) = (random().unwrap(), random().unwrap());

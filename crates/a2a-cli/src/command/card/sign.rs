@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use a2a_auth::{
-    card::{Form, SignError, Signer},
+    card::{CanonicalForm, SignError, Signer},
     jose::Algorithm,
 };
 use a2a_client::Document;
@@ -67,10 +67,10 @@ impl Sign {
             signer = signer.with_url(url.to_string());
         }
         if self.append {
-            signer = signer.with_own_kept();
+            signer = signer.with_existing_signatures();
         }
         if self.without_empty {
-            signer = signer.with_form(Form::WithoutEmpty);
+            signer = signer.with_form(CanonicalForm::WithoutEmpty);
         }
         let place = self.file.display();
         let card = std::fs::read(&self.file)

@@ -1,4 +1,4 @@
-//! The card and who may call: what the card declares is what is enforced, and the other way round.
+//! Matches the security schemes of the card with those of the settings.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use super::{Access, Declared};
 use crate::failure::Failure;
 
 impl Access {
-    /// Declares in the card what callers need. A card that declares schemes itself keeps them,
-    /// if each is one that is asked for, and each that is asked for is there.
+    /// Declares the configured schemes in the card. A card that already declares schemes keeps
+    /// them, provided that they match the configured ones.
     ///
     /// # Errors
     ///
@@ -25,14 +25,14 @@ impl Access {
             for declared in &self.schemes {
                 let scheme = SecurityScheme { scheme: Some(declared.scheme.clone()) };
                 if card.security_schemes.insert(declared.name.clone(), scheme).is_some() {
-                    let said = format!("two security schemes are called {:?}", declared.name);
-                    return Err(Failure::usage(said));
+                    let error = format!("duplicate security scheme name {:?}", declared.name);
+                    return Err(Failure::usage(error));
                 }
             }
         }
         let named = self.named(card)?;
         if card.security_requirements.is_empty() {
-            // Each alone is enough.
+            // Any one of them is sufficient.
             for (name, declared) in &named {
                 let scopes = StringList { list: declared.scopes.clone() };
                 let schemes = [(name.clone(), scopes)].into();
@@ -45,7 +45,7 @@ impl Access {
         Ok(())
     }
 
-    /// What enforces a card that [`declare`](Self::declare) was at.
+    /// Returns the guard for a card after [`declare`](Self::declare).
     ///
     /// # Errors
     ///
@@ -57,84 +57,85 @@ impl Access {
         }))
     }
 
-    /// What is asked for, by its name in the card.
+    /// Returns the configured schemes by their name in the card.
     fn named(&self, card: &AgentCard) -> Result<Vec<(String, &Declared)>, Failure> {
         let mut left: Vec<_> = self.schemes.iter().collect();
         let mut named = Vec::new();
         for (name, scheme) in &card.security_schemes {
             let scheme = scheme.scheme.as_ref();
-            let fits = |declared: &&Declared| scheme.is_some_and(|scheme| fits(declared, scheme));
-            let by_name = left.iter().position(|one| one.name == *name && fits(one));
-            let Some(place) = by_name.or_else(|| left.iter().position(fits)) else {
-                return Err(nothing_behind(name));
+            let matches =
+                |declared: &&Declared| scheme.is_some_and(|scheme| is_match(declared, scheme));
+            let by_name = left.iter().position(|one| one.name == *name && matches(one));
+            let Some(index) = by_name.or_else(|| left.iter().position(matches)) else {
+                return Err(unenforced(name));
             };
-            named.push((name.clone(), left.remove(place)));
+            named.push((name.clone(), left.remove(index)));
         }
         match left.first() {
             None => Ok(named),
             Some(missing) => Err(Failure::usage(format!(
                 "the card declares no security scheme for {}",
-                missing.asked
+                missing.source
             ))
-            .with_hint("leave securitySchemes out of the card, and it is filled in")),
+            .with_hint("omit securitySchemes from the card to have them added")),
         }
     }
 }
 
-/// Refuses a card that declares what nothing enforces.
+/// Rejects a card with security schemes if authentication is not configured.
 ///
 /// # Errors
 ///
 /// A usage failure that names the scheme.
 pub(in crate::serve) fn check_open(card: &AgentCard) -> Result<(), Failure> {
-    card.security_schemes.keys().next().map_or(Ok(()), |name| Err(nothing_behind(name)))
+    card.security_schemes.keys().next().map_or(Ok(()), |name| Err(unenforced(name)))
 }
 
-/// The addresses in the security schemes of a card that callers would go to in clear, each with
-/// its scheme: they carry secrets (spec §4.5).
-pub(in crate::serve) fn in_clear(card: &AgentCard) -> Vec<String> {
+/// Returns the plaintext URLs in the security schemes of a card, each with its scheme: clients send
+/// secrets to them (spec §4.5).
+pub(in crate::serve) fn plaintext_urls(card: &AgentCard) -> Vec<String> {
     let mut found = Vec::new();
     for (name, scheme) in &card.security_schemes {
         let mut collect = |url: &str| {
             if !url.starts_with("https://") {
-                found.push(format!("{url} of the security scheme {name:?}"));
+                found.push(format!("{url} of security scheme {name:?}"));
             }
         };
         match serde_json::to_value(scheme) {
             Ok(value) => urls(&value, &mut collect),
-            Err(error) => tracing::debug!(%error, "a security scheme can't be looked through"),
+            Err(error) => tracing::debug!(%error, "security scheme serialization failed"),
         }
     }
     found
 }
 
-/// Every text that is called a URL.
+/// Calls `found` with each member whose name ends in `Url`.
 fn urls(value: &Value, found: &mut impl FnMut(&str)) {
     let Value::Object(members) = value else { return };
     for (name, member) in members {
         match member {
             Value::String(url) if name.ends_with("Url") => found(url),
-            // What is in there is called as its issuer pleases.
+            // Scope names are arbitrary.
             _ if name == "scopes" => {}
             other => urls(other, found),
         }
     }
 }
 
-fn nothing_behind(name: &str) -> Failure {
+fn unenforced(name: &str) -> Failure {
     Failure::usage(format!(
-        "the card declares the security scheme {name:?}, and nothing in [auth] is behind it"
+        "the card declares security scheme {name:?}, which [auth] does not configure"
     ))
-    .with_hint("say in [auth] of the settings who may call, or leave the scheme out of the card")
+    .with_hint("configure it in [auth], or remove the scheme from the card")
 }
 
-/// Returns whether callers of a scheme in the card show what is asked for.
-fn fits(declared: &Declared, scheme: &Scheme) -> bool {
+/// Returns whether a scheme in the card matches a configured one.
+fn is_match(declared: &Declared, scheme: &Scheme) -> bool {
     match (&declared.scheme, scheme) {
         (Scheme::ApiKeySecurityScheme(own), Scheme::ApiKeySecurityScheme(other)) => {
             own.location == other.location && own.name.eq_ignore_ascii_case(&other.name)
         }
-        (_, other) => declared.verifier.fits(other),
+        (_, other) => declared.verifier.supports(other),
     }
 }
 
@@ -144,11 +145,11 @@ mod tests {
 
     //
     #[test]
-    fn addresses_that_secrets_go_to_in_clear_are_found() {
+    fn plaintext_urls_of_security_schemes_are_found() {
         let scheme = |json: Value| {
             let mut card = AgentCard::new("a", "b");
             card.security_schemes.insert("s".into(), serde_json::from_value(json).unwrap());
-            in_clear(&card)
+            plaintext_urls(&card)
         };
         let flow = |token: &str, refresh: &str| {
             let flow = serde_json::json!({

@@ -1,9 +1,9 @@
-//! Who may call: the schemes that the settings name, in the card and enforced.
+//! Authentication of callers, as configured in the settings.
 
 mod card;
 mod tokens;
 
-pub(super) use card::{check_open, in_clear};
+pub(super) use card::{check_open, plaintext_urls};
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,11 +25,10 @@ use crate::{
     settings::serve::{Row, Told},
 };
 
-/// The subject of callers with the token of `--require-bearer`, and of those with the key of
-/// `--require-api-key`: one shared secret is one caller.
+/// The subject of callers with the shared secret of `--require-bearer` or `--require-api-key`.
 const SHARED: &str = "shared";
 
-/// Who may call.
+/// The configured authentication.
 #[derive(Debug)]
 pub(super) struct Access {
     schemes: Vec<Declared>,
@@ -37,25 +36,25 @@ pub(super) struct Access {
     is_open: bool,
 }
 
-/// A scheme of the card, and who verifies by it.
+/// A security scheme and its verifier.
 #[derive(Debug)]
 struct Declared {
     name: String,
     scheme: Scheme,
-    /// The scopes that callers need.
+    /// The required scopes.
     scopes: Vec<String>,
     verifier: Arc<dyn Verifier>,
-    /// What it was asked for by, for messages.
-    asked: String,
+    /// The flag or settings table that configures it, for messages.
+    source: String,
 }
 
 impl Access {
-    /// Reads who may call; `None` where everybody may. `trust` says whose certificates are
-    /// believed at issuers.
+    /// Reads the configuration; `None` if authentication is not configured. `trust` is the TLS
+    /// configuration for issuers.
     ///
     /// # Errors
     ///
-    /// A usage failure that names the flag, or the place in the file.
+    /// A usage failure that names the flag, or the location in the file.
     pub(super) fn read(
         serve: &Serve,
         told: &Told,
@@ -72,7 +71,7 @@ impl Access {
                 serve.limits.address_rate.is_none() && serve.access.extended_card_token.is_none();
             return match serve.access.trusted_proxy.first() {
                 Some(_) if is_idle => Err(Failure::usage(
-                    "--trusted-proxy needs callers who authenticate, --extended-card-token or --address-rate",
+                    "--trusted-proxy needs authentication, --extended-card-token or --address-rate",
                 )),
                 _ => Ok(None),
             };
@@ -89,20 +88,20 @@ impl Access {
     }
 }
 
-/// A guard without verifiers: how it throttles, and whom it believes where callers are.
+/// Returns a guard without verifiers, with throttling and trusted proxies.
 ///
 /// # Errors
 ///
 /// A usage failure that names the flag.
 pub(super) fn guard(serve: &Serve) -> Result<Guard, Failure> {
     let throttle = Throttle::default()
-        .with_free(serve.access.free_failures)
-        .with_pauses(serve.access.first_pause, serve.access.longest_pause);
+        .with_failures_allowed(serve.access.free_failures)
+        .with_backoff(serve.access.first_pause, serve.access.longest_pause);
     let guard = Guard::new().with_realm(&serve.access.realm).with_throttle(throttle);
     Ok(proxies(serve)?.into_iter().fold(guard, Guard::with_trusted_proxy))
 }
 
-/// The proxies that are believed where they say who calls.
+/// Returns the trusted proxies.
 ///
 /// # Errors
 ///
@@ -113,7 +112,7 @@ pub(super) fn proxies(serve: &Serve) -> Result<Vec<TrustedProxy>, Failure> {
     parsed.map(|proxy| proxy.map_err(failure)).collect()
 }
 
-/// The tenants that callers are kept to, by their subject.
+/// Returns the tenants that callers are restricted to, by subject.
 fn tenants(told: &Told) -> BTreeMap<String, BTreeSet<String>> {
     let mut tenants: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let tables =
@@ -134,7 +133,7 @@ fn caller(row: &Row, subject: &str) -> Caller {
     caller.with_scopes(row.list("scopes"))
 }
 
-/// The secret of a row, or its digest: one of the two.
+/// The secret of a row, or its digest.
 enum Known<'a> {
     Secret(&'a str),
     Digest(&'a str),
@@ -144,13 +143,13 @@ fn known<'a>(row: &'a Row, name: &str) -> Result<Known<'a>, Failure> {
     match (row.text(name), row.text("sha256")) {
         (Some(secret), None) if !secret.is_empty() => Ok(Known::Secret(secret)),
         (None, Some(digest)) => Ok(Known::Digest(digest)),
-        _ => Err(row.failure(format!("{name} or sha256 is needed, and not both"))),
+        _ => Err(row.failure(format!("exactly one of {name} and sha256 is required"))),
     }
 }
 
 fn api_keys(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure> {
     let mut keys = ApiKeys::new();
-    let mut asked = None;
+    let mut source = None;
     for row in told.rows("auth.api_key") {
         let caller = caller(row, "caller");
         keys = match known(row, "key")? {
@@ -159,29 +158,29 @@ fn api_keys(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure> {
                 keys.with_digest(digest, caller).map_err(|error| row.failure(error))?
             }
         };
-        asked = Some("auth.api_key");
+        source = Some("auth.api_key");
     }
     if let Some(key) = secret("--require-api-key", serve.access.require_api_key.as_deref())? {
         keys = keys.with_key(key, Caller::authenticated(SHARED));
-        asked = Some("--require-api-key");
+        source = Some("--require-api-key");
     }
     let scheme = ApiKeySecurityScheme {
         location: serve.access.api_key_in.as_str().into(),
         name: serve.access.api_key_name.clone(),
         ..ApiKeySecurityScheme::default()
     };
-    Ok(asked.map(|asked| Declared {
+    Ok(source.map(|source| Declared {
         name: "apiKey".into(),
         scheme: Scheme::ApiKeySecurityScheme(scheme),
         scopes: Vec::new(),
         verifier: Arc::new(keys),
-        asked: asked.into(),
+        source: source.into(),
     }))
 }
 
 fn bearer_tokens(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure> {
     let mut tokens = BearerTokens::new();
-    let mut asked = None;
+    let mut source = None;
     for row in told.rows("auth.bearer") {
         let caller = caller(row, "caller");
         tokens = match known(row, "token")? {
@@ -190,18 +189,18 @@ fn bearer_tokens(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure
                 tokens.with_digest(digest, caller).map_err(|error| row.failure(error))?
             }
         };
-        asked = Some("auth.bearer");
+        source = Some("auth.bearer");
     }
     if let Some(token) = secret("--require-bearer", serve.access.require_bearer.as_deref())? {
         tokens = tokens.with_token(token, Caller::authenticated(SHARED));
-        asked = Some("--require-bearer");
+        source = Some("--require-bearer");
     }
-    Ok(asked.map(|asked| Declared {
+    Ok(source.map(|source| Declared {
         name: "bearer".into(),
         scheme: http("bearer", ""),
         scopes: Vec::new(),
         verifier: Arc::new(tokens),
-        asked: asked.into(),
+        source: source.into(),
     }))
 }
 
@@ -210,10 +209,10 @@ fn users(told: &Told) -> Result<Option<Declared>, Failure> {
     let mut is_any = false;
     for row in told.rows("auth.basic") {
         let (Some(user), Some(hash)) = (row.text("user"), row.text("password_hash")) else {
-            return Err(row.failure("user and password_hash are needed"));
+            return Err(row.failure("user and password_hash are required"));
         };
         if user.contains(':') {
-            return Err(row.failure("the name of a user has no colon (RFC 7617 §2)"));
+            return Err(row.failure("user must not contain a colon (RFC 7617 §2)"));
         }
         users =
             users.with_user(user, hash, caller(row, "user")).map_err(|error| row.failure(error))?;
@@ -224,7 +223,7 @@ fn users(told: &Told) -> Result<Option<Declared>, Failure> {
         scheme: http("basic", ""),
         scopes: Vec::new(),
         verifier: Arc::new(users),
-        asked: "auth.basic".into(),
+        source: "auth.basic".into(),
     }))
 }
 
@@ -233,7 +232,7 @@ fn certificates(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure>
     let mut is_any = false;
     for row in told.rows("auth.mtls") {
         if serve.encryption.tls_client_ca.is_none() {
-            return Err(row.failure("tls.client_ca_file is needed, with who vouches for clients"));
+            return Err(row.failure("tls.client_ca_file is required for client certificates"));
         }
         let given = ["fingerprint", "uri", "dns", "subject"];
         let given: Vec<_> =
@@ -253,7 +252,7 @@ fn certificates(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure>
             }
             _ => {
                 return Err(row.failure(
-                    "caller with one of fingerprint, uri, dns and subject is needed, or any alone",
+                    "expected caller and one of fingerprint, uri, dns and subject, or only any",
                 ));
             }
         };
@@ -264,7 +263,7 @@ fn certificates(serve: &Serve, told: &Told) -> Result<Option<Declared>, Failure>
         scheme: Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default()),
         scopes: Vec::new(),
         verifier: Arc::new(known),
-        asked: "auth.mtls".into(),
+        source: "auth.mtls".into(),
     }))
 }
 
@@ -276,7 +275,7 @@ fn http(scheme: &str, format: &str) -> Scheme {
     })
 }
 
-/// A secret that is one: with an empty one everybody would be let in who shows an empty one.
+/// Rejects an empty secret, which would be trivial to guess.
 fn secret<'a>(flag: &str, text: Option<&'a str>) -> Result<Option<&'a str>, Failure> {
     match text {
         Some("") => Err(Failure::usage(format!("{flag} is empty"))),

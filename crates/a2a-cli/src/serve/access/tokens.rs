@@ -1,4 +1,4 @@
-//! Bearer tokens that somebody else signs.
+//! Bearer tokens of external issuers.
 
 use std::{fs, sync::Arc};
 
@@ -22,14 +22,14 @@ use crate::{
     },
 };
 
-/// What reads a table of some kind.
+/// Reads a table of some type.
 type Read = fn(&Row, &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure>;
 
-/// The issuers of the settings file, each a scheme of its own.
+/// Returns a scheme for each issuer in the settings file.
 ///
 /// # Errors
 ///
-/// A usage failure that names the place in the file.
+/// A usage failure that names the location in the file.
 pub(super) fn of_issuers(told: &Told, trust: &ClientTls) -> Result<Vec<Declared>, Failure> {
     let kinds: [(&str, Read); 3] =
         [("jwt", of_keys), ("oidc", of_discovery), ("introspection", of_introspection)];
@@ -48,30 +48,30 @@ pub(super) fn of_issuers(told: &Told, trust: &ClientTls) -> Result<Vec<Declared>
                 scheme,
                 scopes,
                 verifier,
-                asked: format!("auth.{kind}"),
+                source: format!("auth.{kind}"),
             });
         }
     }
     Ok(schemes)
 }
 
-/// An issuer whose keys are known, or fetched.
+/// An issuer with a key set in a file or at a URL.
 fn of_keys(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let issuer = row.text("issuer").unwrap_or_default();
     let (first, more) = audiences(row)?;
     let jwt = match (row.text("jwks_url"), row.text("jwks_file")) {
         (Some(url), None) => {
-            encrypted(url).map_err(|said| row.failure(format!("jwks_url: {said}")))?;
+            encrypted(url).map_err(|error| row.failure(format!("jwks_url: {error}")))?;
             let keys = RemoteKeys::at_with_tls(url, trust.clone());
             Jwt::new(issuer, first, keys.map_err(|error| row.failure(error))?)
         }
         (None, Some(path)) => Jwt::new(issuer, first, keys(row, path)?),
-        _ => return Err(row.failure("jwks_url or jwks_file is needed, and not both")),
+        _ => return Err(row.failure("exactly one of jwks_url and jwks_file is required")),
     };
     Ok((http("bearer", "JWT"), Arc::new(complete(jwt, more, row)?)))
 }
 
-/// An issuer that says itself where its keys are.
+/// An issuer with an OpenID Connect discovery document.
 fn of_discovery(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let url = row.text("url").unwrap_or_default();
     let (first, more) = audiences(row)?;
@@ -85,27 +85,28 @@ fn of_discovery(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifie
     Ok((scheme, Arc::new(complete(jwt, more, row)?)))
 }
 
-/// An issuer that is asked about each token.
+/// An issuer with a token introspection endpoint.
 fn of_introspection(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
     let text = |name| row.text(name).unwrap_or_default();
-    let asked =
+    let verifier =
         Introspection::new(text("issuer"), text("url"), text("client_id"), text("client_secret"));
-    let asked = asked.and_then(|asked| asked.with_tls(trust.clone()));
-    let mut asked = asked.map_err(|error| row.failure(error))?;
+    let verifier = verifier.and_then(|verifier| verifier.with_tls(trust.clone()));
+    let mut verifier = verifier.map_err(|error| row.failure(error))?;
     for audience in row.list("audiences") {
-        asked = asked.with_audience(audience);
+        verifier = verifier.with_audience(audience);
     }
     if let [_, ..] = row.list("claims") {
-        asked = asked.with_claims(row.list("claims"));
+        verifier = verifier.with_claims(row.list("claims"));
     }
     if let Some(lifetime) = row.text("lifetime") {
-        asked = asked.with_lifetime(value::duration(lifetime).map_err(|said| row.failure(said))?);
+        let lifetime = value::duration(lifetime).map_err(|error| row.failure(error))?;
+        verifier = verifier.with_lifetime(lifetime);
     }
-    Ok((http("bearer", ""), Arc::new(asked)))
+    Ok((http("bearer", ""), Arc::new(verifier)))
 }
 
 fn audiences(row: &Row) -> Result<(&String, &[String]), Failure> {
-    row.list("audiences").split_first().ok_or_else(|| row.failure("audiences has to name one"))
+    row.list("audiences").split_first().ok_or_else(|| row.failure("audiences must not be empty"))
 }
 
 fn complete(jwt: Jwt, more: &[String], row: &Row) -> Result<Jwt, Failure> {
@@ -114,23 +115,24 @@ fn complete(jwt: Jwt, more: &[String], row: &Row) -> Result<Jwt, Failure> {
         jwt = jwt.with_claims(row.list("claims"));
     }
     Ok(match row.text("leeway") {
-        Some(leeway) => jwt.with_leeway(value::duration(leeway).map_err(|said| row.failure(said))?),
+        Some(leeway) => {
+            jwt.with_leeway(value::duration(leeway).map_err(|error| row.failure(error))?)
+        }
         None => jwt,
     })
 }
 
 fn keys(row: &Row, path: &str) -> Result<JwkSet, Failure> {
-    let unusable =
-        |error: &dyn std::fmt::Display| row.failure(format!("jwks_file {path}: {error}"));
-    let text = fs::read(path).map_err(|error| unusable(&error))?;
-    let keys: JwkSet = serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
+    let invalid = |error: &dyn std::fmt::Display| row.failure(format!("jwks_file {path}: {error}"));
+    let text = fs::read(path).map_err(|error| invalid(&error))?;
+    let keys: JwkSet = serde_json::from_slice(&text).map_err(|error| invalid(&error))?;
     if keys.keys().is_empty() {
-        return Err(unusable(&"it has no key that signs tokens"));
+        return Err(invalid(&"no supported signing key"));
     }
     Ok(keys)
 }
 
-/// Checks that nobody on the way can change what is fetched (spec §7.1).
+/// Checks that a URL is protected in transit (spec §7.1).
 fn encrypted(url: &str) -> Result<(), String> {
     let url = Url::parse(url).map_err(|error| error.to_string())?;
     match url.scheme() {
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_fetched_where_nobody_can_exchange_them() {
+    fn key_urls_must_be_https_or_loopback() {
         for (url, is_fine) in [
             ("https://issuer.example/keys", true),
             ("http://127.0.0.1:8000/keys", true),

@@ -1,4 +1,4 @@
-//! Secrets that the application has at hand.
+//! Static credentials.
 
 use std::fmt;
 
@@ -6,55 +6,54 @@ use a2a_core::v1::security_scheme::Scheme;
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
-use super::{CredentialError, CredentialSource, Demand, Secret};
+use super::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
-/// An API key, which goes where the card says: a header, the query or a cookie.
+/// An API key, sent in the header, query parameter or cookie that the card names.
 #[derive(Clone)]
 pub struct ApiKey(Secret);
 
 impl ApiKey {
-    /// Creates a source of one key.
+    /// Creates a source from a key.
     pub fn new(key: impl Into<Secret>) -> Self {
         Self(key.into())
     }
 }
 
-/// A user with a password (RFC 7617).
+/// A user name and a password (RFC 7617).
 #[derive(Clone)]
 pub struct Basic(Secret);
 
 impl Basic {
-    /// Creates a source of one pair.
+    /// Creates a source from a user name and a password.
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Unfit`] where the user has a colon in it, or one of them a control
-    /// character.
+    /// [`CredentialError::InvalidCharacters`] for a colon in the user name, or a control character
+    /// in either.
     pub fn new(user: &str, password: &str) -> Result<Self, CredentialError> {
         if user.contains(':') || user.contains(char::is_control) {
-            return Err(CredentialError::Unfit("the user"));
+            return Err(CredentialError::InvalidCharacters("user name"));
         }
         if password.contains(char::is_control) {
-            return Err(CredentialError::Unfit("the password"));
+            return Err(CredentialError::InvalidCharacters("password"));
         }
         Ok(Self(Secret::new(BASE64_STANDARD.encode(format!("{user}:{password}")))))
     }
 }
 
-/// A token that the application got by itself: for bearer authentication, OAuth 2.0 of any flow,
-/// and OpenID Connect.
+/// A static token, for bearer authentication, any OAuth 2.0 flow and OpenID Connect.
 #[derive(Clone)]
 pub struct Bearer(Secret);
 
 impl Bearer {
-    /// Creates a source of one token.
+    /// Creates a source from a token.
     pub fn new(token: impl Into<Secret>) -> Self {
         Self(token.into())
     }
 }
 
-/// Returns whether a scheme is met by a bearer token.
-pub(super) fn takes_bearer(scheme: &Scheme) -> bool {
+/// Returns whether a scheme uses a bearer token.
+pub(super) fn uses_bearer_token(scheme: &Scheme) -> bool {
     match scheme {
         Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("bearer"),
         Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => true,
@@ -62,18 +61,18 @@ pub(super) fn takes_bearer(scheme: &Scheme) -> bool {
     }
 }
 
-macro_rules! fixed {
-    ($source:ident, $name:literal, $can_meet:expr) => {
+macro_rules! static_source {
+    ($source:ident, $name:literal, $supports:expr) => {
         #[async_trait]
         impl CredentialSource for $source {
-            fn can_meet(&self, scheme: &Scheme) -> bool {
-                let can_meet: fn(&Scheme) -> bool = $can_meet;
-                can_meet(scheme)
+            fn supports(&self, scheme: &Scheme) -> bool {
+                let supports: fn(&Scheme) -> bool = $supports;
+                supports(scheme)
             }
 
             async fn obtain(
                 &self,
-                _: &Demand,
+                _: &CredentialRequest,
                 _: Option<&Secret>,
             ) -> Result<Secret, CredentialError> {
                 Ok(self.0.clone())
@@ -88,9 +87,9 @@ macro_rules! fixed {
     };
 }
 
-fixed!(ApiKey, "ApiKey", |scheme| matches!(scheme, Scheme::ApiKeySecurityScheme(_)));
-fixed!(Basic, "Basic", |scheme| matches!(
+static_source!(ApiKey, "ApiKey", |scheme| matches!(scheme, Scheme::ApiKeySecurityScheme(_)));
+static_source!(Basic, "Basic", |scheme| matches!(
     scheme,
     Scheme::HttpAuthSecurityScheme(http) if http.scheme.eq_ignore_ascii_case("basic")
 ));
-fixed!(Bearer, "Bearer", takes_bearer);
+static_source!(Bearer, "Bearer", uses_bearer_token);

@@ -1,4 +1,4 @@
-//! Tokens in exchange for others.
+//! The token exchange grant.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::OAuthClient;
-use crate::client::{CredentialError, CredentialSource, Demand, Secret};
+use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
-/// Tokens in exchange for the token of a user (RFC 8693): what an agent calls other agents with
-/// on behalf of its caller, so that the caller's own token stays with it.
+/// Exchanges the token of a user for another (RFC 8693): an agent calls other agents on behalf of
+/// its caller without forwarding the caller's token.
 #[derive(Clone)]
 pub struct TokenExchange {
     client: OAuthClient,
@@ -25,8 +25,8 @@ const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 
 impl TokenExchange {
-    /// Creates a source of tokens for the user whose access token `subject` gives when one is
-    /// needed. It stands for one user: a client for another one has a source of its own.
+    /// Creates a source for one user, whose access token `subject` returns when needed. Each user
+    /// needs a separate source.
     pub fn new<F>(client: OAuthClient, subject: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Secret, CredentialError>> + Send + 'static,
@@ -39,7 +39,7 @@ impl TokenExchange {
         }
     }
 
-    /// Says that the user's token is something else than an access token, as
+    /// Sets the type of the user's token, if it is not an access token, for example
     /// `urn:ietf:params:oauth:token-type:jwt`.
     #[must_use]
     pub fn with_subject_type(mut self, urn: impl Into<String>) -> Self {
@@ -47,7 +47,7 @@ impl TokenExchange {
         self
     }
 
-    /// Says who acts on behalf of the user, by an access token of its own.
+    /// Sets the access token of the actor that acts on behalf of the user.
     #[must_use]
     pub fn with_actor<F>(mut self, actor: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
@@ -60,17 +60,21 @@ impl TokenExchange {
 
 #[async_trait]
 impl CredentialSource for TokenExchange {
-    fn can_meet(&self, scheme: &Scheme) -> bool {
-        self.client.can_meet(scheme, |flow| match flow {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        self.client.supports(scheme, |flow| match flow {
             Flow::AuthorizationCode(_) | Flow::ClientCredentials(_) | Flow::DeviceCode(_) => true,
-            #[expect(deprecated, reason = "a flow that cards may still have")]
+            #[expect(deprecated, reason = "cards may still have this flow")]
             Flow::Implicit(_) | Flow::Password(_) => false,
         })
     }
 
-    async fn obtain(&self, demand: &Demand, _: Option<&Secret>) -> Result<Secret, CredentialError> {
-        let endpoints = self.client.endpoints(demand).await?;
-        let scope = self.client.scope(demand);
+    async fn obtain(
+        &self,
+        request: &CredentialRequest,
+        _: Option<&Secret>,
+    ) -> Result<Secret, CredentialError> {
+        let endpoints = self.client.endpoints(request).await?;
+        let scope = self.client.scope(request);
         let subject = (self.subject)().await?;
         let mut form = vec![
             ("grant_type", GRANT),

@@ -1,4 +1,4 @@
-//! Keys at addresses that signatures name (`jku`).
+//! Keys at URLs that signatures name (`jku`).
 
 use std::{
     collections::BTreeSet,
@@ -16,12 +16,12 @@ use crate::{
     jose::{Jwk, KeySource as _, MissingKey, RemoteKeys, SetupError},
 };
 
-/// An address at a host that is trusted.
+/// The URL of a key set on a trusted host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address(Arc<str>);
 
 impl Address {
-    /// Returns a host in the form in which addresses are compared with it.
+    /// Normalizes a host for comparison with URLs.
     pub(super) fn host(text: &str) -> Option<String> {
         let url = Url::parse(&format!("https://{text}")).ok()?;
         let is_bare = url.path() == "/"
@@ -29,11 +29,11 @@ impl Address {
             && url.fragment().is_none()
             && url.username().is_empty()
             && url.password().is_none();
-        // A slash behind the host is none of it.
+        // A trailing slash is not part of a host.
         if !is_bare || text.ends_with('/') { None } else { authority(&url) }
     }
 
-    /// Returns an address that may be asked for keys.
+    /// Parses a URL; `None` unless it is secure and on a trusted host.
     pub(super) fn read(text: &str, hosts: &BTreeSet<String>) -> Option<Self> {
         let mut url = Url::parse(text).ok()?;
         let is_safe = match url.scheme() {
@@ -58,15 +58,15 @@ fn authority(url: &Url) -> Option<String> {
     })
 }
 
-/// Addresses whose keys are kept, at most.
+/// Maximum number of URLs whose keys are cached.
 const MAX_ADDRESSES: usize = 32;
-/// How long an address is kept at least, so that whoever makes up addresses on a host that is
-/// trusted causes no more than 32 requests in this time.
-const KEPT: Duration = Duration::from_secs(30);
+/// A URL used within this time is not evicted, so that forged URLs on a trusted host cause at most
+/// 32 requests in it.
+const MIN_CACHE_TIME: Duration = Duration::from_secs(30);
 
-/// Keys at addresses, the last ones of which are kept.
+/// The key sets of recently used URLs.
 #[derive(Debug)]
-pub(super) struct Remote {
+pub(super) struct JkuKeys {
     client: HttpClient,
     known: Mutex<Vec<Known>>,
 }
@@ -78,19 +78,19 @@ struct Known {
     used: Instant,
 }
 
-impl Remote {
+impl JkuKeys {
     pub(super) fn new(tls: ClientTls) -> Result<Self, SetupError> {
         Ok(Self { client: fetch::client(tls)?, known: Mutex::default() })
     }
 
     pub(super) async fn key(&self, address: &Address, id: &str) -> Result<Jwk, MissingKey> {
-        let busy = || MissingKey::Unavailable(Some("keys are at too many addresses".into()));
+        let busy = || MissingKey::Unavailable(Some("too many key set URLs".into()));
         self.at(address).ok_or_else(busy)?.key(id).await
     }
 
     fn at(&self, address: &Address) -> Option<Arc<RemoteKeys>> {
         let now = Instant::now();
-        // Nothing that holds the lock can leave the list half changed.
+        // A panic can't leave the list half changed.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.iter_mut().find(|known| known.address == *address) {
             known.used = now;
@@ -98,7 +98,7 @@ impl Remote {
         }
         if known.len() >= MAX_ADDRESSES {
             let oldest = known.iter().enumerate().min_by_key(|(_, known)| known.used)?.0;
-            if known[oldest].used.elapsed() < KEPT {
+            if known[oldest].used.elapsed() < MIN_CACHE_TIME {
                 return None;
             }
             known.swap_remove(oldest);
@@ -117,7 +117,7 @@ mod tests {
 
     //
     #[test]
-    fn keys_are_asked_for_at_hosts_that_are_trusted_and_not_in_clear() {
+    fn key_urls_must_be_secure_and_on_a_trusted_host() {
         let hosts = ["keys.example", "other.example:8443", "127.0.0.1:80", "[::1]:9", "LOCALHOST"];
         let hosts = hosts.iter().map(|host| Address::host(host).unwrap()).collect();
         for (url, is_fine) in [
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_so_many_addresses_are_kept() {
-        let remote = Remote::new(ClientTls::new()).unwrap();
+    async fn cached_urls_are_bounded() {
+        let remote = JkuKeys::new(ClientTls::new()).unwrap();
         let hosts = BTreeSet::from(["keys.example".to_owned()]);
         let address = |number: usize| {
             Address::read(&format!("https://keys.example/{number}"), &hosts).unwrap()
@@ -159,7 +159,7 @@ mod tests {
         }
         assert!(remote.at(&address(MAX_ADDRESSES)).is_none());
         assert!(remote.at(&address(0)).is_some());
-        tokio::time::advance(KEPT).await;
+        tokio::time::advance(MIN_CACHE_TIME).await;
         assert!(remote.at(&address(0)).is_some());
         assert!(remote.at(&address(MAX_ADDRESSES)).is_some());
         let known = remote.known.lock().unwrap();

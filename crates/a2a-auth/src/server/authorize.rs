@@ -1,4 +1,4 @@
-//! The wrapper around the agent that refuses, in front of every operation.
+//! The wrapper around the agent that authorizes every operation.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -17,153 +17,158 @@ use async_trait::async_trait;
 
 use super::{
     Enforcement,
-    audit::{self, Circumstances},
+    audit::{self, AuditContext},
+    auth_failure::AuthFailure,
+    authenticate::Authentication,
     challenge::Challenges,
     enforcement::{Inner, Rule},
     expiry,
-    identify::Identified,
-    refusal::Refusal,
-    requirement::Judgement,
+    requirement::Decision,
 };
 
-/// An agent that is reached by those who may.
-pub(super) struct Admitting {
+/// Authorizes calls and forwards them to an agent.
+pub(super) struct AuthorizingAgent {
     enforcement: Enforcement,
     agent: Arc<dyn Agent>,
 }
 
-impl Admitting {
+impl AuthorizingAgent {
     pub(super) fn new(enforcement: Enforcement, agent: Arc<dyn Agent>) -> Self {
         Self { enforcement, agent }
     }
 
-    /// Admits a call or refuses it.
-    fn admit<R: Request>(
+    /// Authorizes a call, and returns it with its caller.
+    fn authorize<R: Request>(
         &self,
         operation: Operation,
         mut call: Call<R>,
         skill: Option<&Rule>,
-    ) -> Result<(Call<R>, Arc<Identified>)> {
+    ) -> Result<(Call<R>, Arc<Authentication>)> {
         let inner = &*self.enforcement.0;
-        let identified = call.context.caller.take_evidence::<Identified>();
-        let identified = identified.unwrap_or_else(|| Arc::new(Identified::nothing()));
-        let mut caller = inner.admit(operation, skill, &identified, call.request.tenant())?;
+        let authentication = call.context.caller.take_evidence::<Authentication>();
+        let authentication = authentication.unwrap_or_else(|| Arc::new(Authentication::none()));
+        let mut caller =
+            inner.authorize(operation, skill, &authentication, call.request.tenant())?;
         if let Some(credential) = call.context.caller.credential() {
             caller = caller.with_credential(credential.clone());
         }
         call.context.caller = caller;
-        Ok((call, identified))
+        Ok((call, authentication))
     }
 
-    /// The rule of the skill that a message is for.
+    /// The rule for the skill that a message invokes.
     fn skill(&self, request: &SendMessageRequest) -> Option<&Rule> {
         let Inner { skill, skills, .. } = &*self.enforcement.0;
         skills.get(&skill.as_ref()?(request)?)
     }
 
-    /// Ends a stream when its caller's credentials do, or are taken back.
+    /// Ends a stream when its caller's credentials expire or are revoked.
     fn bounded(
         &self,
         operation: Operation,
         reply: Reply<EventStream>,
         caller: Caller,
-        identified: &Identified,
+        authentication: &Authentication,
     ) -> Reply<EventStream> {
-        let reviewed = || identified.verified.iter().filter(|one| one.review.is_some());
-        if caller.expires().is_none() && reviewed().next().is_none() {
+        let revalidated =
+            || authentication.verified.iter().filter(|one| one.revalidation.is_some());
+        if caller.expires().is_none() && revalidated().next().is_none() {
             return reply;
         }
-        let (reviewed, address) = (reviewed().cloned().collect(), identified.address);
+        let (revalidated, address) = (revalidated().cloned().collect(), authentication.address);
         let enforcement = self.enforcement.clone();
         let end = async move {
-            let refusal = tokio::select! {
-                refusal = expiry::expired(caller.expires()) => refusal,
-                refusal = expiry::taken_back(reviewed) => {
+            let failure = tokio::select! {
+                failure = expiry::expired(caller.expires()) => failure,
+                failure = expiry::revoked(revalidated) => {
                     let (subject, operation) = (caller.subject(), Some(operation));
-                    let circumstances = Circumstances { subject, address, operation };
-                    audit::failed(circumstances, refusal.reason());
-                    refusal
+                    let audit_context = AuditContext { subject, address, operation };
+                    audit::failed(audit_context, failure.reason());
+                    failure
                 }
             };
-            refusal.error(&enforcement.0.any)
+            failure.error(&enforcement.0.any)
         };
         reply.map(|events| expiry::until(events, end))
     }
 }
 
 impl Inner {
-    fn admit(
+    fn authorize(
         &self,
         operation: Operation,
         skill: Option<&Rule>,
-        identified: &Identified,
+        authentication: &Authentication,
         tenant: &str,
     ) -> Result<Caller> {
-        let circumstances = Circumstances {
+        let audit_context = AuditContext {
             subject: None,
-            address: identified.address,
+            address: authentication.address,
             operation: Some(operation),
         };
-        let refused = |refusal: &Refusal, challenges: &Challenges| {
-            identified.is_answered.store(true, Ordering::Relaxed);
-            match refusal {
-                Refusal::Scopes(_) => {
-                    let subject = identified.verified.first().and_then(|one| one.caller.subject());
-                    audit::denied(Circumstances { subject, ..circumstances }, refusal.reason());
+        let reject = |failure: &AuthFailure, challenges: &Challenges| {
+            authentication.is_rejected.store(true, Ordering::Relaxed);
+            match failure {
+                AuthFailure::InsufficientScope(_) => {
+                    let subject =
+                        authentication.verified.first().and_then(|one| one.caller.subject());
+                    audit::denied(AuditContext { subject, ..audit_context }, failure.reason());
                 }
-                _ => audit::failed(circumstances, refusal.reason()),
+                _ => audit::failed(audit_context, failure.reason()),
             }
-            Err(refusal.error(challenges))
+            Err(failure.error(challenges))
         };
-        if let Some(refusal) = &identified.refusal {
-            return refused(refusal, &self.agent.challenges);
+        if let Some(failure) = &authentication.failure {
+            return reject(failure, &self.agent.challenges);
         }
         let mut caller = Caller::ANONYMOUS;
-        // The caller is who the agent's own requirements make it.
+        // The agent's requirements come last: they determine the caller.
         for rule in skill.into_iter().chain([&self.agent]) {
-            match rule.requirements.judge(&identified.verified) {
-                Judgement::Admitted(admitted) => caller = admitted,
-                Judgement::Lacking(scopes) => {
-                    return refused(&Refusal::Scopes(scopes), &rule.challenges);
+            match rule.requirements.evaluate(&authentication.verified) {
+                Decision::Granted(admitted) => caller = admitted,
+                Decision::InsufficientScope(scopes) => {
+                    return reject(&AuthFailure::InsufficientScope(scopes), &rule.challenges);
                 }
-                Judgement::Unauthenticated => return refused(&Refusal::Missing, &rule.challenges),
+                Decision::Unauthenticated => {
+                    return reject(&AuthFailure::Missing, &rule.challenges);
+                }
             }
         }
         if operation == Operation::GetExtendedAgentCard
             && !self.schemes.is_empty()
             && caller.subject().is_none()
         {
-            return refused(&Refusal::Missing, &self.any);
+            return reject(&AuthFailure::Missing, &self.any);
         }
-        let circumstances = Circumstances { subject: caller.subject(), ..circumstances };
+        let audit_context = AuditContext { subject: caller.subject(), ..audit_context };
         if self.tenants.as_ref().is_some_and(|tenants| !tenants(&caller, tenant)) {
-            audit::denied(circumstances, "the tenant is not one of the caller's");
+            audit::denied(audit_context, "tenant not allowed");
             return Err(Error::new(
                 ErrorKind::PermissionDenied,
-                "the caller may not use this tenant",
+                "the caller is not allowed to use this tenant",
             ));
         }
         if let Some(policy) = &self.policy {
             policy(&caller, operation, tenant)
-                .inspect_err(|_| audit::denied(circumstances, "the policy forbids it"))?;
+                .inspect_err(|_| audit::denied(audit_context, "denied by policy"))?;
         }
         if let Some(subject) = caller.subject()
-            && self.memory.is_new(subject)
+            && self.auth_history.record_subject(subject)
         {
-            audit::succeeded(circumstances);
+            audit::succeeded(audit_context);
         }
         Ok(caller)
     }
 }
 
-/// Admits the call and hands it on.
-macro_rules! admitted {
+/// Implements the operations: each authorizes the call and forwards it.
+macro_rules! authorize_operations {
     ($($method:ident $operation:ident ($request:ty) -> $response:ty;)*) => {
         #[async_trait]
-        impl Agent for Admitting {
+        impl Agent for AuthorizingAgent {
             $(
                 async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                    let (call, _) = self.admit(Operation::$operation, call, None)?;
+                    let (call, _) = self.authorize(Operation::$operation, call, None)?;
                     self.agent.$method(call).await
                 }
             )*
@@ -173,7 +178,7 @@ macro_rules! admitted {
                 call: Call<SendMessageRequest>,
             ) -> Result<Reply<SendMessageResponse>> {
                 let skill = self.skill(&call.request);
-                let (call, _) = self.admit(Operation::SendMessage, call, skill)?;
+                let (call, _) = self.authorize(Operation::SendMessage, call, skill)?;
                 self.agent.send_message(call).await
             }
 
@@ -183,10 +188,10 @@ macro_rules! admitted {
             ) -> Result<Reply<EventStream>> {
                 let skill = self.skill(&call.request);
                 let operation = Operation::SendStreamingMessage;
-                let (call, identified) = self.admit(operation, call, skill)?;
+                let (call, authentication) = self.authorize(operation, call, skill)?;
                 let caller = call.context.caller.clone();
                 let reply = self.agent.send_streaming_message(call).await?;
-                Ok(self.bounded(operation, reply, caller, &identified))
+                Ok(self.bounded(operation, reply, caller, &authentication))
             }
 
             async fn subscribe_to_task(
@@ -194,16 +199,16 @@ macro_rules! admitted {
                 call: Call<SubscribeToTaskRequest>,
             ) -> Result<Reply<EventStream>> {
                 let operation = Operation::SubscribeToTask;
-                let (call, identified) = self.admit(operation, call, None)?;
+                let (call, authentication) = self.authorize(operation, call, None)?;
                 let caller = call.context.caller.clone();
                 let reply = self.agent.subscribe_to_task(call).await?;
-                Ok(self.bounded(operation, reply, caller, &identified))
+                Ok(self.bounded(operation, reply, caller, &authentication))
             }
         }
     };
 }
 
-admitted! {
+authorize_operations! {
     get_task GetTask(GetTaskRequest) -> Arc<Task>;
     list_tasks ListTasks(ListTasksRequest) -> ListTasksResponse;
     cancel_task CancelTask(CancelTaskRequest) -> Arc<Task>;

@@ -1,4 +1,4 @@
-//! The keys that are trusted to sign cards.
+//! The trusted keys of card signatures.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,40 +10,40 @@ use a2a_http::tls::ClientTls;
 
 use super::{
     header::Header,
-    remote::{Address, Remote},
+    jku::{Address, JkuKeys},
     verification::Reason,
 };
 use crate::jose::{Jwk, JwkSet, KeySource, MissingKey, SetupError};
 
-/// Whose signatures are believed: keys at hand, keys that are published at an address, and hosts
-/// that signatures may name as the place of their keys.
+/// The trusted keys: static keys, keys published at known URLs, and hosts on which signatures may
+/// name key URLs.
 ///
-/// Nothing is trusted that is not put in. Keys that have expired, and those that are revoked here,
-/// are refused wherever they come from (spec §8.4.3).
+/// Nothing is trusted by default. Expired and revoked keys are rejected from any source
+/// (spec §8.4.3).
 #[derive(Clone, Debug, Default)]
 pub struct TrustStore {
     keys: BTreeMap<String, Jwk>,
     sources: Vec<Arc<dyn KeySource>>,
     hosts: BTreeSet<String>,
-    remote: Option<Arc<Remote>>,
+    remote: Option<Arc<JkuKeys>>,
     tls: ClientTls,
     revoked: BTreeSet<String>,
 }
 
-/// Why a host can't be trusted.
+/// Why a trusted host can't be added.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
-    /// It is no host.
-    #[error("{0:?} is not a host, as keys.example or keys.example:8443")]
+    /// Not a host.
+    #[error("invalid host {0:?} (expected keys.example or keys.example:8443)")]
     Host(String),
-    /// Nothing can be fetched from it.
+    /// The TLS configuration is invalid.
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
 
 impl TrustStore {
-    /// Trusts nobody.
+    /// Creates a store that trusts nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -61,19 +61,18 @@ impl TrustStore {
         keys.keys().iter().cloned().fold(self, Self::with_key)
     }
 
-    /// Trusts the keys that are published somewhere, for example those of
-    /// [`RemoteKeys::at`](crate::jose::RemoteKeys::at) an address that is known beforehand.
+    /// Trusts published keys, for example [`RemoteKeys::at`](crate::jose::RemoteKeys::at) a known
+    /// URL.
     #[must_use]
     pub fn with_source(mut self, source: impl KeySource) -> Self {
         self.sources.push(Arc::new(source));
         self
     }
 
-    /// Trusts the keys at any address of a host, which signatures name in their `jku`: over HTTPS,
-    /// and over HTTP where the host is the loopback. The host comes with its port where that is
-    /// another than the usual one.
+    /// Trusts the keys at any URL of a host that signatures name in their `jku`: over HTTPS, or
+    /// over HTTP for a loopback host. The host includes the port unless it is the default.
     ///
-    /// Whoever can publish a file on the host can then sign cards.
+    /// Anyone who can publish a file on the host can then sign cards.
     ///
     /// # Errors
     ///
@@ -81,35 +80,34 @@ impl TrustStore {
     pub fn with_host(mut self, host: &str) -> Result<Self, TrustError> {
         let known = Address::host(host).ok_or_else(|| TrustError::Host(host.to_owned()))?;
         if self.remote.is_none() {
-            self.remote = Some(Arc::new(Remote::new(self.tls.clone())?));
+            self.remote = Some(Arc::new(JkuKeys::new(self.tls.clone())?));
         }
         self.hosts.insert(known);
         Ok(self)
     }
 
-    /// Sets whose certificates are believed where hosts publish keys, and the certificate to show
-    /// there. Default: what the platform trusts, and none.
+    /// Sets the TLS configuration for fetching keys: trust anchors and client certificate. Default:
+    /// the platform's trust store, no client certificate.
     ///
     /// # Errors
     ///
     /// [`TrustError::Setup`].
     pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, TrustError> {
         if self.remote.is_some() {
-            self.remote = Some(Arc::new(Remote::new(tls.clone())?));
+            self.remote = Some(Arc::new(JkuKeys::new(tls.clone())?));
         }
         self.tls = tls;
         Ok(self)
     }
 
-    /// Refuses a key from now on: by its id, or by its thumbprint, which also refuses it under
-    /// other ids.
+    /// Revokes a key by its id, or by its thumbprint, which also revokes it under other ids.
     #[must_use]
     pub fn revoke(mut self, id_or_thumbprint: impl Into<String>) -> Self {
         self.revoked.insert(id_or_thumbprint.into());
         self
     }
 
-    /// Returns the key that a signature names, if it is to be believed now.
+    /// Returns the key that a signature names, if it is trusted and valid now.
     pub(super) async fn key(&self, header: &Header, now: SystemTime) -> Result<Jwk, Reason> {
         if self.revoked.contains(&header.key_id) {
             return Err(Reason::Revoked);
@@ -142,7 +140,7 @@ impl TrustStore {
         }
         if let Some(url) = &header.url {
             let Some(address) = Address::read(url, &self.hosts) else {
-                // Keys that could not be read are the better reason: they may have had this one.
+                // Unavailable keys take precedence: they may include this one.
                 let untrusted = || Reason::UntrustedAddress(url.clone());
                 return Err(unavailable.map_or_else(untrusted, Reason::Keys));
             };

@@ -1,4 +1,4 @@
-//! Tokens that come from tokens.
+//! The refresh token grant.
 
 use std::{
     fmt,
@@ -9,25 +9,25 @@ use a2a_core::v1::security_scheme::Scheme;
 use async_trait::async_trait;
 
 use super::{Endpoints, OAuthClient};
-use crate::client::{CredentialError, CredentialSource, Demand, Secret};
+use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
-/// Tokens for a user who authorized the application before: what is renewed with a refresh token
+/// Obtains tokens with a refresh token of a user who has already authorized the application
 /// (RFC 6749 §6).
 ///
-/// Where the server gives a new refresh token with each token, the newest is used from then on.
+/// If the server rotates refresh tokens, the newest is used.
 pub struct RefreshToken {
     client: OAuthClient,
     newest: Mutex<Secret>,
 }
 
 impl RefreshToken {
-    /// Creates a source of what an authorization gave, or of a refresh token alone:
+    /// Creates a source from the secret of a grant, or from a refresh token alone:
     /// `Secret::new("").with_refresh_token(token)`.
     pub fn new(client: OAuthClient, granted: Secret) -> Self {
         Self { client, newest: Mutex::new(granted) }
     }
 
-    /// What was given last: an application that keeps refresh tokens reads the newest here.
+    /// The newest secret, for applications that persist refresh tokens.
     pub fn newest(&self) -> Secret {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -35,21 +35,21 @@ impl RefreshToken {
 
 #[async_trait]
 impl CredentialSource for RefreshToken {
-    fn can_meet(&self, scheme: &Scheme) -> bool {
-        self.client.can_meet(scheme, |_| true)
+    fn supports(&self, scheme: &Scheme) -> bool {
+        self.client.supports(scheme, |_| true)
     }
 
     async fn obtain(
         &self,
-        demand: &Demand,
+        request: &CredentialRequest,
         previous: Option<&Secret>,
     ) -> Result<Secret, CredentialError> {
         let newest = self.newest();
-        let was_used = previous.is_some_and(|previous| previous.expose() == newest.expose());
-        if !was_used && !newest.expose().is_empty() && !newest.is_due() {
+        let is_previous = previous.is_some_and(|previous| previous.expose() == newest.expose());
+        if !is_previous && !newest.expose().is_empty() && !newest.is_due() {
             return Ok(newest);
         }
-        let endpoints = self.client.endpoints(demand).await?;
+        let endpoints = self.client.endpoints(request).await?;
         let fresh = self.client.refresh(&endpoints, &newest).await?;
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = fresh.clone();
         Ok(fresh)
@@ -57,19 +57,19 @@ impl CredentialSource for RefreshToken {
 }
 
 impl OAuthClient {
-    /// Renews a token.
+    /// Refreshes a token.
     pub(super) async fn refresh(
         &self,
         endpoints: &Endpoints,
         secret: &Secret,
     ) -> Result<Secret, CredentialError> {
-        let token = secret.refresh_token().ok_or(CredentialError::Missing("the refresh token"))?;
+        let token = secret.refresh_token().ok_or(CredentialError::Missing("refresh token"))?;
         let url = endpoints.refresh.as_ref().unwrap_or(&endpoints.token);
         let form = [("grant_type", "refresh_token"), ("refresh_token", token)];
         Ok(self.token(url, &form).await?.or_refresh_token(token))
     }
 
-    /// Renews a token if that can be done; `None` where the user has to be asked again.
+    /// Refreshes a token if possible; `None` if the user has to authorize again.
     pub(super) async fn refresh_if_possible(
         &self,
         endpoints: &Endpoints,
@@ -81,7 +81,7 @@ impl OAuthClient {
         match self.refresh(endpoints, previous).await {
             Ok(secret) => Ok(Some(secret)),
             Err(CredentialError::Denied { error, .. }) => {
-                tracing::debug!(error, "a token can't be renewed: the user is asked again");
+                tracing::debug!(error, "token refresh denied, authorizing again");
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -1,4 +1,4 @@
-//! The choice among a card's alternatives, and where its secrets go.
+//! Selection among the alternatives of a card's security requirements.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,41 +12,41 @@ use http::{
     },
 };
 
-use super::{CredentialError, Demand, Origin, credentials::Held};
+use super::{CredentialError, CredentialRequest, Origin, credentials::RegisteredSource};
 
-/// What an application has to meet schemes with, at one interface.
-pub(super) struct Means<'a> {
-    pub(super) sources: &'a [Held],
+/// Selects schemes for one interface.
+pub(super) struct SchemeSelector<'a> {
+    pub(super) sources: &'a [RegisteredSource],
     pub(super) has_certificate: bool,
-    /// gRPC has no query.
+    /// gRPC has no query parameters.
     pub(super) has_query: bool,
     pub(super) origin: &'a Origin,
 }
 
-/// A scheme with what meets it.
+/// A scheme and its source.
 #[derive(Clone, Debug)]
-pub(super) struct Met {
-    pub(super) demand: Demand,
-    pub(super) held: Held,
+pub(super) struct SelectedScheme {
+    pub(super) request: CredentialRequest,
+    pub(super) source: RegisteredSource,
     pub(super) place: Place,
-    /// What stands in front of the secret, as `Bearer `.
+    /// The text before the secret, such as `Bearer `.
     pub(super) prefix: String,
 }
 
-impl Means<'_> {
-    /// Returns how the first alternative is met of which every scheme can be met. One that asks
-    /// for nothing is the last resort: whoever has credentials wants to be known.
+impl SchemeSelector<'_> {
+    /// Selects the first alternative whose schemes are all supported. An empty alternative is the
+    /// last resort, so that available credentials are used.
     ///
-    /// A card that declares schemes and requires none of them may still ask for one, as for its
-    /// extended card (spec §3.1.11): the first by name that can be met is used.
-    pub(super) fn choose(&self, card: &AgentCard) -> Result<Vec<Met>, CredentialError> {
+    /// A card that declares schemes but requires none may still need one, for example for its
+    /// extended card (spec §3.1.11): the first supported one by name is used.
+    pub(super) fn select(&self, card: &AgentCard) -> Result<Vec<SelectedScheme>, CredentialError> {
         if card.security_requirements.is_empty() {
             let mut names: Vec<_> = card.security_schemes.keys().collect();
             names.sort();
-            let met = names.into_iter().find_map(|name| self.scheme(card, name, &[]).ok());
-            return Ok(met.flatten().into_iter().collect());
+            let selected = names.into_iter().find_map(|name| self.scheme(card, name, &[]).ok());
+            return Ok(selected.flatten().into_iter().collect());
         }
-        let mut unmet = Vec::new();
+        let mut reasons = Vec::new();
         let mut is_optional = false;
         for alternative in &card.security_requirements {
             if alternative.schemes.is_empty() {
@@ -54,58 +54,59 @@ impl Means<'_> {
                 continue;
             }
             match self.alternative(card, alternative) {
-                Ok(met) => return Ok(met),
-                Err(why) => unmet.push(why),
+                Ok(selected) => return Ok(selected),
+                Err(reason) => reasons.push(reason),
             }
         }
-        if is_optional { Ok(Vec::new()) } else { Err(CredentialError::Unmet(unmet)) }
+        if is_optional { Ok(Vec::new()) } else { Err(CredentialError::Unsatisfied(reasons)) }
     }
 
     fn alternative(
         &self,
         card: &AgentCard,
         alternative: &SecurityRequirement,
-    ) -> Result<Vec<Met>, String> {
+    ) -> Result<Vec<SelectedScheme>, String> {
         let mut schemes: Vec<_> = alternative.schemes.iter().collect();
         schemes.sort_by_key(|(name, _)| *name);
-        let mut met = Vec::new();
-        let mut taken = HashSet::new();
+        let mut selected = Vec::new();
+        let mut places = HashSet::new();
         for (name, scopes) in schemes {
-            let Some(one) = self.scheme(card, name, &scopes.list)? else { continue };
-            if !taken.insert(one.place.clone()) {
-                return Err(format!("{name:?} goes to the same place as another scheme"));
+            let Some(scheme) = self.scheme(card, name, &scopes.list)? else { continue };
+            if !places.insert(scheme.place.clone()) {
+                let reason = format!("{name:?} is sent in the same place as another scheme");
+                return Err(reason);
             }
-            met.push(one);
+            selected.push(scheme);
         }
-        Ok(met)
+        Ok(selected)
     }
 
-    /// Finds what meets a scheme: `None` where that is the certificate of the connection.
+    /// Finds the source for a scheme; `None` if the client certificate satisfies it.
     fn scheme(
         &self,
         card: &AgentCard,
         name: &str,
         scopes: &[String],
-    ) -> Result<Option<Met>, String> {
+    ) -> Result<Option<SelectedScheme>, String> {
         let declared = card.security_schemes.get(name);
         let Some(SecurityScheme { scheme: Some(scheme) }) = declared else {
-            return Err(format!("{name:?}, which the card does not declare"));
+            return Err(format!("{name:?} is not declared in the card"));
         };
         let Some((place, prefix)) = self.place(scheme).map_err(|why| format!("{name:?}: {why}"))?
         else {
             return Ok(None);
         };
-        let named = self.sources.iter().filter(|held| held.name.as_deref() == Some(name));
-        let others = self.sources.iter().filter(|held| held.name.is_none());
-        let held = named.chain(others).find(|held| held.source.can_meet(scheme));
-        let held = held.ok_or_else(|| format!("{name:?}, {}", kind(scheme)))?.clone();
-        let demand = Demand {
+        let named = self.sources.iter().filter(|source| source.name.as_deref() == Some(name));
+        let others = self.sources.iter().filter(|source| source.name.is_none());
+        let source = named.chain(others).find(|source| source.source.supports(scheme));
+        let source = source.ok_or_else(|| format!("{name:?} ({})", kind(scheme)))?.clone();
+        let request = CredentialRequest {
             origin: self.origin.clone(),
             name: name.to_owned(),
             scheme: scheme.clone(),
             scopes: scopes.to_vec(),
         };
-        Ok(Some(Met { demand, held, place, prefix }))
+        Ok(Some(SelectedScheme { request, source, place, prefix }))
     }
 
     fn place(&self, scheme: &Scheme) -> Result<Option<(Place, String)>, String> {
@@ -114,11 +115,11 @@ impl Means<'_> {
                 (self.place_of_key(&key.location, &key.name)?, String::new())
             }
             Scheme::HttpAuthSecurityScheme(http) => {
-                // The names of schemes are tokens, as those of headers are.
+                // Scheme names are tokens, as header names are.
                 if HeaderName::try_from(&http.scheme).is_err() {
-                    return Err(format!("{:?} names no scheme of HTTP", http.scheme));
+                    return Err(format!("invalid HTTP authentication scheme {:?}", http.scheme));
                 }
-                (Place::Authorization, format!("{} ", spelled(&http.scheme)))
+                (Place::Authorization, format!("{} ", normalized(&http.scheme)))
             }
             Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => {
                 (Place::Authorization, "Bearer ".to_owned())
@@ -129,48 +130,51 @@ impl Means<'_> {
     }
 
     fn place_of_key(&self, location: &str, name: &str) -> Result<Place, String> {
-        let unfit = || format!("{name:?} can't be the name of a key in {location:?}");
+        let invalid = || format!("invalid API key name {name:?} in {location:?}");
         match location.to_ascii_lowercase().as_str() {
             "header" => {
-                let header = HeaderName::try_from(name).ok().ok_or_else(unfit)?;
+                let header = HeaderName::try_from(name).ok().ok_or_else(invalid)?;
                 if header == AUTHORIZATION {
                     return Ok(Place::Authorization);
                 }
                 let is_binary = !self.has_query && header.as_str().ends_with("-bin");
                 if is_binary || is_reserved(&header) {
-                    return Err(unfit());
+                    return Err(invalid());
                 }
                 Ok(Place::Header(header.as_str().into()))
             }
-            // The names of cookies are tokens, as those of headers are, but for their case.
+            // Cookie names are case-sensitive tokens.
             "cookie" if HeaderName::try_from(name).is_ok() => Ok(Place::Cookie(name.into())),
-            "query" if !self.has_query => Err("gRPC has no query".to_owned()),
+            "query" if !self.has_query => Err("gRPC has no query parameters".to_owned()),
             "query" if !name.is_empty() => Ok(Place::Query(name.into())),
-            _ => Err(unfit()),
+            _ => Err(invalid()),
         }
     }
 }
 
-impl Met {
-    /// Returns what goes with the request.
+impl SelectedScheme {
+    /// Returns the secret as it is sent, and its place.
     ///
     /// # Errors
     ///
-    /// [`CredentialError::Unfit`] where the secret can't stand in its place.
-    pub(super) fn placed(&self, secret: &Arc<str>) -> Result<(Place, Arc<str>), CredentialError> {
-        let unfit = || CredentialError::Unfit("the secret");
+    /// [`CredentialError::InvalidCharacters`] if the secret is not valid in its place.
+    pub(super) fn encode(&self, secret: &Arc<str>) -> Result<(Place, Arc<str>), CredentialError> {
         let value: Arc<str> = if self.prefix.is_empty() {
             Arc::clone(secret)
         } else {
             format!("{}{secret}", self.prefix).into()
         };
-        let is_fit = !secret.is_empty()
+        let is_valid = !secret.is_empty()
             && match &self.place {
                 Place::Authorization | Place::Header(_) => HeaderValue::try_from(&*value).is_ok(),
                 Place::Cookie(_) => value.bytes().all(is_cookie_octet),
                 Place::Query(_) => true,
             };
-        if is_fit { Ok((self.place.clone(), value)) } else { Err(unfit()) }
+        if is_valid {
+            Ok((self.place.clone(), value))
+        } else {
+            Err(CredentialError::InvalidCharacters("secret"))
+        }
     }
 }
 
@@ -179,7 +183,7 @@ fn is_cookie_octet(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\')
 }
 
-/// The headers that mean something else already: a card can't make keys of them.
+/// Returns whether a header has another meaning, so that it can't carry an API key.
 fn is_reserved(name: &HeaderName) -> bool {
     let reserved = [
         ACCEPT,
@@ -202,8 +206,8 @@ fn is_reserved(name: &HeaderName) -> bool {
         || ["a2a-", "grpc-", "proxy-"].iter().any(|prefix| name.1.starts_with(prefix))
 }
 
-/// Cards write names of schemes in any case; servers are not all as patient as RFC 9110.
-fn spelled(scheme: &str) -> &str {
+/// Scheme names are case-insensitive (RFC 9110), but not to all servers.
+fn normalized(scheme: &str) -> &str {
     match scheme {
         _ if scheme.eq_ignore_ascii_case("bearer") => "Bearer",
         _ if scheme.eq_ignore_ascii_case("basic") => "Basic",
@@ -213,8 +217,8 @@ fn spelled(scheme: &str) -> &str {
 
 fn kind(scheme: &Scheme) -> &'static str {
     match scheme {
-        Scheme::ApiKeySecurityScheme(_) => "an API key",
-        Scheme::HttpAuthSecurityScheme(_) => "authentication over HTTP",
+        Scheme::ApiKeySecurityScheme(_) => "API key",
+        Scheme::HttpAuthSecurityScheme(_) => "HTTP authentication",
         Scheme::Oauth2SecurityScheme(_) => "OAuth 2.0",
         Scheme::OpenIdConnectSecurityScheme(_) => "OpenID Connect",
         Scheme::MtlsSecurityScheme(_) => "mutual TLS",

@@ -1,4 +1,4 @@
-//! What is remembered for a while, up to a bound.
+//! A bounded cache whose entries expire.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,10 +9,9 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Values that are forgotten after a while, and earlier where there are too many: what came first
-/// goes first.
+/// A cache with a lifetime for each entry. When full, it evicts the oldest entry.
 #[derive(Debug)]
-pub(super) struct Remembered<K, V> {
+pub(super) struct ExpiringCache<K, V> {
     entries: Mutex<Entries<K, V>>,
     capacity: usize,
 }
@@ -20,11 +19,11 @@ pub(super) struct Remembered<K, V> {
 #[derive(Debug)]
 struct Entries<K, V> {
     values: HashMap<K, (Instant, V)>,
-    /// Every key that has a value, once.
+    /// The keys by insertion, each once.
     order: VecDeque<K>,
 }
 
-impl<K: Clone + Eq + Hash, V: Clone> Remembered<K, V> {
+impl<K: Clone + Eq + Hash, V: Clone> ExpiringCache<K, V> {
     pub(super) fn new(capacity: usize) -> Self {
         let entries = Entries { values: HashMap::new(), order: VecDeque::new() };
         Self { entries: Mutex::new(entries), capacity: capacity.max(1) }
@@ -36,7 +35,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Remembered<K, V> {
         (Instant::now() < *end).then(|| value.clone())
     }
 
-    /// Remembers a value, and returns whether there was none.
+    /// Inserts a value, and returns whether the key was absent or expired.
     pub(super) fn insert(&self, key: K, value: V, lifetime: Duration) -> bool {
         let now = Instant::now();
         let Some(end) = now.checked_add(lifetime) else { return false };
@@ -58,7 +57,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Remembered<K, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries<K, V>> {
-        // No panic can leave it half changed.
+        // A panic can't leave the entries half changed.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -70,8 +69,8 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_remembered_is_bounded_in_number_and_in_time() {
-        let cache = Remembered::new(3);
+    async fn cache_is_bounded_and_entries_expire() {
+        let cache = ExpiringCache::new(3);
         let second = Duration::from_secs(1);
         for number in 0..1_000 {
             assert!(cache.insert(number, number, 10 * second));

@@ -1,4 +1,4 @@
-//! An agent that says who calls, behind a guard.
+//! An agent that returns its caller, behind a guard.
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -21,8 +21,8 @@ use argon2::{Argon2, PasswordHasher as _, password_hash::SaltString};
 use http::{HeaderName, HeaderValue};
 use tokio::net::TcpListener;
 
-/// Answers with the name and the scopes of the caller; `wait` starts and never ends, `claims` and
-/// `parameters` answer with those of the call.
+/// Replies with the subject and scopes of the caller; `wait` never completes, `claims` and
+/// `parameters` return those of the call.
 pub(crate) struct WhoAmI;
 
 impl AgentExecutor for WhoAmI {
@@ -67,7 +67,7 @@ pub(crate) fn http_scheme(scheme: &str) -> Scheme {
     })
 }
 
-/// An alternative: schemes with the scopes that are needed of them.
+/// An alternative: schemes with their required scopes.
 pub(crate) fn requirement(schemes: &[(&str, &[&str])]) -> SecurityRequirement {
     let schemes = schemes.iter().map(|(name, scopes)| {
         let list = scopes.iter().map(|scope| (*scope).to_owned()).collect();
@@ -90,7 +90,7 @@ pub(crate) fn card(schemes: &[(&str, Scheme)], requirements: &[SecurityRequireme
     card
 }
 
-/// A fast hash, as no test is about how slow it is.
+/// A fast hash for tests.
 pub(crate) fn password(text: &str) -> String {
     let params = argon2::Params::new(8, 1, 1, None).unwrap();
     let argon = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
@@ -98,7 +98,7 @@ pub(crate) fn password(text: &str) -> String {
     argon.hash_password(text.as_bytes(), &salt).unwrap().to_string()
 }
 
-/// Four schemes, each of which is enough: a key, a password, or a token given out by hand.
+/// Four schemes, each sufficient: API keys, a password and static tokens.
 pub(crate) fn everything() -> (AgentCard, Guard) {
     let card = card(
         &[
@@ -143,11 +143,11 @@ pub(crate) async fn serve(server: Server) -> SocketAddr {
     address
 }
 
-/// How a client calls.
+/// A binding and a revision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Way(pub(crate) Transport, pub(crate) ProtocolVersion);
 
-/// The three bindings of the current revision, and those of 0.3.
+/// The three bindings of the current revision, and of 0.3.
 pub(crate) const WAYS: [Way; 6] = [
     Way(Transport::JsonRpc, ProtocolVersion::V1_0),
     Way(Transport::HttpJson, ProtocolVersion::V1_0),
@@ -157,7 +157,7 @@ pub(crate) const WAYS: [Way; 6] = [
     Way(Transport::Grpc, ProtocolVersion::V0_3),
 ];
 
-/// A client that makes each request once, with these headers.
+/// A client without retries, with these headers.
 pub(crate) async fn client(
     address: SocketAddr,
     way: Way,
@@ -175,7 +175,7 @@ pub(crate) async fn client(
     builder.connect(&address.to_string()).await.unwrap()
 }
 
-/// A plain HTTP client, for what no client of an agent would send.
+/// A plain HTTP client, for requests that an agent client would not send.
 pub(crate) fn http() -> reqwest::Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -188,7 +188,7 @@ pub(crate) fn http() -> reqwest::Client {
 
 pub(crate) type Outcomes = Vec<(Operation, Result<()>)>;
 
-/// Calls every operation that the revision has, for a task that does not exist.
+/// Calls all operations of the revision, for a task that does not exist.
 pub(crate) async fn every_operation(client: &Client, way: Way) -> Outcomes {
     let agent: Arc<dyn Agent> = client.agent();
     let mut message = a2a::Message::user("hi");
@@ -236,7 +236,7 @@ pub(crate) async fn every_operation(client: &Client, way: Way) -> Outcomes {
     call!(get_task_push_notification_config GetTaskPushNotificationConfig get);
     call!(list_task_push_notification_configs ListTaskPushNotificationConfigs list);
     call!(delete_task_push_notification_config DeleteTaskPushNotificationConfig delete);
-    // The method of gRPC in 0.3 is that of the public card, too.
+    // The gRPC method of 0.3 also returns the public card.
     if way != Way(Transport::Grpc, ProtocolVersion::V0_3) {
         call!(get_extended_agent_card GetExtendedAgentCard GetExtendedAgentCardRequest::default());
     }

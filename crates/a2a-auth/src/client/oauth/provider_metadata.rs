@@ -1,4 +1,4 @@
-//! What an OpenID Connect provider publishes about itself.
+//! OpenID Connect provider metadata.
 
 use a2a_http::client::HttpClient;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use url::Url;
 use super::{Endpoints, endpoints::secure};
 use crate::{client::CredentialError, fetch};
 
-/// Where an issuer publishes it, behind its own address.
+/// The path of the metadata, appended to the issuer.
 pub(super) const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 
 #[derive(Deserialize)]
@@ -18,18 +18,19 @@ struct Metadata {
     device_authorization_endpoint: Option<String>,
 }
 
-/// Reads the metadata at an address (OpenID Connect Discovery 1.0). The issuer that it names has
-/// to be the one that is asked, or it could speak for others.
+/// Fetches the metadata at a URL (OpenID Connect Discovery 1.0). Its issuer has to match the URL,
+/// so that one issuer can't impersonate another.
 pub(super) async fn read(http: &HttpClient, address: &Url) -> Result<Endpoints, CredentialError> {
     let document = fetch::document(http.clone(), address.as_str().into()).await;
     let document = document.map_err(CredentialError::unavailable)?;
     let metadata: Metadata = serde_json::from_slice(&document).map_err(|error| {
-        CredentialError::Answer(format!("the metadata of OpenID Connect can't be read: {error}"))
+        CredentialError::InvalidResponse(format!("malformed OpenID Connect metadata: {error}"))
     })?;
     if address.as_str().strip_suffix(WELL_KNOWN) != Some(metadata.issuer.trim_end_matches('/')) {
-        return Err(CredentialError::Answer("its metadata is another issuer's".to_owned()));
+        let reason = "issuer of the OpenID Connect metadata does not match".to_owned();
+        return Err(CredentialError::InvalidResponse(reason));
     }
-    let token = metadata.token_endpoint.ok_or(CredentialError::Missing("the token URL"))?;
+    let token = metadata.token_endpoint.ok_or(CredentialError::Missing("token URL"))?;
     let url = |what, url: Option<String>| url.map(|url| secure(what, &url)).transpose();
     Ok(Endpoints {
         token: secure("token URL", &token)?,

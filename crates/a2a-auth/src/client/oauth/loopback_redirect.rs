@@ -1,4 +1,4 @@
-//! The address on this machine that a user comes back to (RFC 8252 §7.3).
+//! Redirects to the loopback interface (RFC 8252 §7.3).
 
 use std::{future::IntoFuture as _, sync::Arc};
 
@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::client::CredentialError;
 
-/// A port of the loopback interface where one redirect is awaited.
+/// A loopback port that waits for one redirect.
 pub(super) struct LoopbackRedirect {
     listener: TcpListener,
     address: String,
@@ -19,9 +19,9 @@ pub(super) struct LoopbackRedirect {
 
 const PATH: &str = "/callback";
 const DONE: &str = "<!doctype html><meta charset=utf-8><title>Done</title>\
-    <p>The application has its answer. You can close this page.";
+    <p>The application has received the response. You can close this page.";
 const UNKNOWN: &str = "<!doctype html><meta charset=utf-8><title>Unknown</title>\
-    <p>Nobody waits for this.";
+    <p>There is no authorization in progress.";
 
 struct Waiting {
     origin: String,
@@ -37,18 +37,18 @@ impl LoopbackRedirect {
         Ok(Self { listener, address: format!("http://127.0.0.1:{port}{PATH}") })
     }
 
-    /// Where the user is to come back to.
+    /// The redirect URI.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Waits for the redirect that is expected, and returns its whole address. Whatever else comes
-    /// is answered and passed over.
+    /// Waits for the expected redirect, and returns its URL. Other requests are rejected and
+    /// ignored.
     pub(super) async fn wait(
         self,
         is_expected: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> Result<String, CredentialError> {
-        // One is enough: a second redirect of the same request finds it full.
+        // A second redirect of the same request finds the channel full.
         let (found, mut redirects) = mpsc::channel(1);
         let origin = self.address.trim_end_matches(PATH).to_owned();
         let waiting = Waiting { origin, is_expected: Box::new(is_expected), found };
@@ -59,12 +59,12 @@ impl LoopbackRedirect {
         tokio::select! {
             served = axum::serve(self.listener, router).into_future() => {
                 Err(CredentialError::unavailable(match served {
-                    Ok(()) => "no more redirects are awaited".to_owned(),
+                    Ok(()) => "redirect listener stopped".to_owned(),
                     Err(error) => error.to_string(),
                 }))
             }
             redirect = redirects.recv() => {
-                redirect.ok_or_else(|| CredentialError::unavailable("no redirect came"))
+                redirect.ok_or_else(|| CredentialError::unavailable("redirect listener stopped"))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What those who may not come in get to see.
+//! Errors of unauthenticated and unauthorized callers.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::scene::{
+use crate::fixture::{
     WAYS, Way, api_key, card, client, everything, http, http_scheme, requirement, serve, server,
     start,
 };
 
 const JSON_RPC: Way = Way(Transport::JsonRpc, ProtocolVersion::V1_0);
 
-/// An agent that needs a token with the scopes `read` and `write`.
+/// An agent that requires a token with the scopes `read` and `write`.
 fn scoped() -> (AgentCard, Guard) {
     let card = card(
         &[("bearer", http_scheme("bearer"))],
@@ -68,7 +68,7 @@ fn rpc(method: &str) -> Value {
 
 // covers: R-155, R-158, R-257, R-315
 #[tokio::test]
-async fn a_refusal_has_the_form_of_its_binding_and_revision_and_every_challenge() {
+async fn unauthenticated_error_has_the_form_of_its_revision_and_all_challenges() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     let all = "Bearer realm=\"a2a\", ApiKey realm=\"a2a\", in=\"header\", name=\"x-api-key\", \
@@ -109,7 +109,7 @@ async fn a_refusal_has_the_form_of_its_binding_and_revision_and_every_challenge(
 
 // covers: R-159, R-160, R-458
 #[tokio::test]
-async fn who_lacks_a_scope_is_told_which_and_nothing_else() {
+async fn missing_scope_is_named_in_the_error() {
     let (card, guard) = scoped();
     let address = start(card, guard).await;
     for way in WAYS.into_iter().chain([Way(Transport::JsonRpc, ProtocolVersion::V0_2)]) {
@@ -118,14 +118,14 @@ async fn who_lacks_a_scope_is_told_which_and_nothing_else() {
         let may_not = client(address, way, &[("authorization", "Bearer some")]).await;
         let error = may_not.send_text("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{way:?}");
-        assert_eq!(error.message(), "scopes are missing: write", "{way:?}");
+        assert_eq!(error.message(), "missing scopes: write", "{way:?}");
         let challenge = "Bearer realm=\"a2a\", error=\"insufficient_scope\", scope=\"write\"";
         assert_eq!(error.challenge(), Some(challenge), "{way:?}");
         let unknown = client(address, way, &[("authorization", "Bearer none")]).await;
         let error = unknown.send_text("hi").await.unwrap_err();
         let challenge = "Bearer realm=\"a2a\", error=\"invalid_token\", scope=\"read write\"";
         assert_eq!(error.challenge(), Some(challenge), "{way:?}");
-        assert_eq!(error.message(), "the credentials are not valid", "{way:?}");
+        assert_eq!(error.message(), "invalid credentials", "{way:?}");
     }
     let url = format!("http://{address}/");
     let response =
@@ -137,7 +137,7 @@ async fn who_lacks_a_scope_is_told_which_and_nothing_else() {
 
 // covers: R-317, R-320
 #[tokio::test]
-async fn a_skill_has_requirements_of_its_own() {
+async fn skill_requirements_apply_to_messages_for_the_skill() {
     let skill = |id: &str, scopes: &[&str]| AgentSkill {
         id: id.into(),
         name: id.into(),
@@ -151,7 +151,7 @@ async fn a_skill_has_requirements_of_its_own() {
     let tokens = BearerTokens::new()
         .with_token("rich", Caller::authenticated("ann").with_scopes(["pay"]))
         .with_token("poor", Caller::authenticated("bob"));
-    let guard = Guard::new().with_verifier("bearer", tokens).with_skills(|request| {
+    let guard = Guard::new().with_verifier("bearer", tokens).with_skill_resolver(|request| {
         let text = request.message.as_ref()?.text();
         Some(text.split(' ').next()?.to_owned())
     });
@@ -163,15 +163,15 @@ async fn a_skill_has_requirements_of_its_own() {
         assert_eq!(bob.send_text("look at 7").await.unwrap(), "bob", "{way:?}");
         let error = bob.send_text("pay 7").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{way:?}");
-        assert_eq!(error.message(), "scopes are missing: pay", "{way:?}");
-        let error = bob.stream("pay 7").await.expect_err("it is refused before it opens");
+        assert_eq!(error.message(), "missing scopes: pay", "{way:?}");
+        let error = bob.stream("pay 7").await.expect_err("rejected before the stream opens");
         assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{way:?}");
     }
 }
 
 // covers: R-313, R-316, R-125, R-397
 #[tokio::test]
-async fn the_policy_and_the_tenants_have_the_last_word() {
+async fn policy_and_tenants_restrict_authenticated_callers() {
     let (card, guard) = everything();
     let guard = guard
         .with_policy(|caller, operation, _tenant| {
@@ -202,7 +202,7 @@ async fn the_policy_and_the_tenants_have_the_last_word() {
 
 // covers: R-123, R-380
 #[tokio::test]
-async fn an_open_agent_still_keeps_its_extended_card_for_those_it_knows() {
+async fn extended_card_requires_authentication_even_if_the_agent_does_not() {
     let card = card(&[("key", api_key("header", "x-key"))], &[]);
     let keys = ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
     let address = start(card, Guard::new().with_verifier("key", keys)).await;
@@ -211,7 +211,7 @@ async fn an_open_agent_still_keeps_its_extended_card_for_those_it_knows() {
         assert_eq!(anyone.send_text("hi").await.unwrap(), "nobody", "{way:?}");
         match anyone.extended_card().await {
             Err(error) => assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{way:?}: {error}"),
-            // The method of gRPC in 0.3 is that of the public card, too.
+            // The gRPC method of 0.3 also returns the public card.
             Ok(card) => assert_eq!(card.description, "Says who calls", "{way:?}"),
         }
         let ann = client(address, way, &[("x-key", "secret")]).await;
@@ -224,7 +224,7 @@ async fn an_open_agent_still_keeps_its_extended_card_for_those_it_knows() {
 }
 
 #[tokio::test]
-async fn the_public_card_and_health_stay_open() {
+async fn public_card_and_health_need_no_credentials() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     for path in ["/.well-known/agent-card.json", "/healthz", "/readyz"] {
@@ -235,7 +235,7 @@ async fn the_public_card_and_health_stay_open() {
 
 // covers: R-382, R-383
 #[tokio::test]
-async fn a_private_card_is_shown_to_those_who_may_call() {
+async fn private_card_requires_credentials() {
     let (required, guard) = everything();
     let open = card(&[("key", api_key("header", "x-api-key"))], &[]);
     let keys = ApiKeys::new().with_key("k-ann", Caller::authenticated("ann"));
@@ -260,13 +260,13 @@ async fn a_private_card_is_shown_to_those_who_may_call() {
         if !of_0_3.security_requirements.is_empty() {
             let client = Client::builder().retry(RetryPolicy::NEVER).build(of_0_3).unwrap();
             let error = client.extended_card().await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unauthenticated, "not in the guise of the other");
+            assert_eq!(error.kind(), ErrorKind::Unauthenticated, "not by the other method");
         }
     }
 }
 
 #[tokio::test]
-async fn the_body_of_who_may_not_come_in_is_not_waited_for() {
+async fn body_of_a_rejected_request_is_not_awaited() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     for (path, media_type) in [
@@ -283,7 +283,7 @@ async fn the_body_of_who_may_not_come_in_is_not_waited_for() {
         stream.write_all(&vec![b' '; 100 << 10]).await.unwrap();
         let mut answer = [0; 4096];
         let read = tokio::time::timeout(Duration::from_secs(8), stream.read(&mut answer));
-        let length = read.await.expect("it is answered").unwrap();
+        let length = read.await.expect("a response is sent").unwrap();
         let answer = String::from_utf8_lossy(&answer[..length]).to_ascii_lowercase();
         assert!(answer.contains("www-authenticate: bearer realm"), "{path} {media_type}: {answer}");
         let refused = if media_type.ends_with("grpc") { "grpc-status: 16" } else { " 401 " };
@@ -293,11 +293,11 @@ async fn the_body_of_who_may_not_come_in_is_not_waited_for() {
 
 // covers: R-426
 #[tokio::test]
-async fn who_guesses_has_to_wait_and_who_was_in_before_does_not() {
+async fn guesses_are_throttled_but_verified_credentials_are_not() {
     let (card, guard) = everything();
-    let throttle = Throttle::default().with_free(5);
+    let throttle = Throttle::default().with_failures_allowed(5);
     let guard = guard
-        .with_throttle(throttle.with_pauses(Duration::from_secs(600), Duration::from_secs(600)));
+        .with_throttle(throttle.with_backoff(Duration::from_secs(600), Duration::from_secs(600)));
     let address = start(card, guard).await;
     let ann = client(address, JSON_RPC, &[("x-api-key", "k-ann")]).await;
     ann.send_text("hi").await.unwrap();
@@ -313,7 +313,7 @@ async fn who_guesses_has_to_wait_and_who_was_in_before_does_not() {
         }
     }
     for way in WAYS {
-        // The right guess is not looked at either.
+        // A correct guess is not verified either.
         let late = client(address, way, &[("authorization", "Bearer t-dan")]).await;
         let error = late.send_text("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ResourceExhausted, "{way:?}");
@@ -327,11 +327,11 @@ async fn who_guesses_has_to_wait_and_who_was_in_before_does_not() {
 }
 
 #[tokio::test]
-async fn behind_a_trusted_proxy_it_is_the_client_who_waits() {
+async fn trusted_proxy_throttles_by_client_address() {
     let (card, guard) = everything();
     let throttle = Throttle::default()
-        .with_free(0)
-        .with_pauses(Duration::from_secs(600), Duration::from_secs(600));
+        .with_failures_allowed(0)
+        .with_backoff(Duration::from_secs(600), Duration::from_secs(600));
     let guard = guard.with_throttle(throttle).with_trusted_proxy("127.0.0.0/8".parse().unwrap());
     let address = start(card, guard).await;
     let wrong =
@@ -351,7 +351,7 @@ async fn behind_a_trusted_proxy_it_is_the_client_who_waits() {
 
 // covers: R-381
 #[tokio::test]
-async fn a_card_that_can_not_be_enforced_does_not_start() {
+async fn unenforceable_card_is_an_error() {
     let key = || api_key("header", "x-key");
     let keys = || ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
     let needs = |name: &str| [requirement(&[(name, &[])])];
@@ -379,7 +379,7 @@ async fn a_card_that_can_not_be_enforced_does_not_start() {
         (
             card(&[("key", http_scheme("bearer"))], &needs("key")),
             Guard::new().with_verifier("key", keys()),
-            GuardError::Misfit(named("key")),
+            GuardError::SchemeMismatch(named("key")),
         ),
         (
             card(&[], &[]),
@@ -402,7 +402,7 @@ async fn a_card_that_can_not_be_enforced_does_not_start() {
             Guard::new().with_verifier("key", keys()),
             GuardError::Unenforceable {
                 scheme: named("key"),
-                reason: "of the schemes of HTTP, Basic and Bearer can be enforced",
+                reason: "unsupported HTTP authentication scheme (expected Basic or Bearer)",
             },
         ),
         (
@@ -410,7 +410,7 @@ async fn a_card_that_can_not_be_enforced_does_not_start() {
             Guard::new().with_verifier("key", keys()),
             GuardError::Unenforceable {
                 scheme: named("key"),
-                reason: "the key has to be in header, query or cookie",
+                reason: "location of the API key must be header, query or cookie",
             },
         ),
     ] {
@@ -423,7 +423,7 @@ async fn a_card_that_can_not_be_enforced_does_not_start() {
 
 // covers: R-381
 #[tokio::test]
-async fn a_card_that_nothing_enforces_does_not_start_unless_something_else_does() {
+async fn card_with_schemes_needs_a_guard_or_external_security() {
     let card = || card(&[("key", api_key("header", "x-key"))], &[requirement(&[("key", &[])])]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let served = server(card()).serve(listener, std::future::pending()).await;
@@ -434,7 +434,7 @@ async fn a_card_that_nothing_enforces_does_not_start_unless_something_else_does(
 }
 
 #[tokio::test]
-async fn an_extended_card_is_opened_by_name() {
+async fn extended_card_can_be_made_public_explicitly() {
     let guard = Guard::new().with_open_extended_card();
     let address = serve(server(card(&[], &[]).with_extended_card(true)).with_auth(guard)).await;
     let anyone = client(address, JSON_RPC, &[]).await;
@@ -443,7 +443,7 @@ async fn an_extended_card_is_opened_by_name() {
 
 // covers: R-161
 #[tokio::test]
-async fn an_unknown_user_and_a_wrong_password_look_alike() {
+async fn unknown_user_and_wrong_password_are_indistinguishable() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
     let url = format!("http://{address}/");

@@ -1,4 +1,4 @@
-//! What a signature is over.
+//! The canonical forms of a card that signatures cover.
 
 use std::fmt;
 
@@ -6,59 +6,58 @@ use serde_json::{Map, Value};
 
 use super::{
     document::{self, NotACard},
-    schema::{self, Unfit, Unknown},
+    schema::{self, InvalidCard, Unknown},
 };
 
-/// The form of a card that a signature is over. Each is written by RFC 8785 and leaves out
-/// `signatures`.
+/// A canonical form of a card that a signature covers. All forms are serialized according to
+/// RFC 8785, without `signatures`.
 ///
-/// A card may have members that a reader does not know: those of older revisions beside those of
-/// 1.0, or those of a later one. The specification does not say whether a signature covers them.
-/// So there is more than one form, and what a signature vouches for is what is in its form, never
-/// the rest of the card.
+/// A card may have members that a verifier does not know: those of older or later revisions. The
+/// specification does not define whether a signature covers them. Hence there is more than one
+/// form, and a signature only authenticates the members in its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Form {
-    /// The members of 1.0 by the presence rules of spec §8.4.1, and no others. This is how cards
-    /// are signed here, so that a card stays signed when members of 0.3 are put beside.
+pub enum CanonicalForm {
+    /// The members of 1.0 by the presence rules of spec §8.4.1, and no others. The default of
+    /// [`Signer`](super::Signer), so that signatures stay valid when members of 0.3 are added.
     Members,
-    /// The members of 1.0 by the presence rules, and all others as they were received: how a
-    /// later revision would sign, or an SDK that keeps what it does not know.
+    /// The members of 1.0 by the presence rules, and all others as received: for signers of later
+    /// revisions, or that preserve unknown members.
     AllMembers,
-    /// Everything as it was received: how cards of 0.3 are signed, and by signers that don't know
-    /// the proto.
+    /// All members as received: for cards of 0.3, and for signers that don't know the proto.
     Received,
-    /// As [`Members`](Self::Members), and without texts, lists and objects that are empty,
-    /// REQUIRED ones and those in `params` too. It is not that of the specification: it is what
-    /// the official Python and JavaScript SDKs sign and verify. For cards in which nothing is
-    /// empty, both are the same.
+    /// Like [`Members`](Self::Members), but without empty strings, arrays and objects, even
+    /// REQUIRED ones and those in `params`. Not the form of the specification, but the one that the
+    /// official Python and JavaScript SDKs sign and verify. For cards without empty members, both
+    /// are the same.
     ///
-    /// It does not cover whether something empty is there: a scheme without scopes among the
-    /// requirements, for example.
+    /// It does not cover the presence of empty members, for example a security requirement of a
+    /// scheme without scopes.
     WithoutEmpty,
 }
 
-impl Form {
-    /// Those that follow from the specification, in the order in which they are tried.
+impl CanonicalForm {
+    /// The forms that are compatible with the specification, in the order of verification.
     pub(super) const SPECIFIED: [Self; 3] = [Self::Members, Self::AllMembers, Self::Received];
 
-    /// Writes a card, given as JSON, in this form.
+    /// Converts a card, given as JSON, to this form.
     ///
     /// # Errors
     ///
-    /// [`NotACard`] for what is not a JSON object, has a name twice, or members of other types
-    /// than those of a card.
-    pub fn canonical(self, json: &[u8]) -> Result<Vec<u8>, NotACard> {
+    /// [`NotACard`] for input that is not a JSON object, or has duplicate names or members of the
+    /// wrong type.
+    pub fn canonicalize(self, json: &[u8]) -> Result<Vec<u8>, NotACard> {
         let members = document::read(json)?;
-        self.write(&members).map_err(|Unfit(reason)| NotACard(serde::de::Error::custom(reason)))
+        self.write(&members)
+            .map_err(|InvalidCard(reason)| NotACard(serde::de::Error::custom(reason)))
     }
 
-    pub(super) fn write(self, card: &Map<String, Value>) -> Result<Vec<u8>, Unfit> {
+    pub(super) fn write(self, card: &Map<String, Value>) -> Result<Vec<u8>, InvalidCard> {
         let written = serde_json_canonicalizer::to_vec(&self.members(card)?);
-        written.map_err(|error| Unfit(error.to_string()))
+        written.map_err(|error| InvalidCard(error.to_string()))
     }
 
-    fn members(self, card: &Map<String, Value>) -> Result<Map<String, Value>, Unfit> {
+    fn members(self, card: &Map<String, Value>) -> Result<Map<String, Value>, InvalidCard> {
         let mut members = match self {
             Self::Received => card.clone(),
             Self::AllMembers => schema::present(card, Unknown::Keep)?,
@@ -74,11 +73,11 @@ impl Form {
         Ok(members)
     }
 
-    /// The part of a card that a signature over this form vouches for, as JSON, to be read in
-    /// place of the card.
-    pub(super) fn covered(self, card: &Map<String, Value>) -> Result<Vec<u8>, Unfit> {
+    /// Returns the part of a card that a signature over this form covers, as JSON, to use in place
+    /// of the card.
+    pub(super) fn covered(self, card: &Map<String, Value>) -> Result<Vec<u8>, InvalidCard> {
         match self {
-            // Without what is REQUIRED and empty it would be no card.
+            // Without empty REQUIRED members it would not be a valid card.
             Self::WithoutEmpty => Self::Members.write(card),
             _ => self.write(card),
         }
@@ -104,7 +103,7 @@ fn without_empty(value: Value) -> Option<Value> {
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for CanonicalForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Members => "members of 1.0",
@@ -121,13 +120,13 @@ mod tests {
 
     use super::*;
 
-    fn canonical(form: Form, card: &Value) -> String {
-        String::from_utf8(form.canonical(card.to_string().as_bytes()).unwrap()).unwrap()
+    fn canonical(form: CanonicalForm, card: &Value) -> String {
+        String::from_utf8(form.canonicalize(card.to_string().as_bytes()).unwrap()).unwrap()
     }
 
     // covers: R-363, R-364, R-365, R-366, R-367, R-368
     #[test]
-    fn the_example_of_the_specification_keeps_what_was_set_and_what_is_required() {
+    fn specification_example_keeps_set_and_required_members() {
         let card = json!({
             "name": "A",
             "description": "",
@@ -137,17 +136,17 @@ mod tests {
         });
         let expected =
             r#"{"capabilities":{"streaming":false},"description":"","name":"A","skills":[]}"#;
-        assert_eq!(canonical(Form::Members, &card), expected);
-        assert_eq!(canonical(Form::AllMembers, &card), expected);
+        assert_eq!(canonical(CanonicalForm::Members, &card), expected);
+        assert_eq!(canonical(CanonicalForm::AllMembers, &card), expected);
         assert_eq!(
-            canonical(Form::WithoutEmpty, &card),
+            canonical(CanonicalForm::WithoutEmpty, &card),
             r#"{"capabilities":{"streaming":false},"name":"A"}"#
         );
     }
 
     // covers: R-364, R-365, R-366, R-367
     #[test]
-    fn presence_is_a_matter_of_each_member_at_every_depth() {
+    fn presence_rules_apply_at_every_depth() {
         let card = json!({
             "name": "",
             "iconUrl": "",
@@ -187,13 +186,14 @@ mod tests {
             "skills": [{"id": "s", "tags": [],
                 "securityRequirements": [{"schemes": {"key": {}}}, {}]}],
         });
-        let written: Value = serde_json::from_str(&canonical(Form::Members, &card)).unwrap();
+        let written: Value =
+            serde_json::from_str(&canonical(CanonicalForm::Members, &card)).unwrap();
         assert_eq!(written, expected);
     }
 
     // covers: R-362
     #[test]
-    fn names_numbers_and_texts_are_written_as_rfc_8785_says() {
+    fn names_numbers_and_strings_follow_rfc_8785() {
         // The order is that of UTF-16 code units (RFC 8785 §3.2.3), and numbers are those of
         // ECMAScript (appendix B).
         let params = json!({
@@ -209,11 +209,11 @@ mod tests {
             r#""text":"€$\u000f\nA'B\"\\\\\"/é","#,
             "\"\u{80}\":6,\"\u{f6}\":7,\"\u{20ac}\":1,\"\u{1f600}\":5,\"\u{fb33}\":3}}]}}",
         );
-        assert_eq!(canonical(Form::Members, &card), expected);
+        assert_eq!(canonical(CanonicalForm::Members, &card), expected);
     }
 
     #[test]
-    fn members_of_other_revisions_are_in_the_forms_that_keep_them() {
+    fn unknown_members_are_kept_by_all_members_and_received() {
         let card = json!({
             "name": "A",
             "url": "https://a.example",
@@ -223,22 +223,24 @@ mod tests {
             "skills": [{"id": "s", "security": [{"key": []}], "tags": []}],
         });
         assert_eq!(
-            canonical(Form::Members, &card),
+            canonical(CanonicalForm::Members, &card),
             concat!(
                 r#"{"documentationUrl":"","name":"A","securitySchemes":{"key":"#,
                 r#"{"apiKeySecurityScheme":{"name":"k"}}},"skills":[{"id":"s","tags":[]}]}"#
             )
         );
-        let all: Value = serde_json::from_str(&canonical(Form::AllMembers, &card)).unwrap();
+        let all: Value =
+            serde_json::from_str(&canonical(CanonicalForm::AllMembers, &card)).unwrap();
         assert_eq!(all["url"], card["url"]);
         assert_eq!(all["skills"], card["skills"]);
         assert_eq!(all["documentationUrl"], "");
-        let received: Value = serde_json::from_str(&canonical(Form::Received, &card)).unwrap();
+        let received: Value =
+            serde_json::from_str(&canonical(CanonicalForm::Received, &card)).unwrap();
         assert_eq!(received, card);
     }
 
     #[test]
-    fn a_card_whose_members_are_of_other_types_has_no_form() {
+    fn members_of_the_wrong_type_are_rejected() {
         for card in [
             json!({"name": 1}),
             json!({"skills": {}}),
@@ -248,7 +250,10 @@ mod tests {
             json!({"capabilities": {"streaming": "yes"}}),
             json!({"iconUrl": "a", "icon_url": "b"}),
         ] {
-            assert!(Form::Members.canonical(card.to_string().as_bytes()).is_err(), "{card}");
+            assert!(
+                CanonicalForm::Members.canonicalize(card.to_string().as_bytes()).is_err(),
+                "{card}"
+            );
         }
     }
 }

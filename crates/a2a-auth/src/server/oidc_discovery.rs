@@ -1,4 +1,4 @@
-//! Where an issuer says that its keys are (OpenID Connect Discovery 1.0 §4).
+//! OpenID Connect discovery of an issuer's keys (Discovery 1.0 §4).
 
 use std::{error::Error as StdError, sync::Arc};
 
@@ -13,20 +13,20 @@ use crate::{
     jose::RemoteKeys,
 };
 
-/// Where an issuer describes itself, below its own name.
+/// The path of the discovery document, appended to the issuer.
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 
-/// Why an issuer or an authorization server can't be asked.
+/// Why the URL of an issuer or authorization server can't be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// The address is none, or one to which a secret must not be sent.
-    #[error("it has to be an address of https, or one of http on this machine: {0:?}")]
+    /// Malformed, or plaintext to a remote host.
+    #[error("URL {0:?} must be https, or http with a loopback host")]
     Insecure(String),
-    /// The address does not end as the standard says, so that the issuer's name can't be found.
-    #[error("it has to end in /.well-known/openid-configuration: {0:?}")]
+    /// Not the URL of a discovery document, so that the issuer can't be derived.
+    #[error("URL {0:?} must end in /.well-known/openid-configuration")]
     NotWellKnown(String),
-    /// Connections over TLS can't be set up.
+    /// The TLS configuration is invalid.
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
@@ -37,7 +37,7 @@ struct Configuration {
     jwks_uri: String,
 }
 
-/// An issuer that describes itself at an address: its name, and its keys.
+/// Returns the issuer of a discovery document, and its keys.
 pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), AddressError> {
     secure(url)?;
     let issuer: Arc<str> = url
@@ -46,7 +46,7 @@ pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys)
         .into();
     let client = fetch::client(tls)?;
     let (url, named) = (Arc::<str>::from(url), issuer.to_string());
-    // Both documents are read each time, as either may change.
+    // Both documents are fetched each time, as either may change.
     let keys =
         RemoteKeys::with(move || keys(client.clone(), Arc::clone(&url), Arc::clone(&issuer)));
     Ok((named, keys))
@@ -59,16 +59,15 @@ async fn keys(
 ) -> Result<Bytes, Box<dyn StdError + Send + Sync>> {
     let document = fetch::document(client.clone(), url).await?;
     let configuration: Configuration = serde_json::from_slice(&document)?;
-    // Some write the name of the same issuer with a slash behind it, which tokens then have too:
-    // that is another name (§4.3).
+    // An issuer with a trailing slash is a different one (§4.3).
     if configuration.issuer != *issuer {
-        return Err(format!("the document is of the issuer {:?}", configuration.issuer).into());
+        return Err(format!("discovery document has issuer {:?}", configuration.issuer).into());
     }
     secure(&configuration.jwks_uri)?;
     fetch::document(client, configuration.jwks_uri.into()).await
 }
 
-/// Checks that nobody on the way can read or change what is fetched.
+/// Checks that a URL is protected in transit.
 pub(super) fn secure(address: &str) -> Result<(), AddressError> {
     let insecure = || AddressError::Insecure(address.to_owned());
     let url = Url::parse(address).map_err(|_error| insecure())?;
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_over_tls_or_from_this_machine() {
+    fn urls_must_be_https_or_loopback() {
         for address in
             ["https://a.example", "http://127.0.0.1:8", "http://[::1]/", "http://localhost"]
         {
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_issuer_is_what_stands_in_front_of_the_well_known_path() {
+    fn issuer_is_derived_from_the_discovery_url() {
         let discover = |url| discover(url, ClientTls::new());
         let (issuer, _) =
             discover("https://a.example/realm/.well-known/openid-configuration").unwrap();

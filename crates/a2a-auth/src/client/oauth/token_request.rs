@@ -1,4 +1,4 @@
-//! The one request that every grant makes, and its answer (RFC 6749 §4 and §5).
+//! Token requests and responses (RFC 6749 §4 and §5).
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use url::{Url, form_urlencoded};
 use super::OAuthClient;
 use crate::client::{CredentialError, Secret};
 
-/// The members of a form whose values are no secrets.
-const TOLD: [&str; 12] = [
+/// Form fields whose values are not secret.
+const NOT_SECRET: [&str; 12] = [
     "audience",
     "client_id",
     "actor_token_type",
@@ -29,11 +29,11 @@ const TOLD: [&str; 12] = [
     "code_challenge_method",
     "state",
 ];
-/// The longest description of a refusal that is kept, in characters.
+/// Maximum length of an error description, in characters.
 const MAX_DESCRIPTION: usize = 200;
 
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     access_token: String,
     token_type: Option<String>,
     #[serde(default, deserialize_with = "seconds")]
@@ -42,12 +42,12 @@ struct TokenAnswer {
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct ErrorResponse {
     error: String,
     error_description: Option<String>,
 }
 
-/// Reads a number that some servers write as text.
+/// Parses a number that some servers send as a string.
 fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -60,43 +60,45 @@ fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u
         Some(Seconds::Number(number)) => number,
         Some(Seconds::Text(text)) => text.parse().map_err(serde::de::Error::custom)?,
     };
-    // Whatever does not last yet, or is no number, has ended: as casts have it.
+    // A negative number or NaN becomes 0, which means expired.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "saturates, and nothing is good for that long"
+        reason = "saturates, and no lifetime is that long"
     )]
     Ok(Some(number as u64))
 }
 
 impl OAuthClient {
-    /// Asks for a token.
+    /// Requests a token.
     pub(super) async fn token(
         &self,
         url: &Url,
         form: &[(&str, &str)],
     ) -> Result<Secret, CredentialError> {
-        let answer: TokenAnswer = self.post(url, form).await?;
-        if answer.access_token.is_empty() {
-            return Err(CredentialError::Answer("the token is empty".to_owned()));
+        let response: TokenResponse = self.post(url, form).await?;
+        if response.access_token.is_empty() {
+            return Err(CredentialError::InvalidResponse("empty access token".to_owned()));
         }
-        if let Some(kind) = answer.token_type
+        if let Some(kind) = response.token_type
             && !kind.eq_ignore_ascii_case("bearer")
         {
             let kind: String = kind.chars().take(40).collect();
-            return Err(CredentialError::Answer(format!("the token is no bearer token: {kind:?}")));
+            return Err(CredentialError::InvalidResponse(format!(
+                "unsupported token type {kind:?}"
+            )));
         }
-        let mut secret = Secret::new(answer.access_token);
-        if let Some(seconds) = answer.expires_in {
+        let mut secret = Secret::new(response.access_token);
+        if let Some(seconds) = response.expires_in {
             secret = secret.valid_for(Duration::from_secs(seconds));
         }
-        if let Some(token) = answer.refresh_token {
+        if let Some(token) = response.refresh_token {
             secret = secret.with_refresh_token(token);
         }
         Ok(secret)
     }
 
-    /// Posts a form, and reads what comes back.
+    /// Posts a form, and parses the response.
     pub(super) async fn post<T: DeserializeOwned>(
         &self,
         url: &Url,
@@ -106,15 +108,15 @@ impl OAuthClient {
         let (head, body) = response.map_err(CredentialError::unavailable)?.into_parts();
         let status = head.status;
         if !status.is_success() {
-            return Err(self.refusal(status, &body, form));
+            return Err(self.error(status, &body, form));
         }
-        // The text of the error could have the token in it.
+        // The text of the parse error could contain the token.
         serde_json::from_slice(&body).map_err(|error| {
-            CredentialError::Answer(format!("{:?} error in its JSON", error.classify()))
+            CredentialError::InvalidResponse(format!("JSON {:?} error", error.classify()))
         })
     }
 
-    /// Makes the request with a form, which says who asks.
+    /// Builds the request with the form and the client's authentication.
     fn request(&self, url: &Url, form: &[(&str, &str)]) -> Result<Request<Bytes>, CredentialError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
@@ -134,24 +136,25 @@ impl OAuthClient {
         request.body(body.finish().into()).map_err(CredentialError::unavailable)
     }
 
-    fn refusal(&self, status: StatusCode, body: &Bytes, form: &[(&str, &str)]) -> CredentialError {
+    fn error(&self, status: StatusCode, body: &Bytes, form: &[(&str, &str)]) -> CredentialError {
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return CredentialError::unavailable(format!("it answered with {status}"));
+            return CredentialError::unavailable(format!("status {status}"));
         }
-        let Ok(refusal) = serde_json::from_slice::<Refusal>(body) else {
-            return CredentialError::Answer(format!("it answered with {status}"));
+        let Ok(response) = serde_json::from_slice::<ErrorResponse>(body) else {
+            return CredentialError::InvalidResponse(format!("status {status}"));
         };
-        let secrets = form.iter().filter(|(name, _)| !TOLD.contains(name)).map(|(_, value)| *value);
+        let secrets = form.iter().filter(|(name, _)| !NOT_SECRET.contains(name));
+        let secrets = secrets.map(|(_, value)| *value);
         let secrets: Vec<_> = secrets.chain(self.secret.as_deref()).collect();
         CredentialError::Denied {
-            error: told(&refusal.error, &secrets),
-            description: refusal.error_description.map(|text| told(&text, &secrets)),
+            error: redact(&response.error, &secrets),
+            description: response.error_description.map(|text| redact(&text, &secrets)),
         }
     }
 }
 
-/// Returns what can be shown of a text: servers repeat what they don't like.
-fn told(text: &str, secrets: &[&str]) -> String {
+/// Redacts secrets, which servers may repeat in error descriptions, and truncates the text.
+fn redact(text: &str, secrets: &[&str]) -> String {
     let mut text = text.to_owned();
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
         text = text.replace(secret, "…");
@@ -159,13 +162,13 @@ fn told(text: &str, secrets: &[&str]) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_DESCRIPTION).collect()
 }
 
-/// RFC 6749 §2.3.1: both are encoded like a form before they are like HTTP.
+/// Both are form-encoded before they are base64-encoded (RFC 6749 §2.3.1).
 fn basic(id: &str, secret: &str) -> Result<HeaderValue, CredentialError> {
     let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let pair = BASE64_STANDARD.encode(format!("{}:{}", encode(id), encode(secret)));
     let mut value = HeaderValue::try_from(format!("Basic {pair}"))
         .ok()
-        .ok_or(CredentialError::Unfit("the secret of the client"))?;
+        .ok_or(CredentialError::InvalidCharacters("client secret"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -175,22 +178,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_does_not_repeat_secrets() {
+    fn error_descriptions_are_redacted() {
         let client = OAuthClient::confidential("app", "planted").unwrap();
         let body = r#"{"error": "invalid_grant",
             "error_description": "planted and token-1 are\nwrong for app"}"#;
         let form = [("grant_type", "refresh_token"), ("refresh_token", "token-1"), ("scope", "")];
-        let refusal = client.refusal(StatusCode::BAD_REQUEST, &Bytes::from(body), &form);
-        let text = format!("{refusal} {refusal:?} {client:?}");
+        let error = client.error(StatusCode::BAD_REQUEST, &Bytes::from(body), &form);
+        let text = format!("{error} {error:?} {client:?}");
         assert!(text.contains("invalid_grant") && text.contains("for app"), "{text}");
         assert!(!text.contains("planted") && !text.contains("token-1"), "{text}");
         let long = format!(r#"{{"error": "e", "error_description": "{}"}}"#, "x".repeat(1000));
-        let refusal = client.refusal(StatusCode::BAD_REQUEST, &Bytes::from(long), &form);
-        assert!(refusal.to_string().len() < 300, "{refusal}");
+        let error = client.error(StatusCode::BAD_REQUEST, &Bytes::from(long), &form);
+        assert!(error.to_string().len() < 300, "{error}");
     }
 
     #[test]
-    fn the_time_of_a_token_is_read_in_every_way_that_is_written() {
+    fn expires_in_accepts_numbers_and_strings() {
         for (json, seconds) in [
             ("3600", Some(3600)),
             ("\"3600\"", Some(3600)),
@@ -200,15 +203,15 @@ mod tests {
             ("1e300", Some(u64::MAX)),
         ] {
             let json = format!(r#"{{"access_token": "t", "expires_in": {json}}}"#);
-            let answer: TokenAnswer = serde_json::from_str(&json).unwrap();
-            assert_eq!(answer.expires_in, seconds, "{json}");
+            let response: TokenResponse = serde_json::from_str(&json).unwrap();
+            assert_eq!(response.expires_in, seconds, "{json}");
         }
-        let never: TokenAnswer = serde_json::from_str(r#"{"access_token": "t"}"#).unwrap();
+        let never: TokenResponse = serde_json::from_str(r#"{"access_token": "t"}"#).unwrap();
         assert_eq!(never.expires_in, None);
     }
 
     #[test]
-    fn id_and_secret_are_encoded_like_a_form_first() {
+    fn id_and_secret_are_form_encoded_first() {
         let value = basic("a:b", "c d%").unwrap();
         let expected = BASE64_STANDARD.encode("a%3Ab:c+d%25");
         assert_eq!(value.to_str().unwrap(), format!("Basic {expected}"));

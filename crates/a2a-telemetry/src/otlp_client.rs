@@ -1,4 +1,4 @@
-//! Brings what was exported to the collector, apart from everything that serves.
+//! The HTTP client of the OTLP exporter.
 
 use std::{error::Error, fmt, time::Duration};
 
@@ -9,18 +9,17 @@ use http::{Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
 use tokio::runtime::{Builder, Runtime};
 
-/// What is read of a collector's answer, in bytes.
-const MAX_ANSWER: usize = 64 << 10;
+/// Maximum length of a collector's response, in bytes.
+const MAX_RESPONSE: usize = 64 << 10;
 
-/// An HTTP client with a runtime of its own, which the exporter's thread drives. So a collector
-/// that hangs keeps nobody but that thread waiting, and spans can be sent while the program's
-/// runtime goes down.
-pub(crate) struct Courier {
+/// An HTTP client with a separate runtime, driven by the exporter's thread. A collector that hangs
+/// only blocks that thread, and spans can be exported while the program's runtime shuts down.
+pub(crate) struct OtlpClient {
     runtime: Option<Runtime>,
     client: reqwest::Client,
 }
 
-impl Courier {
+impl OtlpClient {
     pub(crate) fn new(
         timeout: Duration,
         tls: &ClientTls,
@@ -36,46 +35,46 @@ impl Courier {
 
     async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let request = reqwest::Request::try_from(request)?;
-        // The address may carry what is not for the log.
+        // The URL may contain secrets.
         let mut response =
             self.client.execute(request).await.map_err(reqwest::Error::without_url)?;
-        let mut answer = Response::builder().status(response.status());
-        if let Some(headers) = answer.headers_mut() {
+        let mut builder = Response::builder().status(response.status());
+        if let Some(headers) = builder.headers_mut() {
             headers.clone_from(response.headers());
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
-            if body.len() + chunk.len() > MAX_ANSWER {
-                return Err("the collector's answer is too long".into());
+            if body.len() + chunk.len() > MAX_RESPONSE {
+                return Err("collector response too long".into());
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(answer.body(body.into())?)
+        Ok(builder.body(body.into())?)
     }
 }
 
 #[async_trait]
-impl HttpClient for Courier {
+impl HttpClient for OtlpClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         match &self.runtime {
-            // This is the exporter's own thread, which has nothing else to do.
+            // On the exporter's thread, blocking is fine.
             Some(runtime) => runtime.block_on(self.send(request)),
-            None => Err("the exporter is shut down".into()),
+            None => Err("exporter is shut down".into()),
         }
     }
 }
 
-impl Drop for Courier {
+impl Drop for OtlpClient {
     fn drop(&mut self) {
-        // Dropped in the middle of another runtime, a runtime must not wait for its threads.
+        // A runtime that is dropped within another runtime must not block.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-impl fmt::Debug for Courier {
+impl fmt::Debug for OtlpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Courier")
+        f.write_str("OtlpClient")
     }
 }
