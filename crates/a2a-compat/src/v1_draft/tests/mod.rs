@@ -1,4 +1,4 @@
-mod answer;
+mod response;
 mod error;
 mod property;
 mod request;
