@@ -1,5 +1,5 @@
-//! Makes the service and the client of `lf.a2a.v1.A2AService` from the methods of the proto,
-//! against the types of `a2a-core`.
+//! Generates the service and the client of `lf.a2a.v1.A2AService` from the proto, with the types of
+//! `a2a-core`.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

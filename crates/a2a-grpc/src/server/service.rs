@@ -1,4 +1,4 @@
-//! The eleven methods of the service, each one operation of the agent.
+//! Implements the generated service by an agent.
 
 use std::{future::Future, sync::Arc};
 
@@ -27,7 +27,7 @@ use crate::{
     status,
 };
 
-/// Puts an agent behind the generated trait.
+/// An agent as the generated service.
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     versions: VersionPolicy,
@@ -54,7 +54,7 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    /// Decodes a request and calls an operation of the agent with it.
+    /// Decodes a request and calls an operation of the agent.
     async fn call<'a, Q, A>(
         &'a self,
         name: Operation,
@@ -125,10 +125,10 @@ impl AgentService {
     }
 }
 
-/// The future of an operation of the agent.
+/// The future of an operation.
 type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 
-/// The agent's reply, and what the response needs to know of its call.
+/// The reply of the agent, and properties of the call that the response depends on.
 struct Called<A> {
     reply: Reply<A>,
     served: Served,
@@ -143,8 +143,8 @@ fn begin(operation: Operation, context: &mut CallContext, request: &impl Concern
     served
 }
 
-/// Waits no longer than the caller does. The operation is dropped then, which detaches the
-/// caller and cancels nothing.
+/// Limits an operation to the caller's deadline. Dropping it detaches the caller but cancels
+/// nothing.
 pub(crate) async fn within<T>(
     deadline: Option<Instant>,
     operation: impl Future<Output = Result<T>>,
@@ -158,7 +158,7 @@ pub(crate) async fn within<T>(
     }
 }
 
-/// The ids of the task and of the context that a request names; empty where it names none.
+/// The task and context ids of a request; empty if it has none.
 trait Concerns {
     fn concerns(&self) -> (&str, &str);
 }

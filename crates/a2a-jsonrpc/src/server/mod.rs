@@ -1,6 +1,6 @@
-//! The server's half: one route that answers every operation.
+//! The server: one route for all operations.
 
-mod answer;
+mod response;
 mod envelope;
 mod router;
 mod serve;

@@ -1,6 +1,6 @@
-//! The server's half: the routes of the descriptor.
+//! The server: the routes of the descriptor.
 
-mod answer;
+mod response;
 mod query;
 mod request;
 mod route;

@@ -1,4 +1,4 @@
-//! Reading the answer to a request, or one event of it (JSON-RPC 2.0 §5, spec §9.4).
+//! Reads responses and stream events (JSON-RPC 2.0 §5, spec §9.4).
 
 use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
 use a2a_http::error_body;
@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct Response<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -20,21 +20,21 @@ struct Answer<'a> {
 ///
 /// # Errors
 ///
-/// The error that the answer is, in any form; [`ErrorKind::InvalidAgentResponse`] for what is
-/// no answer, or an answer to something else.
+/// The error of the response, in any format; [`ErrorKind::InvalidAgentResponse`] for a malformed
+/// response, or one to another request.
 pub(super) fn read<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<R> {
-    read_optional(id, body)?.ok_or_else(|| invalid("the answer has neither a result nor an error"))
+    read_optional(id, body)?.ok_or_else(|| invalid("the response has neither a result nor an error"))
 }
 
-/// Reads one event of the stream that answers request `id`.
+/// Reads an event of the response stream of request `id`.
 ///
 /// # Errors
 ///
-/// As [`read`], and for an event without content.
+/// As [`read`], and if the event has no content.
 pub(super) fn read_event(id: u64, data: &[u8]) -> Result<StreamResponse> {
     let event: StreamResponse = read(id, data)?;
     if event.payload.is_none() {
-        return Err(invalid("an event has no content"));
+        return Err(invalid("the event has no content"));
     }
     Ok(event)
 }
@@ -45,18 +45,18 @@ pub(super) fn read_event(id: u64, data: &[u8]) -> Result<StreamResponse> {
 ///
 /// As [`read`].
 pub(super) fn read_optional<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<Option<R>> {
-    let answer: Answer<'_> = serde_json::from_slice(body)
-        .map_err(|error| invalid("the answer is not one of JSON-RPC").with_source(error))?;
-    if let Some(error) = answer.error {
+    let response: Response<'_> = serde_json::from_slice(body)
+        .map_err(|error| invalid("the response is not a JSON-RPC response").with_source(error))?;
+    if let Some(error) = response.error {
         return Err(error_body::read_object(StatusCode::OK, error));
     }
-    // The id of an error may be missing: the agent could not read ours. A result has it.
-    if answer.id.map(RawValue::get) != Some(&*id.to_string()) {
-        return Err(invalid("the answer has the id of another request"));
+    // Errors may lack the id, if the agent could not read the request. Results must have it.
+    if response.id.map(RawValue::get) != Some(&*id.to_string()) {
+        return Err(invalid("the response has the id of another request"));
     }
-    let Some(result) = answer.result else { return Ok(None) };
+    let Some(result) = response.result else { return Ok(None) };
     json::from_slice(result.get().as_bytes()).map(Some).map_err(|error| {
-        invalid(format!("the result can't be read: {}", error.message())).with_source(error)
+        invalid(format!("failed to read the result: {}", error.message())).with_source(error)
     })
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_read_and_anything_else_is_an_error() {
+    fn only_matching_results_are_read() {
         let read = |body: &str| read::<Task>(7, body.as_bytes());
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":7,"result":{"id":"t"}}"#).unwrap().id, "t");
         assert_eq!(read(r#"{"id":7,"result":{"id":"t"},"error":null}"#).unwrap().id, "t");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_result_may_be_missing() {
+    fn empty_result_may_be_missing() {
         for body in [r#"{"id":7}"#, r#"{"id":7,"result":null}"#, r#"{"id":7,"result":{}}"#] {
             assert!(read_optional::<serde::de::IgnoredAny>(7, body.as_bytes()).is_ok(), "{body}");
         }

@@ -1,4 +1,4 @@
-//! Reading an answer, or one event of a stream.
+//! Reads responses and stream events.
 
 use std::borrow::Cow;
 
@@ -13,22 +13,22 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 
-/// Reads an answer.
+/// Reads a response.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidAgentResponse`] for what is not one.
+/// [`ErrorKind::InvalidAgentResponse`] if it is malformed.
 pub(super) fn read<R: DeserializeOwned>(body: &[u8]) -> Result<R> {
     json::from_slice(body).map_err(|error| {
-        invalid(format!("the answer can't be read: {}", error.message())).with_source(error)
+        invalid(format!("failed to read the response: {}", error.message())).with_source(error)
     })
 }
 
-/// Reads the answer of a send.
+/// Reads the response of a send.
 ///
 /// # Errors
 ///
-/// As [`read`], and for an answer without content.
+/// As [`read`], and if the response has no content.
 pub(super) fn read_send(body: &[u8]) -> Result<SendMessageResponse> {
     let response: SendMessageResponse = read(body)?;
     if response.payload.is_none() {
@@ -41,7 +41,7 @@ pub(super) fn read_send(body: &[u8]) -> Result<SendMessageResponse> {
 ///
 /// # Errors
 ///
-/// As [`read`]; for an event without content, and the error that it has instead.
+/// As [`read`], if the event has no content, and the error that it contains instead.
 pub(super) fn read_event(data: &[u8]) -> Result<StreamResponse> {
     let event: StreamResponse = read(data)?;
     if event.payload.is_none() {
@@ -50,12 +50,12 @@ pub(super) fn read_event(data: &[u8]) -> Result<StreamResponse> {
     Ok(event)
 }
 
-/// Reads an answer that says nothing, in whatever form.
-pub(super) fn read_nothing(_body: &[u8]) -> Result<()> {
+/// Reads an empty response in any format.
+pub(super) fn read_empty(_body: &[u8]) -> Result<()> {
     Ok(())
 }
 
-// Some servers put an error under status 200, or into an event without a type.
+// Some servers send an error with status 200, or as an event without a type.
 #[cold]
 fn no_content(body: &[u8]) -> Error {
     #[derive(Deserialize)]
@@ -65,7 +65,7 @@ fn no_content(body: &[u8]) -> Error {
     }
     match serde_json::from_slice::<Failed>(body) {
         Ok(_) => error_body::read(StatusCode::OK, &HeaderMap::new(), body),
-        Err(_) => invalid("the answer has no content"),
+        Err(_) => invalid("the response has no content"),
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_without_content_is_an_error_of_some_kind() {
+    fn event_without_content_is_an_error() {
         assert!(read_event(br#"{"message":{"messageId":"m"}}"#).is_ok());
         use ErrorKind::{Internal, InvalidAgentResponse, TaskNotFound};
         for (data, kind) in [

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::envelope::Id;
 
-/// Returns the answer to `id` up to where its result stands.
+/// Returns the response to `id` up to the value of `result`.
 pub(super) fn head(id: &Id) -> Vec<u8> {
-    // Most answers fit, and one that doesn't moves once or twice while it grows.
+    // Most responses fit; larger ones reallocate once or twice.
     let mut head = Vec::with_capacity(1 << 10);
     head.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     head.extend_from_slice(id.as_str().as_bytes());
@@ -20,12 +20,12 @@ pub(super) fn head(id: &Id) -> Vec<u8> {
     head
 }
 
-/// Finishes a unary answer that was written behind its [`head`], of so many bytes.
+/// Completes a unary response that starts with a [`head`] of this many bytes.
 pub(super) fn result(body: Vec<u8>, head: usize) -> Response<Body> {
     json(StatusCode::OK, pieces::enveloped(body, head, b"}"))
 }
 
-/// Answers with an error, under the HTTP status that its kind travels with.
+/// Responds with an error, with the HTTP status of its kind.
 pub(super) fn error(id: &Id, error: Error) -> Response<Body> {
     let error = report(error);
     let status = StatusCode::from_u16(error.kind().codes().jsonrpc_http);
@@ -36,7 +36,7 @@ pub(super) fn error(id: &Id, error: Error) -> Response<Body> {
     response
 }
 
-/// Returns what writes an item of a stream as the data of one event.
+/// Returns a function that writes an item of a stream as the data of an event.
 pub(super) fn frame(id: Id) -> impl Fn(&Result<Event>, &mut sse::Buffer) + Send + 'static {
     let head = head(&id);
     move |item, out| match item {
@@ -65,7 +65,7 @@ fn write_error(id: &Id, error: &Error, out: &mut BytesMut) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_str().as_bytes());
     out.extend_from_slice(b",\"error\":");
-    // Strings, numbers and maps of strings into memory: nothing in there can fail.
+    // Infallible: strings, numbers and string-keyed maps, written to memory.
     let _ = serde_json::to_writer(out.writer(), &object);
     out.put_u8(b'}');
 }
