@@ -25,8 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
     // prost-types drops the google.api options when it encodes, so the published descriptor is the
-    // output of
-    // the compiler.
+    // output of the compiler.
     let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
         let mut compiler = protox::Compiler::new(["proto"])?;
         compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;

@@ -2,8 +2,7 @@
 //! schema`.
 
 /// REQUIRED members that may be empty (ruling C-52: pages, skills, tags and modes; an empty string
-/// or number
-/// in a response is a value).
+/// or number in a response is a value).
 pub(crate) const MAY_BE_EMPTY: [&str; 9] = [
     "lf.a2a.v1.AgentCard.default_input_modes",
     "lf.a2a.v1.AgentCard.default_output_modes",

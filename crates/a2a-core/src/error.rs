@@ -17,8 +17,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 
 /// Why an operation failed: a kind to match on, a message and details for the peer, and a source
-/// for
-/// logs.
+/// for logs.
 ///
 /// The source is never sent. The error is one word wide.
 pub struct Error(Box<Inner>);
@@ -194,8 +193,7 @@ impl Error {
     }
 
     /// Reconstructs a received error. The kind is determined by the reason of the protocol's
-    /// domain, or else
-    /// it is `fallback`, the kind of the numeric code (spec §10, matching order).
+    /// domain, or else it is `fallback`, the kind of the numeric code (spec §10, matching order).
     pub fn from_wire(
         fallback: ErrorKind,
         message: impl Into<Cow<'static, str>>,

@@ -3,12 +3,10 @@
 use std::net::IpAddr;
 
 /// Returns whether `host` is the local machine: `localhost`, a name below `.localhost` (RFC 6761
-/// §6.3),
-/// or a loopback address, including IPv4-mapped ones.
+/// §6.3), or a loopback address, including IPv4-mapped ones.
 ///
 /// Takes the host as in URLs and `host:port` addresses, without the port: IPv6 addresses may have
-/// brackets,
-/// and names a trailing dot. Names are not resolved.
+/// brackets, and names a trailing dot. Names are not resolved.
 pub fn is_loopback(host: &str) -> bool {
     let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     if let Ok(address) = address.parse::<IpAddr>() {

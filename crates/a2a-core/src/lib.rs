@@ -1,8 +1,7 @@
 //! The types of the Agent2Agent (A2A) protocol.
 //!
 //! The types, ProtoJSON, validation, operations and routes are generated from the normative proto.
-//! Add this
-//! crate and one binding to serve or call an agent. It has no runtime and no I/O.
+//! Add this crate and one binding to serve or call an agent. It has no runtime and no I/O.
 //!
 //! ```
 //! use a2a_core::v1::{Message, Part};

@@ -15,8 +15,7 @@ pub struct Route {
     /// The HTTP method, in upper case.
     pub method: &'static str,
     /// The path below the interface's URL. `{name}` stands for a segment, or the part of one before
-    /// a `:`, and
-    /// contains the member with this proto name.
+    /// a `:`, and contains the member with this proto name.
     pub path: &'static str,
     /// Whether members that are not in the path are in the body; otherwise they are in the query.
     pub has_body: bool,

@@ -54,8 +54,7 @@ impl Task {
     }
 
     /// Sets a new status. The message of the previous status is moved to the history, as in
-    /// official SDKs
-    /// (spec §3.7 leaves it to the agent).
+    /// official SDKs (spec §3.7 leaves it to the agent).
     pub fn apply_status(&mut self, update: &TaskStatusUpdateEvent) {
         let Some(status) = &update.status else { return };
         let before = self.status.replace(status.clone());
@@ -66,8 +65,7 @@ impl Task {
     }
 
     /// Adds an artifact, replaces the one with its id, or appends to it. A chunk of an unknown
-    /// artifact creates
-    /// the artifact.
+    /// artifact creates the artifact.
     pub fn apply_artifact(&mut self, update: &TaskArtifactUpdateEvent) {
         let Some(new) = &update.artifact else { return };
         let same = |artifact: &&mut Artifact| artifact.artifact_id == new.artifact_id;

@@ -8,8 +8,7 @@ use crate::{Error, Violation, json::Enumeration};
 const MAX_VIOLATIONS: usize = 64;
 
 /// A message with validation rules: REQUIRED members are present, unions have one member, enum
-/// values
-/// are known (spec §5.7).
+/// values are known (spec §5.7).
 pub trait Validate {
     /// Validates this message and all nested messages.
     fn check(&self, rules: &mut Rules);

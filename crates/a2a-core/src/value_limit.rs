@@ -1,8 +1,7 @@
 //! A limit of JSON values per message, in JSON and protobuf.
 //!
 //! Two bytes of JSON (`0,`) become a value of about thirty bytes, and one with a name a hundred: a
-//! limit
-//! of bytes does not limit the memory or parsing time of a message.
+//! limit of bytes does not limit the memory or parsing time of a message.
 
 use std::cell::Cell;
 
@@ -15,8 +14,7 @@ use prost::{
 use crate::{Error, ErrorKind, Result};
 
 /// Most reads of the protobuf wire per JSON value: an entry of a `google.protobuf.Struct` with its
-/// name
-/// and a number.
+/// name and a number.
 const READS_PER_VALUE: usize = 10;
 
 /// Reads that a message may need in addition to those of its JSON values.
@@ -28,8 +26,7 @@ thread_local! {
 }
 
 /// Checks that a JSON text has at most `max` values (numbers, strings, arrays and so on) at all
-/// levels.
-/// Counts without parsing; malformed JSON is left to the parser.
+/// levels. Counts without parsing; malformed JSON is left to the parser.
 ///
 /// # Errors
 ///
@@ -116,8 +113,7 @@ impl Drop for Restore {
 }
 
 /// Counts a JSON value of the message that this thread decodes. Removes the limit when it is
-/// exceeded,
-/// which [`decode_protobuf`] detects.
+/// exceeded, which [`decode_protobuf`] detects.
 pub(crate) fn count_one() -> Result<(), DecodeError> {
     match REMAINING.get() {
         Some(0) => {
@@ -137,8 +133,7 @@ pub(crate) fn count_one() -> Result<(), DecodeError> {
 }
 
 /// A buffer that ends after a number of reads: each field takes two or three, so this limits the
-/// number of
-/// repeated fields.
+/// number of repeated fields.
 struct Bounded<'a> {
     bytes: Bytes,
     reads: &'a mut usize,

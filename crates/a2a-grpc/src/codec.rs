@@ -41,8 +41,7 @@ impl<M> From<Arc<M>> for Shared<M> {
 
 impl<M: Message> Shared<M> {
     /// Checks that the message has at most `limit` bytes. tonic only checks this after the response
-    /// has
-    /// started, and with a status code that the protocol does not use.
+    /// has started, and with a status code that the protocol does not use.
     pub(crate) fn within(self, limit: usize) -> Result<Self> {
         if limit == usize::MAX {
             return Ok(self);
@@ -69,8 +68,7 @@ pub struct Undecoded<M> {
 
 impl<M: Message + Default + Send + 'static> Undecoded<M> {
     /// Decodes the message of a request, which may have at most `max_values` JSON values. Large
-    /// messages
-    /// are decoded on the blocking pool.
+    /// messages are decoded on the blocking pool.
     ///
     /// # Errors
     ///

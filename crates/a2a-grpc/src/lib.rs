@@ -1,8 +1,8 @@
 //! The gRPC binding of A2A: server and client of `lf.a2a.v1.A2AService`.
 //!
 //! [`serve`] serves an agent on its own port; [`router`] can be mounted in an application.
-//! [`Client`] is
-//! a remote [`Agent`](operations::Agent). This crate and `a2a-core` are sufficient for an agent:
+//! [`Client`] is a remote [`Agent`](operations::Agent). This crate and `a2a-core` are sufficient
+//! for an agent:
 //!
 //! ```no_run
 //! use a2a_core::AgentCard;

@@ -4,8 +4,7 @@ use a2a_operations::EventId;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 
 /// Non-standard initial metadata of streaming methods: the event id of the first event. Each
-/// further
-/// message has the next id. Other clients ignore it.
+/// further message has the next id. Other clients ignore it.
 const EVENT_POSITION: HeaderName = HeaderName::from_static("event-position");
 
 /// Writes the event id at which a stream starts.

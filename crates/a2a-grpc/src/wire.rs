@@ -71,8 +71,7 @@ where
 }
 
 /// Creates a channel to the server at `address`, like [`Client::connect`](crate::Client::connect).
-/// It
-/// connects on first use.
+/// It connects on first use.
 ///
 /// # Errors
 ///

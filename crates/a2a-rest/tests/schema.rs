@@ -1,8 +1,7 @@
 //! The JSON Schema bundle and the OpenAPI document, checked against every fixture of `tests/wire`.
 //!
 //! Responses, events and requests of this implementation must be valid, and requests of fixtures as
-//! well,
-//! except rejected ones and those in formats that are only accepted for compatibility.
+//! well, except rejected ones and those in formats that are only accepted for compatibility.
 
 #![allow(
     clippy::expect_used,

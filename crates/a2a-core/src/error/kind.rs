@@ -177,8 +177,7 @@ impl ErrorKind {
     }
 
     /// Keeps `transport`, the kind of the status, if a reason is shared: unreadable bodies and
-    /// unsupported
-    /// parts both have `CONTENT_TYPE_NOT_SUPPORTED`.
+    /// unsupported parts both have `CONTENT_TYPE_NOT_SUPPORTED`.
     pub(super) fn refined_by(self, transport: Self) -> Self {
         if self.codes().reason == transport.codes().reason { transport } else { self }
     }

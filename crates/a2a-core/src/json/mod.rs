@@ -215,8 +215,7 @@ pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
 }
 
 /// Reads a timestamp of a response. Some agents omit the time zone of RFC 3339; such timestamps are
-/// read
-/// as UTC.
+/// read as UTC.
 pub(crate) fn timestamp_in_response<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Timestamp>, D::Error> {

@@ -123,8 +123,7 @@ impl From<serde_json::Number> for Number {
         let integer = number.as_u64().map(Self::from).or_else(|| number.as_i64().map(Self::from));
         integer.or_else(|| Self::from_f64(number.as_f64()?)).unwrap_or_else(|| {
             // Only with serde_json's `arbitrary_precision` are there numbers out of the range of
-            // doubles: they
-            // are rounded to the nearest one.
+            // doubles: they are rounded to the nearest one.
             let largest = if number.to_string().starts_with('-') { f64::MIN } else { f64::MAX };
             Self::from_f64(largest).unwrap_or(Self::from(0))
         })

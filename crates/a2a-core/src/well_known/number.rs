@@ -9,12 +9,11 @@ use std::{
 /// A JSON number: an exact signed or unsigned 64-bit integer, or a finite double.
 ///
 /// Numbers have a canonical form. Integral numbers in the range of 64 bits are integers, however
-/// written, so
-/// `1`, `1.0`, `1e0` and protobuf's double 1.0 are equal and are written as `1`; `-0.0` is `0`.
+/// written, so `1`, `1.0`, `1e0` and protobuf's double 1.0 are equal and are written as `1`; `-0.0`
+/// is `0`.
 ///
 /// In protobuf, every number is a double (`google.protobuf.Value.number_value`): integers beyond
-/// ±2⁵³ are
-/// rounded to the nearest one.
+/// ±2⁵³ are rounded to the nearest one.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Number(Form);
 

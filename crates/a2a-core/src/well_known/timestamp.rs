@@ -7,12 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 /// A timestamp in UTC.
 ///
 /// In JSON, it is an RFC 3339 string in UTC with milliseconds, or with micro- or nanoseconds if
-/// needed:
-/// `2026-01-31T09:30:00.250Z`. In protobuf, it is `google.protobuf.Timestamp`.
+/// needed: `2026-01-31T09:30:00.250Z`. In protobuf, it is `google.protobuf.Timestamp`.
 ///
 /// Timestamps are ordered by time if `nanos` is in range, which all constructors guarantee; only
-/// received
-/// values and struct literals may violate it.
+/// received values and struct literals may violate it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Message)]
 pub struct Timestamp {
     /// Seconds since 1970-01-01T00:00:00Z; negative before.
@@ -194,8 +192,7 @@ impl FromStr for Timestamp {
 }
 
 /// Whether `text` has the structure of RFC 3339's `date-time`. The parser checks the digits, but
-/// also
-/// accepts dates only and times without an offset, as UTC.
+/// also accepts dates only and times without an offset, as UTC.
 fn is_full_date_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     let has_time = matches!(bytes.get(10), Some(b'T' | b't' | b' '));

@@ -6,8 +6,7 @@ use super::{Number, Struct};
 ///
 /// In JSON, it is the value itself, with exact 64-bit integers. In protobuf, it is
 /// `google.protobuf.Value`, in which every number is a double. Create it with [`From`], from
-/// scalars or a
-/// `serde_json::Value`:
+/// scalars or a `serde_json::Value`:
 ///
 /// ```
 /// use a2a_core::well_known::Value;
@@ -36,8 +35,7 @@ pub enum Value {
 
 impl Value {
     /// Limit of the nesting depth in protobuf, as counted by [`depth`](Self::depth). JSON is
-    /// limited by its
-    /// parser.
+    /// limited by its parser.
     pub const MAX_DEPTH: usize = 128;
 
     /// Returns whether this is `null`.
@@ -116,8 +114,7 @@ impl Value {
     }
 
     /// Returns the nesting depth of arrays and objects: 0 for a scalar, 1 for `[]` and `{"a": 1}`,
-    /// 2 for
-    /// `{"a": []}`.
+    /// 2 for `{"a": []}`.
     #[must_use]
     pub fn depth(&self) -> usize {
         match self {

@@ -16,10 +16,8 @@
 //! ```
 //!
 //! Handwritten for two reasons. prost limits nesting to 100 messages, and a level of JSON is two or
-//! three of
-//! them; here the limit is [`Value::MAX_DEPTH`] levels of JSON. And prost measures a message again
-//! at
-//! each level above it; here each is measured once.
+//! three of them; here the limit is [`Value::MAX_DEPTH`] levels of JSON. And prost measures a
+//! message again at each level above it; here each is measured once.
 
 use prost::{
     DecodeError, Message,

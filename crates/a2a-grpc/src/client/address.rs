@@ -32,8 +32,7 @@ pub enum AddressError {
 }
 
 /// Parses `host:port` or a URL. `https` and `grpcs` mean TLS, `http` and `grpc` plaintext. Other
-/// addresses
-/// mean TLS, except for loopback. A path is ignored.
+/// addresses mean TLS, except for loopback. A path is ignored.
 pub(crate) fn parse(address: &str) -> Result<Uri, AddressError> {
     let no_host = |source| AddressError::Host { address: address.to_owned(), source };
     let (scheme, rest) = match address.trim().split_once("://") {

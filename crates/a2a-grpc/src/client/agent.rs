@@ -45,10 +45,9 @@ use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_pos
 /// use a2a_grpc::{Client, operations::{Agent, Call}};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let agent = Client::connect("localhost:50051")?;
-/// let message = Some(Message::user("hello"));
-/// let call = Call::new(SendMessageRequest { message, ..Default::default() });
-/// let response = agent.send_message(call).await?.response;
+/// let agent = Client::connect("localhost:50051")?; let message = Some(Message::user("hello")); let
+/// call = Call::new(SendMessageRequest { message, ..Default::default() }); let response =
+/// agent.send_message(call).await?.response;
 /// # Ok(())
 /// # }
 /// ```
@@ -65,8 +64,7 @@ impl Client {
     /// Creates a client of the server at `address`, with the default settings.
     ///
     /// The address is `host:port` or a URL. `https://` and `grpcs://` mean TLS, `http://` and
-    /// `grpc://`
-    /// plaintext. Other addresses mean TLS, except for loopback.
+    /// `grpc://` plaintext. Other addresses mean TLS, except for loopback.
     ///
     /// # Errors
     ///
@@ -82,8 +80,7 @@ impl Client {
     /// Creates a client like [`connect`](Self::connect), with `settings`.
     ///
     /// `headers` become metadata of every call. After `idle_timeout` without data, the connection
-    /// is pinged
-    /// instead of closed: unlike over SSE, a healthy stream may be idle.
+    /// is pinged instead of closed: unlike over SSE, a healthy stream may be idle.
     ///
     /// # Errors
     ///
@@ -100,8 +97,7 @@ impl Client {
     }
 
     /// Creates a client over a custom channel: a [`tonic::transport::Channel`] or any service.
-    /// Connection
-    /// settings are not used.
+    /// Connection settings are not used.
     pub fn with_channel<S, B>(channel: S, settings: ClientSettings) -> Self
     where
         S: Service<HttpRequest<Body>, Response = HttpResponse<B>> + Clone + Send + Sync + 'static,

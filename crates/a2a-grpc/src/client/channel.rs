@@ -27,8 +27,7 @@ use crate::metadata::is_grpc;
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// Receive windows of a stream and of a connection, in bytes. A stream that is not read occupies
-/// its part
-/// of the connection's window, which has to be large enough for many of them.
+/// its part of the connection's window, which has to be large enough for many of them.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
@@ -59,8 +58,7 @@ impl Channel {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .keep_alive_timeout(PING_TIMEOUT);
         // An idle stream may be healthy, so it is pinged instead of closed. Servers reject pings
-        // more frequent
-        // than every five minutes, the default.
+        // more frequent than every five minutes, the default.
         if let Some(silence) = settings.idle_timeout {
             endpoint = endpoint.http2_keep_alive_interval(silence);
         }
@@ -92,8 +90,7 @@ impl Service<Request<Body>> for Channel {
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
 
     // Readiness is awaited in the call, where errors keep their type; the generated client would
-    // convert them
-    // to text.
+    // convert them to text.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }

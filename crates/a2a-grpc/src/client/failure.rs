@@ -10,8 +10,7 @@ use tonic::{ConnectError, Status, TimeoutExpired};
 use crate::status;
 
 /// Decodes a failed call. A status with a source was created locally by the transport; a received
-/// one has
-/// none.
+/// one has none.
 pub(crate) fn decode(status: Status, target: &str) -> Error {
     if status.source().is_none() {
         return status::decode(status);

@@ -24,8 +24,7 @@ use crate::{codec::Shared, status};
 /// A response stream: each event as bytes shared by all readers.
 ///
 /// The call ends with status OK after the last event, or with the status of the interruption: an
-/// error of
-/// the agent, the caller's deadline, a draining server, or a gap in event ids.
+/// error of the agent, the caller's deadline, a draining server, or a gap in event ids.
 pub(crate) struct Events {
     first: Option<Event>,
     events: EventStream,
@@ -38,8 +37,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Waits for the first event, so that a stream that fails before it is rejected with a plain
-    /// status, and
-    /// the id of the first event can be sent in the metadata.
+    /// status, and the id of the first event can be sent in the metadata.
     ///
     /// A resumed stream is opened immediately: its position is known, and the next event may take
     /// long.

@@ -23,8 +23,8 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// A service whose errors are all errors of the protocol.
 ///
 /// tonic rejects malformed frames before the service is called, with its own status codes and
-/// without the
-/// `ErrorInfo` that every error must have. The same applies to bodies that the server aborts.
+/// without the `ErrorInfo` that every error must have. The same applies to bodies that the server
+/// aborts.
 #[derive(Clone, Debug)]
 pub struct Guard<S>(pub(crate) S);
 

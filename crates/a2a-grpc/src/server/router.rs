@@ -77,8 +77,7 @@ impl Options {
     }
 
     /// Adds a service that is mounted next to this one, such as `a2a.v1.A2AService`, with its
-    /// encoded
-    /// descriptor.
+    /// encoded descriptor.
     #[must_use]
     pub fn with_service(mut self, name: &'static str, descriptor: &'static [u8]) -> Self {
         self.services.push((name, descriptor));
@@ -96,8 +95,7 @@ impl Options {
 /// Serves `agent` over gRPC (spec §10), with health and reflection.
 ///
 /// The router has no fallback, so that it can be merged with others. Use [`fallback`] for the
-/// merged
-/// router, or call it from another fallback.
+/// merged router, or call it from another fallback.
 pub fn router(agent: impl Agent) -> Router {
     router_with(agent, Options::default())
 }
@@ -121,8 +119,7 @@ fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
 }
 
 /// Serves health and reflection of the services in `options`, without the current one, for servers
-/// that
-/// only mount services of older revisions.
+/// that only mount services of older revisions.
 pub fn operations_router(options: &Options) -> Router {
     with_operations(Routes::default(), options, options.services.clone())
 }

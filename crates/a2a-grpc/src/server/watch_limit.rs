@@ -32,8 +32,7 @@ use crate::status;
 const WATCH: &str = "/Watch";
 
 /// The health service, with limits of watch streams in total and per address (a quarter of the
-/// total), and
-/// an idle timeout.
+/// total), and an idle timeout.
 #[derive(Clone, Debug)]
 pub(super) struct WatchLimit<S> {
     service: S,

@@ -35,8 +35,7 @@ pub(crate) fn decode(status: Status) -> Error {
 fn kind_of(code: Code) -> ErrorKind {
     match code {
         // tonic returns it, on both sides, for a message over the size limit. The protocol has no
-        // other use for
-        // the code.
+        // other use for the code.
         Code::OutOfRange => ErrorKind::PayloadTooLarge,
         code => ErrorKind::from_grpc(i32::from(code)),
     }

@@ -14,8 +14,7 @@ use tonic_types::pb;
 use super::{BAD_REQUEST, CHALLENGE, ERROR_INFO, RETRY_AFTER, RETRY_INFO, TYPE_PREFIX};
 
 /// Limit of a message, in bytes. Peers reject trailers of more than 8 KiB, and non-ASCII characters
-/// take
-/// three times their bytes.
+/// take three times their bytes.
 const MAX_MESSAGE: usize = 1_024;
 
 /// Limit of the details, in bytes before base64 encoding.

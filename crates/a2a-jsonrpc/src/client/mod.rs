@@ -21,8 +21,8 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 
-/// An agent that is called over JSON-RPC (spec §9). Implements [`Agent`](a2a_operations::Agent). Cheap
-/// to clone.
+/// An agent that is called over JSON-RPC (spec §9). Implements [`Agent`](a2a_operations::Agent).
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: HttpClient,

@@ -74,8 +74,8 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ParseError`] for malformed JSON, [`ErrorKind::InvalidRequest`] for anything but an
-    /// object. The id is unknown in either case.
+    /// [`ErrorKind::ParseError`] for malformed JSON, [`ErrorKind::InvalidRequest`] for anything but
+    /// an object. The id is unknown in either case.
     pub(super) fn read(body: &'a [u8]) -> Result<Self> {
         // A derived deserializer would also accept an array of the member values.
         if body.trim_ascii_start().first() == Some(&b'{') {
@@ -97,8 +97,8 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidRequest`] if it is missing or has an invalid type. A request without an id
-    /// is a notification, which A2A does not have.
+    /// [`ErrorKind::InvalidRequest`] if it is missing or has an invalid type. A request without an
+    /// id is a notification, which A2A does not have.
     pub(super) fn id(&self) -> Result<Id> {
         let Some(id) = self.id else {
             return Err(invalid("id", "is required: a string, a number or null"));

@@ -150,8 +150,7 @@ fn write_query(members: &Map<String, Value>) -> Option<String> {
         }
     }
     // `+` means a space only in forms; in RFC 3986, which the protocol refers to, it is `%20`.
-    // Literal plus
-    // signs are already encoded as `%2B`.
+    // Literal plus signs are already encoded as `%2B`.
     Some(query.finish().replace('+', "%20")).filter(|query| !query.is_empty())
 }
 

@@ -17,8 +17,7 @@ use serde::Serialize;
 use address::{Address, Base};
 
 /// An agent that is called over HTTP+JSON (spec §11). Implements [`Agent`](a2a_operations::Agent).
-/// Cheap
-/// to clone.
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: HttpClient,

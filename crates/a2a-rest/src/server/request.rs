@@ -49,8 +49,7 @@ fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 }
 
 /// Sets a member that the body or the query may also have. The path overrides an empty value; any
-/// other
-/// must be equal.
+/// other must be equal.
 fn place<T: Request>(request: &mut T, name: &str, value: String) -> Result<()> {
     match request.variable(name) {
         Some(member) if member.is_empty() => *member = value,

@@ -47,8 +47,8 @@ static TEMPLATES: LazyLock<Vec<PathTemplate>> = LazyLock::new(templates);
 /// Finds the operation of a request. `path` is still percent-encoded.
 ///
 /// The first matching path is used, regardless of the method: literals take precedence over
-/// variables, so
-/// a route without a tenant over one with a tenant, and a verb over an id with the same ending.
+/// variables, so a route without a tenant over one with a tenant, and a verb over an id with the
+/// same ending.
 pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
     let segments: Vec<&str> = path.strip_prefix('/').ok_or(NoMatch::UnknownPath)?.split('/').collect();
     let (template, values) = TEMPLATES

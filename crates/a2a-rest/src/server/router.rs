@@ -28,8 +28,8 @@ use super::{
 /// Serves `agent` over HTTP+JSON (spec §11), at the root and under `/{tenant}`.
 ///
 /// Unknown paths get an error of this binding from the router's fallback. To merge it with another
-/// router
-/// that has a fallback, remove one with `reset_fallback()`. It can be nested under any prefix.
+/// router that has a fallback, remove one with `reset_fallback()`. It can be nested under any
+/// prefix.
 pub fn router(agent: impl Agent) -> Router {
     router_with(agent, Options::default())
 }
