@@ -316,8 +316,8 @@ mod tests {
         for text in
             ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"]
         {
-            let refused = text.parse::<Timestamp>();
-            assert!(matches!(refused, Err(TimestampError::OutOfRange(_))), "{text}: {refused:?}");
+            let rejected = text.parse::<Timestamp>();
+            assert!(matches!(rejected, Err(TimestampError::OutOfRange(_))), "{text}: {rejected:?}");
         }
         for seconds in [i64::MIN, -62_135_596_801, 253_402_300_800, i64::MAX] {
             let timestamp = Timestamp { seconds, nanos: 0 };
