@@ -37,10 +37,7 @@ impl Timestamp {
     /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a remainder of 1,000 is in range"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "a remainder of 1,000 is in range")]
         let subsecond = millis.rem_euclid(1_000) as i32;
         Self { seconds: millis.div_euclid(1_000), nanos: subsecond * 1_000_000 }
     }
