@@ -56,11 +56,11 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
          pub enum Operation {{\n{variants}}}\n\n\
          impl Operation {{\n    /// Every operation.\n    \
          pub const ALL: [Self; {count}] = [{all}];\n\n    \
-         /// The name of the procedure, which is also the method of JSON-RPC.\n    \
+         /// The name of the gRPC procedure and JSON-RPC method.\n    \
          pub const fn name(self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
-         /// Returns whether the answer is a stream of events.\n    \
+         /// Returns whether the response is an event stream.\n    \
          pub const fn is_streaming(self) -> bool {{\n        matches!(self, {streaming})\n    }}\n}}\n\n\
-         /// Every route of the HTTP+JSON binding, those with a tenant in front included.\n\
+         /// All routes of the HTTP+JSON binding, with and without a tenant.\n\
          pub static ROUTES: &[Route] = &[\n{routes}];\n\n{tenants}",
         count = package.service.methods().len(),
         streaming = streaming.join(" | "),
@@ -81,7 +81,7 @@ fn id_of(request: &MessageDescriptor, name: &str, other: Option<&str>) -> String
     }
 }
 
-/// An HTTP rule of a method: verb, path and whether a body carries the request.
+/// The HTTP rule of a method: verb, path and whether it has a body.
 type Rule = (String, String, bool);
 
 fn rules(method: &MethodDescriptor) -> Result<Vec<Rule>, Box<dyn Error>> {

@@ -10,32 +10,32 @@ use crate::v1::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
-    /// The operation that answers.
+    /// The operation.
     pub operation: Operation,
     /// The HTTP method, in upper case.
     pub method: &'static str,
-    /// The path below the interface's URL. `{name}` stands for one segment, or the part of one
-    /// before a `:`, and holds the member of that proto name.
+    /// The path below the interface's URL. `{name}` stands for a segment, or the part of one before
+    /// a `:`, and contains the member with this proto name.
     pub path: &'static str,
-    /// Whether a body carries the members that are not in the path; otherwise the query does.
+    /// Whether members that are not in the path are in the body; otherwise they are in the query.
     pub has_body: bool,
 }
 
-/// The request of an operation: it says which tenant it is for (spec §4.1).
+/// The request of an operation, which has a tenant (spec §4.1).
 pub trait Request: Clone + Send + Sync + 'static {
-    /// The tenant; empty without one.
+    /// The tenant; empty if there is none.
     fn tenant(&self) -> &str;
 
     /// Sets the tenant.
     fn set_tenant(&mut self, tenant: String);
 
-    /// The task that the request names; empty without one.
+    /// The id of the task; empty if the request has none.
     fn task_id(&self) -> &str;
 
-    /// The context that the request names; empty without one.
+    /// The id of the context; empty if the request has none.
     fn context_id(&self) -> &str;
 
-    /// The member that a variable of the operation's [routes](ROUTES) holds, by its proto name.
+    /// The member for a variable of the operation's [routes](ROUTES), by proto name.
     fn variable(&mut self, name: &str) -> Option<&mut String>;
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use crate::Message;
 
     #[test]
-    fn every_operation_has_a_route_and_the_same_with_a_tenant_in_front() {
+    fn operations_have_a_route_with_and_without_tenant() {
         for operation in Operation::ALL {
             let of_operation = || ROUTES.iter().filter(|route| route.operation == operation);
             let plain = of_operation().find(|route| !route.path.starts_with("/{tenant}"));

@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use a2a_compat::{Origins, Revisions};
+use a2a_compat::{Revisions, TaskOrigins};
 use a2a_core::{AgentCard, Error, Validate as _};
 use a2a_http::{Drain, Limits, VersionPolicy, bind, rate::AddressRate, tls::Tls};
 use a2a_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
@@ -78,7 +78,7 @@ pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) versions: VersionPolicy,
     pub(crate) revisions: Revisions,
-    pub(crate) origins: Origins,
+    pub(crate) task_origins: TaskOrigins,
     pub(crate) layers: Vec<Layers>,
     pub(crate) routes: Router,
     pub(crate) tls: Option<Tls>,
@@ -120,7 +120,7 @@ impl Server {
             limits: Limits::default(),
             versions: VersionPolicy::default(),
             revisions: Revisions::all(),
-            origins: Origins::default(),
+            task_origins: TaskOrigins::default(),
             layers: Vec::new(),
             routes: Router::new(),
             tls: None,
@@ -277,10 +277,10 @@ impl Server {
         self
     }
 
-    /// Sets where the tasks of older revisions are remembered, and for how long. Servers of one
-    /// agent share it. Default: 64 MiB at most, without an end.
-    pub fn with_origins(mut self, origins: Origins) -> Self {
-        self.origins = origins;
+    /// Sets the table of task origins, which records the revision of each task. Servers of an agent
+    /// share it. Default: at most 64 MiB, no retention limit.
+    pub fn with_task_origins(mut self, origins: TaskOrigins) -> Self {
+        self.task_origins = origins;
         self
     }
 

@@ -1,4 +1,4 @@
-//! The eleven methods of the service, each one operation of the agent.
+//! Implements the generated service by an agent.
 
 use std::{future::Future, sync::Arc};
 
@@ -27,7 +27,7 @@ use crate::{
     status,
 };
 
-/// Puts an agent behind the generated trait.
+/// An agent as the generated service.
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     versions: VersionPolicy,
@@ -54,7 +54,7 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    /// Decodes a request and calls an operation of the agent with it.
+    /// Decodes a request and calls an operation of the agent.
     async fn call<'a, Q, A>(
         &'a self,
         name: Operation,
@@ -87,10 +87,10 @@ impl AgentService {
         M: prost::Message,
     {
         let called = self.call(name, request, operation).await;
-        let answer = called.and_then(|Called { reply, .. }| {
+        let result = called.and_then(|Called { reply, .. }| {
             Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
         });
-        let (message, activated) = answer.map_err(status::encode)?;
+        let (message, activated) = result.map_err(status::encode)?;
         let mut response = Response::new(message);
         service_parameters::write_activated(&activated, response.metadata_mut().as_mut());
         Ok(response)
@@ -106,14 +106,14 @@ impl AgentService {
         Q: a2a_core::Request + prost::Message + Default + 'static,
     {
         let drain = Drain::of(request.extensions());
-        let answer = async {
+        let result = async {
             let called = self.call(name, request, operation).await?;
             let Called { reply, served, deadline, resumed_after } = called;
             let events = served.keep_open(reply.response);
             let events = Events::open(events, resumed_after, deadline, drain).await?;
             Ok((events.limited_to(self.max_answer_bytes), reply.activated))
         };
-        let (events, activated) = answer.await.map_err(status::encode)?;
+        let (events, activated) = result.await.map_err(status::encode)?;
         let position = events.position();
         let mut response = Response::new(events);
         let headers = response.metadata_mut().as_mut();
@@ -125,10 +125,10 @@ impl AgentService {
     }
 }
 
-/// The future of an operation of the agent.
+/// The future of an operation.
 type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 
-/// The agent's reply, and what the response needs to know of its call.
+/// The reply of the agent, and properties of the call that the response depends on.
 struct Called<A> {
     reply: Reply<A>,
     served: Served,
@@ -146,8 +146,8 @@ fn begin(
     served
 }
 
-/// Waits no longer than the caller does. The operation is dropped then, which detaches the
-/// caller and cancels nothing.
+/// Limits an operation to the caller's deadline. Dropping it detaches the caller but cancels
+/// nothing.
 pub(crate) async fn within<T>(
     deadline: Option<Instant>,
     operation: impl Future<Output = Result<T>>,
@@ -155,7 +155,7 @@ pub(crate) async fn within<T>(
     match deadline {
         None => operation.await,
         Some(deadline) => match timeout_at(deadline, operation).await {
-            Ok(answer) => answer,
+            Ok(result) => result,
             Err(elapsed) => Err(deadline::exceeded().with_source(elapsed)),
         },
     }
