@@ -6,7 +6,7 @@ use a2a_core::{
     Operation, Request, Result,
     v1::{CancelTaskRequest, GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
 };
-use a2a_operations::{Agent, Call, EventStream, Reply, trace::Called};
+use a2a_operations::{Agent, Call, EventStream, Reply, trace::ClientSpan};
 use futures_util::stream;
 use tracing::Instrument as _;
 use url::Url;
@@ -38,9 +38,10 @@ impl Traced {
         T: 'static,
         F: Future<Output = Result<Reply<T>>> + Send,
     {
-        let mut called = Called::begin(operation, self.binding, &self.authority, &mut call.context);
+        let mut called =
+            ClientSpan::begin(operation, self.binding, &self.authority, &mut call.context);
         let (task_id, context_id) = ids(&call.request);
-        called.concerns(task_id, context_id);
+        called.record_ids(task_id, context_id);
         let response = next(self.agent.clone(), call).instrument(called.span().clone());
         let result = response.await;
         called.end(&result);
@@ -51,7 +52,7 @@ impl Traced {
 intercept_agent!(Traced);
 
 /// Keeps the span of a call open until its stream ends, if the response is a stream.
-fn keep_open<T: 'static>(called: Called, mut response: T) -> T {
+fn keep_open<T: 'static>(called: ClientSpan, mut response: T) -> T {
     if let Some(stream) = (&mut response as &mut dyn Any).downcast_mut::<EventStream>() {
         let events = std::mem::replace(stream, EventStream::new(stream::empty()));
         *stream = called.keep_open(events);

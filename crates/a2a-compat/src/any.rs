@@ -95,13 +95,13 @@ pub async fn call(
 ) -> Result<Reply<AnyAnswer>> {
     macro_rules! one {
         ($method:ident($request:expr) => $answer:expr) => {{
-            let call = Call::with_context(context, $request);
+            let call = Call::from_parts(context, $request);
             Ok(agent.$method(call).await?.map($answer).map(AnyAnswer::One))
         }};
     }
     macro_rules! events {
         ($method:ident($request:expr)) => {{
-            let call = Call::with_context(context, $request);
+            let call = Call::from_parts(context, $request);
             Ok(agent.$method(call).await?.map(AnyAnswer::Events))
         }};
     }

@@ -10,7 +10,7 @@ use a2a_core::{
     Error, ErrorKind, Result, Task,
     v1::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
 };
-use a2a_operations::{CallContext, Event, EventStream, Reply, Settled};
+use a2a_operations::{CallContext, Event, EventStream, Reply, StreamEnd};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::Back;
@@ -160,7 +160,7 @@ impl<B: Back> Attached<B> {
         };
         if !self.is_complete {
             self.note(&event);
-            if event.settled() != Settled::No {
+            if event.stream_end() != StreamEnd::Open {
                 return Some(Ok(self.reader.completed(&self.task, event).await));
             }
         }

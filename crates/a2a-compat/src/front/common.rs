@@ -10,7 +10,9 @@ use a2a_core::{
     },
 };
 use a2a_http::{VersionPolicy, service_parameters};
-use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::Served};
+use a2a_operations::{
+    Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::ServerSpan,
+};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, request::Parts};
 use tracing::Instrument as _;
@@ -39,7 +41,7 @@ pub(crate) async fn perform(
     mut context: CallContext,
     request: AnyRequest,
 ) -> Result<Reply<AnyAnswer>> {
-    let mut served = Served::begin(request.operation(), binding, &mut context);
+    let mut served = ServerSpan::begin(request.operation(), binding, &mut context);
     let performed = perform_here(agent, options, context, request);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
@@ -203,7 +205,7 @@ async fn with_config_id(
             task_id: request.task_id.clone(),
             ..ListTaskPushNotificationConfigsRequest::default()
         };
-        let call = Call::with_context(context.clone(), list);
+        let call = Call::from_parts(context.clone(), list);
         let configs = agent.list_task_push_notification_configs(call).await?;
         let configs = configs.response.configs;
         let own = configs.iter().find(|config| config.id == request.task_id);
@@ -223,7 +225,7 @@ async fn ended_task(
     refused: Error,
 ) -> Result<Reply<AnyAnswer>> {
     let request = GetTaskRequest { id, ..GetTaskRequest::default() };
-    let call = Call::with_context(context.clone(), request);
+    let call = Call::from_parts(context.clone(), request);
     let reply = agent.get_task(call).await?;
     if !reply.response.state().is_terminal() {
         return Err(refused);

@@ -13,7 +13,7 @@ use a2a_core::{
     },
 };
 use a2a_http::{Drain, VersionPolicy, service_parameters};
-use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::Served};
+use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::ServerSpan};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
@@ -68,7 +68,7 @@ impl AgentService {
         let (mut context, deadline) = self.context(&request)?;
         let mut served = begin(name, &mut context, &message);
         let resumed_after = context.last_event_id;
-        let performed = operation(&*self.agent, Call::with_context(context, message));
+        let performed = operation(&*self.agent, Call::from_parts(context, message));
         let performed = performed.instrument(served.span().clone());
         let result = within(deadline, performed).await;
         served.end(&result);
@@ -131,15 +131,15 @@ type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 /// The agent's reply, and what the response needs to know of its call.
 struct Called<A> {
     reply: Reply<A>,
-    served: Served,
+    served: ServerSpan,
     deadline: Option<Instant>,
     resumed_after: Option<EventId>,
 }
 
-fn begin(operation: Operation, context: &mut CallContext, request: &impl Concerns) -> Served {
-    let served = Served::begin(operation, card::GRPC, context);
+fn begin(operation: Operation, context: &mut CallContext, request: &impl Concerns) -> ServerSpan {
+    let served = ServerSpan::begin(operation, card::GRPC, context);
     let (task_id, context_id) = request.concerns();
-    served.concerns(task_id, context_id);
+    served.record_ids(task_id, context_id);
     served
 }
 

@@ -248,7 +248,7 @@ async fn a_reader_that_resumes_is_answered_before_there_is_an_event() {
     served.agent.stream(events);
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(6);
-    let call = Call::with_context(context, subscribe().request);
+    let call = Call::from_parts(context, subscribe().request);
     let mut stream = open(&served, call).await;
     sender.send(Ok(ended(7))).unwrap();
     assert_eq!(position(stream.next().await), Some(7));
@@ -260,7 +260,7 @@ async fn a_reader_that_resumes_behind_a_trimmed_log_gets_the_snapshots_position(
     served.agent.stream(events(vec![opening(40), ended(41)]));
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(6);
-    let mut stream = open(&served, Call::with_context(context, subscribe().request)).await;
+    let mut stream = open(&served, Call::from_parts(context, subscribe().request)).await;
     assert_eq!(position(stream.next().await), Some(40));
     assert_eq!(position(stream.next().await), Some(41));
 }
