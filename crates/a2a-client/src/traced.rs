@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use a2a_core::{Operation, Request, Result};
 use a2a_operations::{
-    Agent, AgentMethod, Call, EventStream, Reply, intercept_agent, trace::Called,
+    Agent, AgentMethod, Call, EventStream, Reply, intercept_agent, trace::ClientSpan,
 };
 use futures_util::stream;
 use tracing::Instrument as _;
@@ -32,8 +32,9 @@ impl Traced {
         mut call: Call<R>,
         next: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
-        let mut called = Called::begin(operation, self.binding, &self.authority, &mut call.context);
-        called.concerns(call.request.task_id(), call.request.context_id());
+        let mut called =
+            ClientSpan::begin(operation, self.binding, &self.authority, &mut call.context);
+        called.record_ids(call.request.task_id(), call.request.context_id());
         let response = next(&*self.agent, call).instrument(called.span().clone());
         let result = response.await;
         called.end(&result);
@@ -46,7 +47,7 @@ impl Agent for Traced {
 }
 
 /// Keeps the span of a call open until its stream ends, if the response is a stream.
-fn keep_open<T: 'static>(called: Called, mut response: T) -> T {
+fn keep_open<T: 'static>(called: ClientSpan, mut response: T) -> T {
     if let Some(stream) = (&mut response as &mut dyn Any).downcast_mut::<EventStream>() {
         let events = std::mem::replace(stream, EventStream::new(stream::empty()));
         *stream = called.keep_open(events);

@@ -95,13 +95,13 @@ pub async fn call(
 ) -> Result<Reply<AnyOutput>> {
     macro_rules! unary {
         ($method:ident($request:expr) => $response:expr) => {{
-            let call = Call::with_context(context, $request);
+            let call = Call::from_parts(context, $request);
             Ok(agent.$method(call).await?.map($response).map(AnyOutput::Unary))
         }};
     }
     macro_rules! stream {
         ($method:ident($request:expr)) => {{
-            let call = Call::with_context(context, $request);
+            let call = Call::from_parts(context, $request);
             Ok(agent.$method(call).await?.map(AnyOutput::Stream))
         }};
     }

@@ -2,7 +2,7 @@
 
 use a2a_core::{ProtocolVersion, Result, v1::StreamResponse};
 use a2a_http::{Payload, content_type};
-use a2a_operations::{Delivery, Settled, Webhook};
+use a2a_operations::{Delivery, StreamEnd, Webhook};
 use bytes::Bytes;
 use http::HeaderName;
 use serde::{Deserialize, de::IgnoredAny};
@@ -25,7 +25,7 @@ const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notificati
 ///
 /// Before the draft, receivers are only notified when a task ends or is interrupted.
 pub fn payload(webhook: &Webhook, delivery: &Delivery) -> Option<Payload> {
-    let is_settled = delivery.event.settled() != Settled::No;
+    let is_settled = delivery.event.stream_end() != StreamEnd::Open;
     match webhook.revision {
         ProtocolVersion::V0_1 => {
             let mut written = write_webhook(delivery.event.response())?;
@@ -39,7 +39,7 @@ pub fn payload(webhook: &Webhook, delivery: &Delivery) -> Option<Payload> {
             is_settled.then(|| of(NOTIFICATION_TOKEN, &v0_3::write_task(&delivery.task)))
         }
         ProtocolVersion::V1Draft => {
-            let is_last = delivery.event.settled() == Settled::Finally;
+            let is_last = delivery.event.stream_end() == StreamEnd::Terminal;
             let written = V1Draft.write_event(delivery.event.response(), is_last);
             Some(of(NOTIFICATION_TOKEN, &written))
         }

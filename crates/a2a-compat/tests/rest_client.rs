@@ -81,7 +81,7 @@ fn arrived(fake: &Fake, operation: Operation, members: Value) {
 fn call<T>(request: T) -> Call<T> {
     let mut context = CallContext::default();
     context.extensions = ["urn:a"].into_iter().collect();
-    Call::with_context(context, request)
+    Call::from_parts(context, request)
 }
 
 #[tokio::test]

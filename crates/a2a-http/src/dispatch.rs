@@ -11,7 +11,7 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served};
+use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::ServerSpan};
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Instrument as _;
 
@@ -43,7 +43,7 @@ pub enum Output {
 /// Decodes and validates a request, calls `operation` with it, and appends a unary response to
 /// `out` as JSON. Large requests are processed off the threads that serve connections.
 ///
-/// The call runs in a span named after the operation, and is counted: see [`Served`].
+/// The call runs in a span named after the operation, and is counted: see [`ServerSpan`].
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ async fn serve(
     source: impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
-    let mut served = Served::begin(operation, binding, &mut context);
+    let mut served = ServerSpan::begin(operation, binding, &mut context);
     let performed = perform(&*agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
@@ -84,7 +84,7 @@ async fn serve(
 
 async fn perform(
     agent: &dyn Agent,
-    served: &Served,
+    served: &ServerSpan,
     operation: Operation,
     context: CallContext,
     source: impl Source,
@@ -93,8 +93,8 @@ async fn perform(
     macro_rules! call {
         ($method:ident($request:ty)) => {{
             let request: $request = read(source).await?;
-            served.concerns(request.task_id(), request.context_id());
-            agent.$method(Call::with_context(context, request)).await?
+            served.record_ids(request.task_id(), request.context_id());
+            agent.$method(Call::from_parts(context, request)).await?
         }};
     }
 
@@ -102,7 +102,7 @@ async fn perform(
         Operation::SendMessage => {
             let reply = call!(send_message(SendMessageRequest));
             if let Some(Payload::Task(task)) = &reply.response.payload {
-                served.concerns(&task.id, &task.context_id);
+                served.record_ids(&task.id, &task.context_id);
             }
             json(reply, out)
         }
@@ -160,8 +160,8 @@ fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>>
     Ok(reply.map(|_| Output::Json(out)))
 }
 
-fn task(reply: Reply<Arc<Task>>, served: &Served, out: Vec<u8>) -> Result<Reply<Output>> {
-    served.concerns("", &reply.response.context_id);
+fn task(reply: Reply<Arc<Task>>, served: &ServerSpan, out: Vec<u8>) -> Result<Reply<Output>> {
+    served.record_ids("", &reply.response.context_id);
     let Reply { response, activated } = reply;
     json(Reply { response: &*response, activated }, out)
 }

@@ -18,38 +18,37 @@ use crate::{Call, EventStream, Reply};
 
 /// An A2A agent: the protocol's eleven operations (spec §3.1).
 ///
-/// Both ends speak it, as with `tower::Service`: an [`Engine`](crate::Engine) is one, every
-/// binding's client is one, and every binding's server puts one on the wire. To write an agent,
+/// The trait is used on both sides, like `tower::Service`: an [`Engine`](crate::Engine) implements
+/// it, every client implements it, and every server exposes an implementation. To write an agent,
 /// implement [`AgentExecutor`](crate::AgentExecutor) instead.
 ///
 /// # Laws
 ///
-/// Every implementation keeps these, and the behaviour suite checks them at every seat.
+/// Every implementation must uphold these laws; the behaviour suite checks them.
 ///
 /// - Dropping a returned future or an [`EventStream`] detaches the caller. It cancels nothing:
-///   only [`cancel_task`](Self::cancel_task) does.
-/// - Events of a task come in the order in which they were made, to every reader the same.
+/// - Dropping a returned future or an [`EventStream`] detaches the caller and cancels nothing; only
+///   [`cancel_task`](Self::cancel_task) does.
 /// - A stream that ends without an error ended at a `Message`, a terminal or an interrupted
 ///   state. Any other end is an `Err` of kind [`Unavailable`](a2a_core::ErrorKind::Unavailable)
 ///   as its last item.
-/// - A refused stream is refused by the future, before it opens.
-/// - [`CallContext::caller`](crate::CallContext::caller) stays in this process: it is never
-///   written to a wire.
-/// - A task that is not the caller's is answered like one that does not exist.
+/// - A stream is rejected by the future, before it opens.
+/// - [`CallContext::caller`](crate::CallContext::caller) is never written to a wire.
+/// - A task of another caller is indistinguishable from one that does not exist.
 ///
 /// There are no default bodies, so that a wrapper that forgets a method does not compile.
 #[async_trait]
 pub trait Agent: Send + Sync + 'static {
-    /// Delivers a message and waits for what comes of it (spec §3.1.1).
+    /// Sends a message and waits for the response (spec §3.1.1).
     ///
-    /// Answers with a task in a terminal or interrupted state, or with a message. With
-    /// `returnImmediately` answers as soon as the task exists.
+    /// Responds with a task in a terminal or interrupted state, or with a message; with
+    /// `returnImmediately`, as soon as the task exists.
     async fn send_message(
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<SendMessageResponse>>;
 
-    /// Delivers a message and streams what comes of it (spec §3.1.2).
+    /// Sends a message and streams the response (spec §3.1.2).
     ///
     /// The stream is one `Message`, or a `Task` and then its updates up to a terminal state or
     /// INPUT_REQUIRED.
@@ -64,20 +63,20 @@ pub trait Agent: Send + Sync + 'static {
     /// Returns a page of the caller's tasks, newest status first (spec §3.1.4).
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>>;
 
-    /// Cancels a task and returns it as it is then (spec §3.1.5).
+    /// Cancels a task and returns its state (spec §3.1.5).
     async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>>;
 
     /// Streams a task that has not ended: first the `Task`, then its updates up to a terminal
     /// state (spec §3.1.6).
     ///
-    /// With [`CallContext::last_event_id`](crate::CallContext::last_event_id) the stream is
-    /// instead exactly the events after that one, also those of a task that has ended since.
+    /// With [`CallContext::last_event_id`](crate::CallContext::last_event_id) the stream consists
+    /// of exactly the events after that one, even if the task has ended.
     async fn subscribe_to_task(
         &self,
         call: Call<SubscribeToTaskRequest>,
     ) -> Result<Reply<EventStream>>;
 
-    /// Stores a webhook for a task, under a fresh id where none is given (spec §3.1.7).
+    /// Stores a webhook for a task, with a fresh id if none is given (spec §3.1.7).
     async fn create_task_push_notification_config(
         &self,
         call: Call<TaskPushNotificationConfig>,
@@ -95,7 +94,7 @@ pub trait Agent: Send + Sync + 'static {
         call: Call<ListTaskPushNotificationConfigsRequest>,
     ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>>;
 
-    /// Removes a webhook of a task; removing it again succeeds too (spec §3.1.10).
+    /// Deletes a webhook of a task; idempotent (spec §3.1.10).
     async fn delete_task_push_notification_config(
         &self,
         call: Call<DeleteTaskPushNotificationConfigRequest>,
@@ -108,10 +107,9 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<Reply<AgentCard>>;
 }
 
-/// Writes the methods of an [`Agent`] that pass a call on as it is to another agent: all of them,
-/// or those that are named.
+/// Implements methods of [`Agent`] by forwarding to another agent: all of them, or the named ones.
 ///
-/// What stands behind `=>` is the other agent, made of `self` under the name in front of it.
+/// After `=>` follows an expression for the other agent, in which the name before it is `self`.
 ///
 /// ```
 /// use a2a_core::{Result, v1::{SendMessageRequest, SendMessageResponse}};

@@ -214,7 +214,7 @@ async fn events_have_ids() {
     let (client, mut server) = client([sse(&body)]).await;
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(3);
-    let call = Call::with_context(context, subscribe().request);
+    let call = Call::from_parts(context, subscribe().request);
     let events = collect(client.subscribe_to_task(call).await.unwrap().response).await;
     let seen: Vec<_> =
         events.iter().map(|event| event.as_ref().unwrap()).map(|e| (e.id(), e.state())).collect();

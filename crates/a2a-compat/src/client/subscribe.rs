@@ -9,7 +9,7 @@ use a2a_core::{
     Error, ErrorKind, Result, Task,
     v1::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
 };
-use a2a_operations::{CallContext, Event, EventStream, Reply, Settled};
+use a2a_operations::{CallContext, Event, EventStream, Reply, StreamEnd};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::Transport;
@@ -164,7 +164,7 @@ impl<T: Transport> Subscription<T> {
         };
         if !self.is_complete {
             self.apply(&event);
-            if event.settled() != Settled::No {
+            if event.stream_end() != StreamEnd::Open {
                 return Some(Ok(self.reader.complete(&self.task, event).await));
             }
         }

@@ -10,7 +10,9 @@ use a2a_core::{
     },
 };
 use a2a_http::{VersionPolicy, service_parameters};
-use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::Served};
+use a2a_operations::{
+    Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::ServerSpan,
+};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, request::Parts};
 use tracing::Instrument as _;
@@ -40,7 +42,7 @@ pub(crate) async fn dispatch(
     mut context: CallContext,
     request: AnyRequest,
 ) -> Result<Reply<AnyOutput>> {
-    let mut served = Served::begin(request.operation(), binding, &mut context);
+    let mut served = ServerSpan::begin(request.operation(), binding, &mut context);
     let dispatched = dispatch_aliased(agent, options, context, request);
     let result = dispatched.instrument(served.span().clone()).await;
     served.end(&result);
@@ -204,7 +206,7 @@ async fn with_config_id(
             task_id: request.task_id.clone(),
             ..ListTaskPushNotificationConfigsRequest::default()
         };
-        let call = Call::with_context(context.clone(), list);
+        let call = Call::from_parts(context.clone(), list);
         let configs = agent.list_task_push_notification_configs(call).await?;
         let configs = configs.response.configs;
         let own = configs.iter().find(|config| config.id == request.task_id);
@@ -224,7 +226,7 @@ async fn ended_task(
     rejection: Error,
 ) -> Result<Reply<AnyOutput>> {
     let request = GetTaskRequest { id, ..GetTaskRequest::default() };
-    let call = Call::with_context(context.clone(), request);
+    let call = Call::from_parts(context.clone(), request);
     let reply = agent.get_task(call).await?;
     if !reply.response.state().is_terminal() {
         return Err(rejection);

@@ -79,7 +79,7 @@ impl Sent {
         };
         let history_length = self.history_length;
         let request = GetTaskRequest { id, history_length, ..GetTaskRequest::default() };
-        let reply = agent.get_task(Call::with_context(context, request)).await?;
+        let reply = agent.get_task(Call::from_parts(context, request)).await?;
         Ok(Some(reply.map(|task| {
             let payload = Some(Payload::Task(std::sync::Arc::unwrap_or_clone(task)));
             AnyOutput::Unary(AnyResponse::Sent(SendMessageResponse { payload }))
@@ -104,7 +104,7 @@ pub(super) async fn find_task(
         history_length: Some(SEARCH_LIMIT),
         ..ListTasksRequest::default()
     };
-    let page = agent.list_tasks(Call::with_context(context, request)).await?.response;
+    let page = agent.list_tasks(Call::from_parts(context, request)).await?.response;
     let has_message =
         |task: &Task| task.history.iter().any(|message| message.message_id == message_id);
     Ok(page.tasks.into_iter().find(has_message).map(|task| task.id))

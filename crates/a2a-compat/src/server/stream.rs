@@ -4,21 +4,21 @@ use a2a_core::{
     ProtocolVersion, Result, TaskState,
     v1::{StreamResponse, Task, TaskStatusUpdateEvent, stream_response::Payload},
 };
-use a2a_operations::{Event, EventStream, Settled};
+use a2a_operations::{Event, EventStream, StreamEnd};
 use futures_util::{StreamExt as _, stream};
 
 use crate::v0_1::EventSplitter;
 
 /// Returns whether an event is the last (`final`) one of a stream of the revision.
 pub(crate) fn is_last(revision: ProtocolVersion, event: &Event) -> bool {
-    match (event.settled(), revision) {
-        (Settled::No, _) => false,
-        (Settled::Finally, _) => true,
+    match (event.stream_end(), revision) {
+        (StreamEnd::Open, _) => false,
+        (StreamEnd::Terminal, _) => true,
         // In the draft, streams stay open while a task waits for authorization.
-        (Settled::Interrupted(state), ProtocolVersion::V1Draft | ProtocolVersion::V1_0) => {
+        (StreamEnd::Interrupted(state), ProtocolVersion::V1Draft | ProtocolVersion::V1_0) => {
             state == TaskState::InputRequired
         }
-        (Settled::Interrupted(_), _) => true,
+        (StreamEnd::Interrupted(_), _) => true,
     }
 }
 

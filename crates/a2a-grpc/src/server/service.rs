@@ -13,7 +13,7 @@ use a2a_core::{
     },
 };
 use a2a_http::{Drain, VersionPolicy, service_parameters};
-use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::Served};
+use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::ServerSpan};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
@@ -68,7 +68,7 @@ impl AgentService {
         let (mut context, deadline) = self.context(&request)?;
         let mut served = begin(name, &mut context, &message);
         let resumed_after = context.last_event_id;
-        let performed = operation(&*self.agent, Call::with_context(context, message));
+        let performed = operation(&*self.agent, Call::from_parts(context, message));
         let performed = performed.instrument(served.span().clone());
         let result = within(deadline, performed).await;
         served.end(&result);
@@ -131,7 +131,7 @@ type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 /// The reply of the agent, and properties of the call that the response depends on.
 struct Called<A> {
     reply: Reply<A>,
-    served: Served,
+    served: ServerSpan,
     deadline: Option<Instant>,
     resumed_after: Option<EventId>,
 }
@@ -140,9 +140,9 @@ fn begin(
     operation: Operation,
     context: &mut CallContext,
     request: &impl a2a_core::Request,
-) -> Served {
-    let served = Served::begin(operation, card::GRPC, context);
-    served.concerns(request.task_id(), request.context_id());
+) -> ServerSpan {
+    let served = ServerSpan::begin(operation, card::GRPC, context);
+    served.record_ids(request.task_id(), request.context_id());
     served
 }
 

@@ -29,7 +29,7 @@ async fn call_context_is_sent_without_the_caller() {
     context.idempotency_key = Some("once".into());
     context.caller = Caller::authenticated("me");
 
-    served.client().get_task(Call::with_context(context.clone(), get())).await.unwrap();
+    served.client().get_task(Call::from_parts(context.clone(), get())).await.unwrap();
     let arrived = served.agent.last().context;
     assert_eq!(arrived.version, context.version);
     assert_eq!(arrived.extensions, context.extensions);

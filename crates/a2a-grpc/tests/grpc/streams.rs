@@ -248,7 +248,7 @@ async fn resumed_stream_is_opened_before_the_first_event() {
     served.agent.stream(events);
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(6);
-    let call = Call::with_context(context, subscribe().request);
+    let call = Call::from_parts(context, subscribe().request);
     let mut stream = open(&served, call).await;
     sender.send(Ok(ended(7))).unwrap();
     assert_eq!(position(stream.next().await), Some(7));
@@ -260,7 +260,7 @@ async fn resuming_a_trimmed_log_returns_the_snapshot_id() {
     served.agent.stream(events(vec![opening(40), ended(41)]));
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(6);
-    let mut stream = open(&served, Call::with_context(context, subscribe().request)).await;
+    let mut stream = open(&served, Call::from_parts(context, subscribe().request)).await;
     assert_eq!(position(stream.next().await), Some(40));
     assert_eq!(position(stream.next().await), Some(41));
 }
