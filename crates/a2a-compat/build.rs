@@ -1,5 +1,5 @@
-//! Makes the messages, the service and the client of `a2a.v1` from the union proto of the older
-//! revisions, and the JSON form of those messages that REST of 0.3 carries.
+//! Generates the messages, the service and the client of `a2a.v1` from the union proto of the older
+//! revisions, and the ProtoJSON serialization that REST of 0.3 uses.
 
 use std::{env, error::Error, fs, path::PathBuf};
 
@@ -13,7 +13,7 @@ use tonic_build::manual::{Builder, Method, Service};
 const PROTO: &str = "a2a/v0_3/a2a.proto";
 const PACKAGE: &str = "a2a.v1";
 
-/// What is the same in 1.0, with the name it has there.
+/// Messages that are identical in 1.0, with their names there.
 const UNCHANGED: [(&str, &str); 14] = [
     ("APIKeySecurityScheme", "ApiKeySecurityScheme"),
     ("AgentCardSignature", "AgentCardSignature"),
@@ -31,7 +31,7 @@ const UNCHANGED: [(&str, &str); 14] = [
     ("TaskState", "TaskState"),
 ];
 
-/// Messages with a JSON form that serde derives. Those with a union have theirs by hand.
+/// Messages with derived serialization. Messages with a oneof have a handwritten one.
 const IN_JSON: [&str; 14] = [
     "Artifact",
     "AuthenticationInfo",
@@ -49,19 +49,19 @@ const IN_JSON: [&str; 14] = [
     "TaskStatusUpdateEvent",
 ];
 
-/// Names that other writers give to a member: those of the draft, mostly.
+/// Aliases of members, mostly from the draft.
 const ALIASES: [(&str, &str); 3] = [
     ("a2a.v1.Message.content", "parts"),
     ("a2a.v1.SendMessageConfiguration.push_notification", "pushNotificationConfig"),
     ("a2a.v1.SendMessageConfiguration.push_notification", "push_notification_config"),
 ];
 
-/// Written also at its default: one that readers of the other JSON form insist on, and one that
-/// they take for true where it is missing.
+/// Also written with their default value: one is required by clients of the other JSON format, and
+/// one is assumed to be true if missing.
 const ALWAYS: [&str; 2] =
     ["a2a.v1.SendMessageConfiguration.blocking", "a2a.v1.TaskStatusUpdateEvent.final"];
 
-/// Not written: readers of 0.3 refuse members that they don't know.
+/// Not written: clients of 0.3 reject unknown members.
 const AFTER_0_3: &str = "a2a.v1.Message.reference_task_ids";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let service = pool
         .get_service_by_name(&format!("{PACKAGE}.A2AService"))
         .ok_or("the proto has no A2AService")?;
-    // A server's requests are bytes until they are decoded, large ones on the blocking pool.
+    // Requests are decoded later, large ones on the blocking pool.
     let server = describe(&service, "::a2a_grpc::wire::OwnedCodec", |message| {
         format!("::a2a_grpc::wire::Undecoded<{message}>")
     });
@@ -118,7 +118,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Gives a message its serde derives and every field its form.
+/// Adds the serde attributes of a message and its fields.
 fn derive_json(
     config: &mut prost_build::Config,
     message: &MessageDescriptor,

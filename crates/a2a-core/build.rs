@@ -1,5 +1,4 @@
-//! Makes the types, their JSON forms, the rules for REQUIRED members and the table of routes
-//! from `proto/`, so that nothing the proto says is written a second time by hand.
+//! Generates the types, their JSON forms, the validation rules and the routes from `proto/`.
 
 #[path = "build/descriptor.rs"]
 mod descriptor;
@@ -25,8 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
-    // prost-types drops the options of google.api when it encodes, so the descriptor that
-    // others read is the compiler's own bytes, never a re-encoding.
+    // prost-types drops the google.api options when it encodes, so the published descriptor is the
+    // output of the compiler.
     let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
         let mut compiler = protox::Compiler::new(["proto"])?;
         compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;

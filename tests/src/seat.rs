@@ -3,8 +3,8 @@
 use std::{future::Future, sync::Arc};
 
 use a2a_compat::{
-    FrontOptions,
-    back::{JsonRpcClient, RestClient},
+    ServerOptions,
+    client::{JsonRpcClient, RestClient},
     grpc::GrpcClient,
 };
 use a2a_core::{AgentCard, ProtocolVersion};
@@ -154,11 +154,11 @@ impl Fixture {
             Rest => a2a_rest::router(agent),
             Grpc => a2a_grpc::router(agent),
             Gateway => unreachable!("it is no server"),
-            JsonRpcOf(_) => a2a_compat::front::jsonrpc(agent, FrontOptions::default()),
-            RestOf(_) => a2a_compat::front::rest(agent, FrontOptions::default()),
+            JsonRpcOf(_) => a2a_compat::server::jsonrpc(agent, ServerOptions::default()),
+            RestOf(_) => a2a_compat::server::rest(agent, ServerOptions::default()),
             GrpcOf(_) => {
                 let card = AgentCard::new("Public", "is the public card");
-                a2a_compat::grpc::router(agent, card, FrontOptions::default())
+                a2a_compat::grpc::router(agent, card, ServerOptions::default())
             }
         };
         self.servers.push(tokio::spawn(

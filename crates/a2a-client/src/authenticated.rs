@@ -1,12 +1,10 @@
 //! Authentication of calls, and one retry with renewed credentials.
 
-use std::{future::Future, sync::Arc};
+use std::sync::Arc;
 
 use a2a_auth::client::AgentCredentials;
 use a2a_core::{ErrorKind, Operation, Request, Result};
-use a2a_operations::{Agent, Call, Reply};
-
-use crate::intercept::intercept_agent;
+use a2a_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
 
 /// Adds credentials to every call to an agent. A call that fails as unauthenticated is retried once
 /// if the credentials can be renewed: a rejected call had no effect.
@@ -26,22 +24,18 @@ impl Authenticated {
         Arc::new(Self { agent, credentials })
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T>(
         &self,
         operation: Operation,
         mut call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         if call.context.credential.is_some() {
-            return next(self.agent.clone(), call).await;
+            return next(&*self.agent, call).await;
         }
         let credential = self.credentials.credential().await?;
         call.context.credential = Some(credential.clone());
-        let rejected = match next(self.agent.clone(), call.clone()).await {
+        let rejected = match next(&*self.agent, call.clone()).await {
             Err(error) if error.kind() == ErrorKind::Unauthenticated => error,
             result => return result,
         };
@@ -49,7 +43,7 @@ impl Authenticated {
             Ok(renewed) if renewed != credential => {
                 tracing::debug!(operation = operation.name(), "retrying with renewed credentials");
                 call.context.credential = Some(renewed);
-                next(self.agent.clone(), call).await
+                next(&*self.agent, call).await
             }
             Ok(_) => Err(rejected),
             Err(error) => {
@@ -60,4 +54,6 @@ impl Authenticated {
     }
 }
 
-intercept_agent!(Authenticated);
+impl Agent for Authenticated {
+    intercept_agent!(intercept);
+}

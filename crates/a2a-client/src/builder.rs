@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use a2a_auth::client::{CredentialError, Credentials, Origin};
-use a2a_compat::{back, grpc::GrpcClient};
+use a2a_compat::{client as compat_client, grpc::GrpcClient};
 use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
 use a2a_http::client::{ClientSettings, HttpClient};
 use a2a_operations::{Agent, CallContext};
@@ -334,10 +334,10 @@ impl ClientBuilder {
         if revision < ProtocolVersion::LATEST {
             return Ok(match selected.transport {
                 Transport::JsonRpc => {
-                    Arc::new(back::JsonRpcClient::new(url, revision, http.clone())?)
+                    Arc::new(compat_client::JsonRpcClient::new(url, revision, http.clone())?)
                 }
                 Transport::HttpJson => {
-                    Arc::new(back::RestClient::new(url, revision, http.clone())?)
+                    Arc::new(compat_client::RestClient::new(url, revision, http.clone())?)
                 }
                 Transport::Grpc => {
                     let settings = http.settings().clone();

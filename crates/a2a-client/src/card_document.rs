@@ -34,7 +34,7 @@ impl Document {
     /// [`DiscoveryError::NotACard`] for malformed JSON or members of the wrong type.
     pub fn read(json: Bytes) -> Result<Self, DiscoveryError> {
         let (mut card, version) =
-            a2a_compat::card::read_form(&json).map_err(DiscoveryError::NotACard)?;
+            a2a_compat::card::read_with_revision(&json).map_err(DiscoveryError::NotACard)?;
         complete_versions(&mut card, version, &json);
         Ok(Self { card: Arc::new(card), json, version, is_at_legacy_path: false, signature: None })
     }

@@ -125,7 +125,7 @@ impl Client {
 
     /// Creates a call for [`agent`](Self::agent) with this client's context.
     pub fn call<R>(&self, request: R) -> Call<R> {
-        Call::with_context(self.context.clone(), request)
+        Call::from_parts(self.context.clone(), request)
     }
 
     /// Sends a message and waits for the outcome (spec §3.1.1).

@@ -1,12 +1,10 @@
 //! Refuses to send a call's credential to an origin that it is not meant for.
 
-use std::{future::Future, sync::Arc};
+use std::sync::Arc;
 
 use a2a_auth::client::CredentialError;
 use a2a_core::{Error, Operation, Request, Result};
-use a2a_operations::{Agent, Call, Reply};
-
-use crate::intercept::intercept_agent;
+use a2a_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
 
 /// Rejects calls that carry a credential, for an interface at an untrusted origin. The call is not
 /// sent without the credential either: the agent's rejection would hide the cause.
@@ -20,24 +18,22 @@ impl CredentialGuard {
         Self { agent, reason }
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T>(
         &self,
         _: Operation,
         call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         if call.context.credential.is_some() {
             return Err(self.reason.clone().into());
         }
-        next(self.agent.clone(), call).await
+        next(&*self.agent, call).await
     }
 }
 
-intercept_agent!(CredentialGuard);
+impl Agent for CredentialGuard {
+    intercept_agent!(intercept);
+}
 
 /// Returns whether the guard rejected a call, in which case nothing was sent.
 pub(crate) fn was_blocked(error: &Error) -> bool {

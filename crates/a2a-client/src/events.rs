@@ -6,7 +6,7 @@ use std::{
 };
 
 use a2a_core::{Error, ErrorKind, ExtensionSet, Result, v1::stream_response::Payload};
-use a2a_operations::{Event, EventStream, Reply, Settled};
+use a2a_operations::{Event, EventStream, Reply, StreamEnd};
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
@@ -74,7 +74,7 @@ impl Events {
             if let Some(Payload::Message(response)) = event.payload() {
                 message = Some(response.clone());
             }
-            if self.is_send && matches!(event.settled(), Settled::Interrupted(_)) {
+            if self.is_send && matches!(event.stream_end(), StreamEnd::Interrupted(_)) {
                 break;
             }
         }

@@ -1,15 +1,12 @@
 //! Failover between the interfaces of an agent.
 
-use std::{
-    future::Future,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use a2a_core::{Error, Operation, Request, Result};
 use a2a_http::client::TransportError;
-use a2a_operations::{Agent, Call, Reply};
+use a2a_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
 
-use crate::{credential_guard::was_blocked, intercept::intercept_agent};
+use crate::credential_guard::was_blocked;
 
 /// Calls an agent through the first reachable interface (spec §5.2).
 ///
@@ -27,22 +24,18 @@ impl Failover {
         Self { interfaces, active }
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T>(
         &self,
         _: Operation,
         call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         if let Some(active) = self.active.get().and_then(|index| self.interfaces.get(*index)) {
-            return next(active.clone(), call).await;
+            return next(&**active, call).await;
         }
         let mut unreachable = Error::unavailable("no interface configured for the agent");
         for (index, candidate) in self.interfaces.iter().enumerate() {
-            match next(candidate.clone(), call.clone()).await {
+            match next(&**candidate, call.clone()).await {
                 Err(error) if was_never_sent(&error) || was_blocked(&error) => {
                     tracing::debug!(interface = index, %error, "interface failed, trying next");
                     unreachable = error;
@@ -58,7 +51,9 @@ impl Failover {
     }
 }
 
-intercept_agent!(Failover);
+impl Agent for Failover {
+    intercept_agent!(intercept);
+}
 
 /// Returns whether a call failed before any byte was sent: no connection was established.
 pub(crate) fn was_never_sent(error: &Error) -> bool {

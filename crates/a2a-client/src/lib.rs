@@ -34,7 +34,6 @@ mod discovery;
 mod discovery_error;
 mod events;
 mod failover;
-mod intercept;
 mod interface_selection;
 mod message_request;
 mod outcome;

@@ -2,16 +2,15 @@
 
 use std::{
     any::Any,
-    future::Future,
     sync::{Arc, PoisonError, RwLock},
 };
 
 use a2a_core::{
     AgentCard, Error, ErrorKind, Operation, Request, Result, fresh_id, v1::SendMessageRequest,
 };
-use a2a_operations::{Agent, Call, Reply, extension::IDEMPOTENCY_KEY};
-
-use crate::intercept::intercept_agent;
+use a2a_operations::{
+    Agent, AgentMethod, Call, Reply, extension::IDEMPOTENCY_KEY, intercept_agent,
+};
 
 /// The card that a client uses, which an extended card can replace.
 pub(crate) type SharedCard = Arc<RwLock<Arc<AgentCard>>>;
@@ -28,16 +27,12 @@ impl Preflight {
         Self { agent, card }
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T>(
         &self,
         operation: Operation,
         mut call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         let card = self.card.read().unwrap_or_else(PoisonError::into_inner).clone();
         check_capability(&card, operation, &call.request)?;
         if matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage)
@@ -46,11 +41,13 @@ impl Preflight {
         {
             call.context.idempotency_key = Some(fresh_id());
         }
-        next(self.agent.clone(), call).await
+        next(&*self.agent, call).await
     }
 }
 
-intercept_agent!(Preflight);
+impl Agent for Preflight {
+    intercept_agent!(intercept);
+}
 
 /// Rejects unsupported operations without calling the agent (spec §3.3.4).
 fn check_capability(card: &AgentCard, operation: Operation, request: &dyn Any) -> Result<()> {

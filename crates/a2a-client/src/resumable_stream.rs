@@ -9,7 +9,7 @@ use a2a_core::{
         stream_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Settled};
+use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, StreamEnd};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
@@ -59,7 +59,7 @@ pub(crate) struct ResumableStream {
     replayed_to: Option<EventId>,
     /// Kept only while events have no positions, to detect whether a snapshot is new.
     known: Snapshot,
-    settled: Settled,
+    stream_end: StreamEnd,
     opened: Instant,
     /// Whether the next event is the first after reopening.
     resumed: bool,
@@ -97,7 +97,7 @@ impl ResumableStream {
             last_event_id,
             replayed_to: last_event_id,
             known: Snapshot::new(),
-            settled: Settled::No,
+            stream_end: StreamEnd::Open,
             opened: Instant::now(),
             resumed: false,
             awaits_first_event: true,
@@ -114,7 +114,7 @@ impl ResumableStream {
     async fn next(&mut self) -> Option<Result<Event>> {
         while !self.done {
             let next = self.events.next();
-            let item = if self.settled == Settled::Finally {
+            let item = if self.stream_end == StreamEnd::Terminal {
                 tokio::time::timeout(CLOSE_TIMEOUT, next).await.unwrap_or_default()
             } else {
                 next.await
@@ -154,14 +154,13 @@ impl ResumableStream {
     /// it requires input, which ends the stream of a send. A task that awaits authorization resumes
     /// by itself.
     fn is_finished(&self) -> bool {
-        match (self.settled, &self.request) {
-            (Settled::Finally, _) => true,
-            (Settled::Interrupted(state), StreamRequest::Send { .. }) => {
+        match (self.stream_end, &self.request) {
+            (StreamEnd::Terminal, _) => true,
+            (StreamEnd::Interrupted(state), StreamRequest::Send { .. }) => {
                 state != TaskState::AuthRequired
             }
-            (Settled::Interrupted(_), StreamRequest::Subscription { .. }) | (Settled::No, _) => {
-                false
-            }
+            (StreamEnd::Interrupted(_), StreamRequest::Subscription { .. })
+            | (StreamEnd::Open, _) => false,
         }
     }
 
@@ -194,7 +193,7 @@ impl ResumableStream {
         if self.last_event_id.is_none() {
             self.known.apply(&event);
         }
-        self.settled = event.settled();
+        self.stream_end = event.stream_end();
         self.backoff.reset();
         Some(event)
     }
@@ -251,7 +250,7 @@ impl ResumableStream {
         context.last_event_id = self.last_event_id;
         let tenant = self.request.tenant();
         let request = SubscribeToTaskRequest { tenant: tenant.into(), id: task_id.clone() };
-        match self.agent.subscribe_to_task(Call::with_context(context, request)).await {
+        match self.agent.subscribe_to_task(Call::from_parts(context, request)).await {
             Ok(reply) => Ok(Continuation::Events(reply.response)),
             Err(rejected) if is_rejection(&rejected) => {
                 self.fetch_final_state(&task_id, rejected).await
@@ -267,7 +266,7 @@ impl ResumableStream {
             id: task_id.to_owned(),
             ..GetTaskRequest::default()
         };
-        let call = Call::with_context(self.request.context(), request);
+        let call = Call::from_parts(self.request.context(), request);
         let task = match self.agent.get_task(call).await {
             Ok(reply) => reply.response,
             Err(error) if error.is_transient() => return Err(error),

@@ -108,7 +108,7 @@ mod tests {
             message: Some(Message::user("go")),
             ..SendMessageRequest::default()
         };
-        read(agent.send_streaming_message(Call::with_context(context, request)).await).await
+        read(agent.send_streaming_message(Call::from_parts(context, request)).await).await
     }
 
     async fn subscribe(inner: &TestAgent) -> (Vec<String>, Option<Error>) {

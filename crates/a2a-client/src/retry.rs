@@ -1,13 +1,11 @@
 //! Retries of requests where that is safe, and their timeouts.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Operation, Request, Result};
-use a2a_operations::{Agent, Call, CallContext, Reply};
+use a2a_operations::{Agent, AgentMethod, Call, CallContext, Reply, intercept_agent};
 
-use crate::{
-    RetryPolicy, Timeouts, backoff::Backoff, failover::was_never_sent, intercept::intercept_agent,
-};
+use crate::{RetryPolicy, Timeouts, backoff::Backoff, failover::was_never_sent};
 
 /// Retries calls to an agent after transient errors.
 ///
@@ -24,21 +22,17 @@ impl Retry {
         Self { agent, policy, timeouts }
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T>(
         &self,
         operation: Operation,
         call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         let retryable = is_retryable(operation, &call.context);
         let limit = self.limit(operation);
         let mut backoff = Backoff::new(self.policy);
         loop {
-            let attempt = next(self.agent.clone(), call.clone());
+            let attempt = next(&*self.agent, call.clone());
             let error = match tokio::time::timeout(limit, attempt).await {
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(error)) => error,
@@ -61,7 +55,9 @@ impl Retry {
     }
 }
 
-intercept_agent!(Retry);
+impl Agent for Retry {
+    intercept_agent!(intercept);
+}
 
 fn timed_out(operation: Operation, limit: Duration) -> Error {
     let message = format!("{} timed out after {limit:?}", operation.name());
@@ -159,21 +155,19 @@ mod tests {
     struct Unresponsive;
 
     impl Unresponsive {
-        async fn intercept<R, T, F>(
+        async fn intercept<R: Request, T>(
             &self,
             _: Operation,
             _: Call<R>,
-            _: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-        ) -> Result<Reply<T>>
-        where
-            R: Request + Clone,
-            F: Future<Output = Result<Reply<T>>> + Send,
-        {
+            _: AgentMethod<R, T>,
+        ) -> Result<Reply<T>> {
             future::pending().await
         }
     }
 
-    intercept_agent!(Unresponsive);
+    impl Agent for Unresponsive {
+        intercept_agent!(intercept);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn send_times_out_later_than_read() {

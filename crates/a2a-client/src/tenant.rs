@@ -1,11 +1,9 @@
 //! The tenant of an interface.
 
-use std::{future::Future, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::{Operation, Request, Result};
-use a2a_operations::{Agent, Call, Reply};
-
-use crate::intercept::intercept_agent;
+use a2a_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
 
 /// Sets the tenant of every request to that of the interface, exactly as in the card (spec §8.3.2).
 pub(crate) struct WithTenant {
@@ -22,22 +20,20 @@ impl WithTenant {
         Arc::new(Self { agent, tenant: tenant.to_owned() })
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T>(
         &self,
         _: Operation,
         mut call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         call.request.set_tenant(self.tenant.clone());
-        next(self.agent.clone(), call).await
+        next(&*self.agent, call).await
     }
 }
 
-intercept_agent!(WithTenant);
+impl Agent for WithTenant {
+    intercept_agent!(intercept);
+}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,6 @@
 use std::{
     any::Any,
     collections::VecDeque,
-    future::Future,
     sync::{Arc, Mutex},
 };
 
@@ -17,10 +16,10 @@ use a2a_core::{
         TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
+use a2a_operations::{
+    Agent, AgentMethod, Call, CallContext, Event, EventId, EventStream, Reply, intercept_agent,
+};
 use futures_util::{StreamExt as _, stream};
-
-use crate::intercept::intercept_agent;
 
 /// A call that the agent received.
 #[derive(Clone, Debug)]
@@ -83,17 +82,12 @@ impl TestAgent {
         self.received().iter().map(|call| call.operation).collect()
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T: 'static>(
         &self,
         operation: Operation,
         call: Call<R>,
-        _: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        T: 'static,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
+        _: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
         let subscription = (&call.request as &dyn Any).downcast_ref::<SubscribeToTaskRequest>();
         self.received.lock().unwrap().push(ReceivedCall {
             operation,
@@ -107,7 +101,9 @@ impl TestAgent {
     }
 }
 
-intercept_agent!(TestAgent);
+impl Agent for TestAgent {
+    intercept_agent!(intercept);
+}
 
 /// Calls every operation once and returns the kinds of the errors.
 pub(crate) async fn call_every_operation(agent: &dyn Agent) -> Vec<Option<ErrorKind>> {

@@ -1,17 +1,16 @@
 //! Tracing and metrics of calls to an agent.
 
-use std::{any::Any, future::Future, sync::Arc};
+use std::{any::Any, sync::Arc};
 
-use a2a_core::{
-    Operation, Request, Result,
-    v1::{CancelTaskRequest, GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
+use a2a_core::{Operation, Request, Result};
+use a2a_operations::{
+    Agent, AgentMethod, Call, EventStream, Reply, intercept_agent, trace::ClientSpan,
 };
-use a2a_operations::{Agent, Call, EventStream, Reply, trace::Called};
 use futures_util::stream;
 use tracing::Instrument as _;
 use url::Url;
 
-use crate::{SelectedInterface, intercept::intercept_agent};
+use crate::SelectedInterface;
 
 /// Records a span and metrics for each attempt of a call, and propagates the trace context.
 pub(crate) struct Traced {
@@ -27,48 +26,33 @@ impl Traced {
         Arc::new(Self { agent, binding, authority: authority(&selected.interface.url) })
     }
 
-    async fn intercept<R, T, F>(
+    async fn intercept<R: Request, T: 'static>(
         &self,
         operation: Operation,
         mut call: Call<R>,
-        next: impl Fn(Arc<dyn Agent>, Call<R>) -> F + Send + Sync,
-    ) -> Result<Reply<T>>
-    where
-        R: Request + Clone,
-        T: 'static,
-        F: Future<Output = Result<Reply<T>>> + Send,
-    {
-        let mut called = Called::begin(operation, self.binding, &self.authority, &mut call.context);
-        let (task_id, context_id) = ids(&call.request);
-        called.concerns(task_id, context_id);
-        let response = next(self.agent.clone(), call).instrument(called.span().clone());
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        let mut called =
+            ClientSpan::begin(operation, self.binding, &self.authority, &mut call.context);
+        called.record_ids(call.request.task_id(), call.request.context_id());
+        let response = next(&*self.agent, call).instrument(called.span().clone());
         let result = response.await;
         called.end(&result);
         Ok(result?.map(|response| keep_open(called, response)))
     }
 }
 
-intercept_agent!(Traced);
+impl Agent for Traced {
+    intercept_agent!(intercept);
+}
 
 /// Keeps the span of a call open until its stream ends, if the response is a stream.
-fn keep_open<T: 'static>(called: Called, mut response: T) -> T {
+fn keep_open<T: 'static>(called: ClientSpan, mut response: T) -> T {
     if let Some(stream) = (&mut response as &mut dyn Any).downcast_mut::<EventStream>() {
         let events = std::mem::replace(stream, EventStream::new(stream::empty()));
         *stream = called.keep_open(events);
     }
     response
-}
-
-/// The task id and context id of a request; empty if absent.
-fn ids(request: &dyn Any) -> (&str, &str) {
-    if let Some(send) = request.downcast_ref::<SendMessageRequest>() {
-        let message = send.message.as_ref();
-        return message.map_or(("", ""), |message| (&message.task_id, &message.context_id));
-    }
-    let get = request.downcast_ref::<GetTaskRequest>().map(|request| &request.id);
-    let cancel = || request.downcast_ref::<CancelTaskRequest>().map(|request| &request.id);
-    let subscribe = || request.downcast_ref::<SubscribeToTaskRequest>().map(|request| &request.id);
-    (get.or_else(cancel).or_else(subscribe).map_or("", String::as_str), "")
 }
 
 /// Host and port of an interface URL, without the rest, which may contain secrets.

@@ -11,7 +11,7 @@ mod support;
 use std::net::SocketAddr;
 
 use a2a_client::{Client, DiscoveryError, MessageRequest, Transport};
-use a2a_compat::{FrontOptions, Revisions, front, grpc};
+use a2a_compat::{Revisions, ServerOptions, grpc, server};
 use a2a_core::{AgentCard, ErrorKind, ProtocolVersion, TaskState};
 use axum::Router;
 use futures_util::TryStreamExt as _;
@@ -35,12 +35,12 @@ async fn serve_in(counter: &Counter, version: ProtocolVersion) -> SocketAddr {
         ProtocolVersion::V1Draft => "draft".parse().unwrap(),
         other => other.as_str().parse().unwrap(),
     };
-    let options = FrontOptions::default().with_revisions(revisions);
+    let options = ServerOptions::default().with_revisions(revisions);
     let engine = counter.engine();
     let card = AgentCard::new("Counter", "Counts");
     let router = Router::new()
-        .merge(front::jsonrpc(engine.clone(), options.clone()))
-        .merge(front::rest(engine.clone(), options.clone()))
+        .merge(server::jsonrpc(engine.clone(), options.clone()))
+        .merge(server::rest(engine.clone(), options.clone()))
         .merge(grpc::router(engine, card, options));
     serve(router).await
 }

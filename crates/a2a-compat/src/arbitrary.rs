@@ -1,5 +1,4 @@
-//! Random objects of 1.0 for the tests of all revisions: what an agent or a client may say, with
-//! no more than is needed to find what a conversion loses.
+//! Random objects of 1.0 for property tests of conversions, as simple as possible.
 
 use a2a_core::{
     Message, Part, Role, Task, TaskState,
@@ -17,7 +16,7 @@ use proptest::{
     prelude::{Just, Strategy, any, prop_oneof},
 };
 
-/// Text, the empty one too.
+/// Text, including the empty string.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     prop_oneof!["[a-zäß\"\\\\ ]{0,6}", Just(String::new())]
 }
@@ -27,7 +26,7 @@ pub(crate) fn id() -> impl Strategy<Value = String> {
     "[a-z0-9-]{1,8}"
 }
 
-/// An id, or none.
+/// An id or the empty string.
 pub(crate) fn maybe_id() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), id()]
 }
@@ -48,7 +47,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Metadata, or none.
+/// Metadata or none.
 pub(crate) fn metadata() -> impl Strategy<Value = Option<Struct>> {
     option::of(btree_map("[a-z]{1,3}|mediaType", value(), 1..3).prop_map(Struct::from))
 }
@@ -70,7 +69,7 @@ pub(crate) fn part() -> impl Strategy<Value = Part> {
     })
 }
 
-/// A message of either side.
+/// A message with any role.
 pub(crate) fn message() -> impl Strategy<Value = Message> {
     let role = prop_oneof![Just(Role::User), Just(Role::Agent)];
     let ids = (id(), maybe_id(), maybe_id());
@@ -103,7 +102,7 @@ pub(crate) fn artifact() -> impl Strategy<Value = Artifact> {
     )
 }
 
-/// A state that a task can be in.
+/// Any valid task state.
 pub(crate) fn state() -> impl Strategy<Value = TaskState> {
     prop_oneof![
         Just(TaskState::Submitted),
@@ -117,7 +116,7 @@ pub(crate) fn state() -> impl Strategy<Value = TaskState> {
     ]
 }
 
-/// A status of any state.
+/// A status with any state.
 pub(crate) fn status() -> impl Strategy<Value = TaskStatus> {
     let timestamp = option::of((0_i64..4_000_000_000_000).prop_map(Timestamp::from_millis));
     (state(), option::of(message()), timestamp).prop_map(|(state, message, timestamp)| TaskStatus {
@@ -127,7 +126,7 @@ pub(crate) fn status() -> impl Strategy<Value = TaskStatus> {
     })
 }
 
-/// A task with a status and both of its ids.
+/// A task with a status and both ids.
 pub(crate) fn task() -> impl Strategy<Value = Task> {
     let lists = (vec(artifact(), 0..3), vec(message(), 0..3));
     (id(), id(), status(), lists, metadata()).prop_map(
@@ -142,7 +141,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
     )
 }
 
-/// An event of any kind.
+/// An event of any type.
 pub(crate) fn event() -> impl Strategy<Value = StreamResponse> {
     let status_update =
         (id(), id(), status(), metadata()).prop_map(|(task_id, context_id, status, metadata)| {
@@ -189,7 +188,7 @@ pub(crate) fn push_config() -> impl Strategy<Value = TaskPushNotificationConfig>
     )
 }
 
-/// The request of a send, for no tenant.
+/// A send request without a tenant.
 pub(crate) fn send_request() -> impl Strategy<Value = SendMessageRequest> {
     let webhook = option::of(
         push_config()
@@ -215,7 +214,7 @@ pub(crate) fn send_request() -> impl Strategy<Value = SendMessageRequest> {
     )
 }
 
-/// A card without security, whose interfaces are all of `version`, and differ.
+/// A card without security, with distinct interfaces of the given version.
 pub(crate) fn card(version: &'static str) -> impl Strategy<Value = AgentCard> {
     let interfaces = vec(prop_oneof![Just("JSONRPC"), Just("GRPC"), Just("HTTP+JSON")], 1..4)
         .prop_map(move |bindings| {

@@ -1,11 +1,11 @@
-//! Agent cards that readers of every revision understand, and reading those of any.
+//! Agent cards that clients of every revision can read, and reading cards of any revision.
 
 use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, Result, json};
 use serde_json::{Map, Value, json};
 
 use crate::{v0_1, v0_3, v1_draft};
 
-/// Members of a 0.3 card that 1.0 does not have: beside those of 1.0 they disturb nobody.
+/// Members of a 0.3 card that 1.0 does not have, and that clients of 1.0 ignore.
 const OLDER_MEMBERS: [&str; 6] = [
     "url",
     "preferredTransport",
@@ -15,12 +15,12 @@ const OLDER_MEMBERS: [&str; 6] = [
     "supportsAuthenticatedExtendedCard",
 ];
 
-/// What the entries of a card are said to be of where that is the draft, which has the number of
-/// 1.0 and does not write it into its entries.
+/// The protocol version of interfaces of the draft, which has the version number of 1.0 and does
+/// not write it into interfaces.
 pub const DRAFT: &str = "draft";
 
-/// Writes a card in the form that its interfaces call for: that of the draft, or of 0.1, where
-/// they are all of that revision, and else one for readers of every revision.
+/// Writes a card: in the format of the draft or of 0.1 if all its interfaces are of that revision,
+/// otherwise as a hybrid for clients of every revision.
 pub fn write(card: &AgentCard) -> Value {
     let interfaces = &card.supported_interfaces;
     let are_all = |version| interfaces.iter().all(|one| one.protocol_version == version);
@@ -33,17 +33,17 @@ pub fn write(card: &AgentCard) -> Value {
     if are_all(ProtocolVersion::V0_1.as_str())
         && let Some(Value::Object(mut oldest)) = v0_1::write_card(card)
     {
-        // It is by this member that readers tell 0.1 from 0.2.
+        // Clients distinguish 0.1 from 0.2 by this member.
         oldest.entry("authentication").or_insert_with(|| json!({"schemes": []}));
         return Value::Object(oldest);
     }
     write_hybrid(card)
 }
 
-/// Writes a card for readers of 1.0 and of the revisions before it, in one document.
+/// Writes a card for clients of 1.0 and older revisions, in one document.
 ///
-/// The interfaces that the card lists for older revisions become the root members by which
-/// older readers go. A card without any is written for readers of 1.0 alone.
+/// Interfaces of older revisions are also written as the root members that older clients read. A
+/// card without any is written for clients of 1.0 only.
 pub fn write_hybrid(card: &AgentCard) -> Value {
     let mut hybrid = serde_json::to_value(card).unwrap_or_default();
     let older = v0_3::write_card(card);
@@ -67,7 +67,7 @@ pub fn write_hybrid(card: &AgentCard) -> Value {
     hybrid
 }
 
-/// Puts what 0.3 says of the security of a skill beside what 1.0 does.
+/// Adds the security of skills in the format of 0.3.
 fn merge_skills(skills: &mut [Value], older: &[Value]) {
     for (skill, older) in skills.iter_mut().zip(older) {
         if let (Value::Object(skill), Some(security)) = (skill, older.get("security")) {
@@ -76,7 +76,7 @@ fn merge_skills(skills: &mut [Value], older: &[Value]) {
     }
 }
 
-/// Puts the flat members of older security schemes beside the nested ones of 1.0.
+/// Adds the flat members of older security schemes to the nested ones of 1.0.
 fn merge_schemes(schemes: &mut Map<String, Value>, older: &Map<String, Value>) {
     for (name, older) in older {
         match (schemes.get_mut(name), older) {
@@ -95,19 +95,19 @@ fn merge_schemes(schemes: &mut Map<String, Value>, older: &Map<String, Value>) {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::ParseError`] and [`ErrorKind::InvalidParams`] for what is no card, also
-/// [`ErrorKind::InvalidAgentResponse`] where it is in the form of an older revision.
+/// [`ErrorKind::ParseError`] and [`ErrorKind::InvalidParams`] if the document is not a card;
+/// [`ErrorKind::InvalidAgentResponse`] if it is an invalid card of an older revision.
 pub fn read(document: &[u8]) -> Result<AgentCard> {
-    read_form(document).map(|(card, _)| card)
+    read_with_revision(document).map(|(card, _)| card)
 }
 
-/// Reads a card of any revision, and tells in the form of which one it is written. A card for
-/// readers of every revision is in that of 1.0.
+/// Reads a card of any revision, and returns the revision of its format. A hybrid card has the
+/// format of 1.0.
 ///
 /// # Errors
 ///
 /// As for [`read`].
-pub fn read_form(document: &[u8]) -> Result<(AgentCard, ProtocolVersion)> {
+pub fn read_with_revision(document: &[u8]) -> Result<(AgentCard, ProtocolVersion)> {
     let value: Value = json::from_slice(document)?;
     if !value.is_object() {
         return Err(Error::new(ErrorKind::ParseError, "the card is not a JSON object"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_says_in_both_forms_what_it_takes_to_use_it() {
+    fn skill_security_is_written_in_both_formats() {
         let mut card = AgentCard::new("A", "b").with_interface("JSONRPC", "https://a.example");
         card.supported_interfaces.push(AgentInterface {
             protocol_version: "0.3".into(),
@@ -176,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_card_of_the_draft_or_of_0_1_alone_is_in_the_form_of_that() {
-        for (version, form) in [
+    fn card_of_only_the_draft_or_0_1_has_the_format_of_that_revision() {
+        for (version, format) in [
             (DRAFT, ProtocolVersion::V1Draft),
             ("0.1", ProtocolVersion::V0_1),
             ("0.2", ProtocolVersion::V1_0),
@@ -185,8 +185,8 @@ mod tests {
         ] {
             let mut card = AgentCard::new("A", "b").with_interface("JSONRPC", "https://a.example");
             version.clone_into(&mut card.supported_interfaces[0].protocol_version);
-            let (read, found) = read_form(write(&card).to_string().as_bytes()).unwrap();
-            assert_eq!(found, form, "{version}");
+            let (read, found) = read_with_revision(write(&card).to_string().as_bytes()).unwrap();
+            assert_eq!(found, format, "{version}");
             assert_eq!(read.supported_interfaces[0].url, "https://a.example", "{version}");
         }
     }

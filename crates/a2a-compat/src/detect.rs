@@ -1,6 +1,4 @@
-//! Which revision a request is in: the one place that decides it.
-//!
-//! Rows are tried in their order; the first that matches wins.
+//! Detects the revision of a request. `docs/revisions.md` has the rules as tables.
 
 mod rest;
 
@@ -16,20 +14,20 @@ use crate::{
     v1_draft::{has_draft_marker, has_v1_marker},
 };
 
-/// What is known of a request before its revision is.
+/// The properties of a request that determine its revision.
 #[derive(Debug)]
 pub struct JsonRpcRequest<'a> {
     /// The method of the envelope.
     pub method: &'a str,
-    /// `A2A-Version`, of the header or the query; `None` where it is missing or empty.
+    /// `A2A-Version`, from the header or the query; `None` if missing or empty.
     pub version: Option<&'a str>,
     /// The parameters.
     pub params: &'a Params<'a>,
-    /// The revision in which the task that is named was made, where that is known.
+    /// The revision in which the task of the request was created, if known.
     pub origin: Option<ProtocolVersion>,
 }
 
-/// The parameters of a request, read only where they have to be looked into.
+/// The parameters of a request, parsed on demand.
 #[derive(Debug)]
 pub struct Params<'a> {
     text: &'a str,
@@ -37,12 +35,12 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// Takes the JSON text of the parameters; empty where there are none.
+    /// Takes the JSON text of the parameters; empty if there are none.
     pub fn new(text: &'a str) -> Self {
         Self { text, value: OnceCell::new() }
     }
 
-    /// The parameters as a value; none are an empty object.
+    /// The parameters as a value; an empty object if there are none.
     pub fn value(&self) -> &Value {
         let read = || match serde_json::from_str(self.text) {
             Ok(Value::Null) | Err(_) => Value::Object(serde_json::Map::new()),
@@ -51,17 +49,17 @@ impl<'a> Params<'a> {
         self.value.get_or_init(read)
     }
 
-    /// Returns the parameters as a value; none are an empty object.
+    /// Returns the parameters as a value; an empty object if there are none.
     pub fn into_value(self) -> Value {
         self.value();
         self.value.into_inner().unwrap_or_default()
     }
 
-    /// Returns whether the text has a member or a value that the draft has and 1.0 has not.
-    /// Nearly every request of 1.0 has none of them, and is not read twice.
+    /// Returns whether the text may have a member or value of the draft that 1.0 does not have.
+    /// Nearly all requests of 1.0 have none, and are parsed only once.
     fn may_be_draft(&self) -> bool {
-        // States in kebab case stand under `status`, in a list request alone.
-        const TELLTALES: [&[u8]; 10] = [
+        // States in kebab case only occur as `status` of a list request.
+        const MARKERS: [&[u8]; 10] = [
             b"user\"",
             b"agent\"",
             b"file\"",
@@ -77,8 +75,8 @@ impl<'a> Params<'a> {
         memchr::memchr_iter(b'"', text).any(|quote| {
             let quoted = &text[quote + 1..];
             // The first bytes are compared inline; `starts_with` calls `memcmp`.
-            let is_first = |telltale: &[u8]| telltale.first() == quoted.first();
-            TELLTALES.iter().any(|telltale| is_first(telltale) && quoted.starts_with(telltale))
+            let is_first = |marker: &[u8]| marker.first() == quoted.first();
+            MARKERS.iter().any(|marker| is_first(marker) && quoted.starts_with(marker))
         })
     }
 
@@ -94,16 +92,16 @@ impl<'a> Params<'a> {
 /// The revision of a request.
 #[derive(Debug)]
 pub enum Decision {
-    /// The current one: its binding answers, errors of the version included.
+    /// The current one: its binding handles the request, including version errors.
     Current,
     /// An older one.
     Older(ProtocolVersion),
-    /// None that is served; the error goes out in the shapes of `shape`.
-    Refused {
-        /// Why.
+    /// None: the request is rejected.
+    Rejected {
+        /// The error.
         error: Error,
-        /// The revision whose shapes the error has.
-        shape: ProtocolVersion,
+        /// The revision in whose format the error is written.
+        revision: ProtocolVersion,
     },
 }
 
@@ -133,41 +131,43 @@ const OF_V0_3: [&str; 8] = [
 /// Methods that only the draft of 1.0 has.
 const OF_DRAFT: [&str; 2] = ["SetTaskPushNotificationConfig", "ListTaskPushNotificationConfig"];
 
-/// Decides in which revision a JSON-RPC request is.
+/// Detects the revision of a JSON-RPC request.
 pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
-    match shown(request, served, lenient) {
+    match detect(request, served, lenient) {
         Decision::Current if !served.contains(ProtocolVersion::V1_0) => {
-            instead_of_current(request, served)
+            without_current(request, served)
         }
         decision => decision,
     }
 }
 
-/// Returns whether a request that names version 1.0 and one of its methods is certainly one of 1.0.
-/// Where it is not certain, [`jsonrpc`] decides.
+/// Returns whether a request with version 1.0 and one of its methods is certainly of 1.0. If not,
+/// [`jsonrpc`] decides.
 pub fn is_current(params: &Params<'_>, served: &Revisions) -> bool {
     let draft = served.contains(ProtocolVersion::V1Draft);
     served.contains(ProtocolVersion::V1_0) && !(draft && params.may_be_draft())
 }
 
-/// Decides about a request of 1.0 where that is not served.
-fn instead_of_current(request: &JsonRpcRequest<'_>, served: &Revisions) -> Decision {
+/// Decides about a request of 1.0 if 1.0 is disabled.
+fn without_current(request: &JsonRpcRequest<'_>, served: &Revisions) -> Decision {
     let version = request.version.map(str::trim).filter(|version| !version.is_empty());
     match version {
         Some(version) => {
-            let error = ProtocolVersion::not_supported(version, &served.as_slice());
-            Decision::Refused { error, shape: ProtocolVersion::V1_0 }
+            let error = ProtocolVersion::not_supported(version, &served.to_vec());
+            Decision::Rejected { error, revision: ProtocolVersion::V1_0 }
         }
         None if served.contains(ProtocolVersion::V1Draft) => {
             Decision::Older(ProtocolVersion::V1Draft)
         }
-        None if served.contains_kind() => method_not_found(request.method, ProtocolVersion::V0_3),
+        None if served.contains_v0_2_or_v0_3() => {
+            method_not_found(request.method, ProtocolVersion::V0_3)
+        }
         None => method_not_found(request.method, ProtocolVersion::V0_1),
     }
 }
 
-/// The revision that a request shows, where 1.0 is served.
-fn shown(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
+/// Detects the revision, assuming that 1.0 is enabled.
+fn detect(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
     let JsonRpcRequest { method, version, params, origin } = *request;
     let version = version.map(str::trim).filter(|version| !version.is_empty());
     let parsed = version.map(str::parse::<ProtocolVersion>);
@@ -175,7 +175,7 @@ fn shown(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Dec
     let draft = served.contains(ProtocolVersion::V1Draft);
 
     let is_shared = SHARED.contains(&method);
-    let only_v0_1 = !served.contains_kind() && served.contains(ProtocolVersion::V0_1);
+    let only_v0_1 = !served.contains_v0_2_or_v0_3() && served.contains(ProtocolVersion::V0_1);
     let of_v0_1 = is_shared && (origin == Some(ProtocolVersion::V0_1) || only_v0_1);
     let family = if OF_V0_1.contains(&method) || of_v0_1 {
         Some(ProtocolVersion::V0_1)
@@ -197,7 +197,7 @@ fn shown(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Dec
         return match parsed {
             None
             | Some(Ok(ProtocolVersion::V0_1 | ProtocolVersion::V0_2 | ProtocolVersion::V0_3))
-                if served.contains_kind() =>
+                if served.contains_v0_2_or_v0_3() =>
             {
                 method_not_found(method, ProtocolVersion::V0_3)
             }
@@ -209,7 +209,7 @@ fn shown(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Dec
         Some(Ok(ProtocolVersion::V1_0)) if looks_like_draft() => {
             Decision::Older(ProtocolVersion::V1Draft)
         }
-        // The examples of the draft say 0.3.
+        // The examples of the draft send version 0.3.
         Some(Ok(ProtocolVersion::V0_3)) if draft => Decision::Older(ProtocolVersion::V1Draft),
         Some(_) => Decision::Current,
         None if draft && params.has_draft_marker() => Decision::Older(ProtocolVersion::V1Draft),
@@ -230,7 +230,7 @@ fn slash_method(
     served: &Revisions,
 ) -> Decision {
     let is_served = match revision {
-        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => served.contains_kind(),
+        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => served.contains_v0_2_or_v0_3(),
         other => served.contains(other),
     };
     if !is_served {
@@ -239,24 +239,24 @@ fn slash_method(
     if is_current {
         let error = Error::new(
             ErrorKind::VersionNotSupported,
-            format!("{method} is not a method of version 1.0; send its own version, or none"),
+            format!("{method} is not a method of version 1.0; send version {revision} or omit it"),
         )
         .with_metadata("supportedVersions", revision.as_str());
-        return Decision::Refused { error, shape: ProtocolVersion::V1_0 };
+        return Decision::Rejected { error, revision: ProtocolVersion::V1_0 };
     }
     if let Some(version) = version
         && version.parse::<ProtocolVersion>().is_err()
     {
-        let error = ProtocolVersion::not_supported(version, &served.as_slice());
-        return Decision::Refused { error, shape: revision };
+        let error = ProtocolVersion::not_supported(version, &served.to_vec());
+        return Decision::Rejected { error, revision };
     }
     Decision::Older(revision)
 }
 
-fn method_not_found(method: &str, shape: ProtocolVersion) -> Decision {
+fn method_not_found(method: &str, revision: ProtocolVersion) -> Decision {
     let method: String = method.chars().take(64).collect();
     let error = Error::new(ErrorKind::MethodNotFound, format!("method not found: {method}"));
-    Decision::Refused { error, shape }
+    Decision::Rejected { error, revision }
 }
 
 fn names_a_task(params: &Params<'_>) -> bool {
@@ -270,13 +270,13 @@ mod tests {
 
     use super::*;
 
-    /// How a decision reads in a table.
-    fn told(decision: &Decision) -> String {
+    /// The decision as written in the tables below.
+    fn describe(decision: &Decision) -> String {
         match decision {
             Decision::Current => "current".into(),
             Decision::Older(revision) => format!("{revision:?}"),
-            Decision::Refused { error, shape } => {
-                format!("{} as {shape:?}", error.kind().codes().jsonrpc)
+            Decision::Rejected { error, revision } => {
+                format!("{} as {revision:?}", error.kind().codes().jsonrpc)
             }
         }
     }
@@ -291,7 +291,7 @@ mod tests {
     ) -> String {
         let params = Params::new(params);
         let request = JsonRpcRequest { method, version, params: &params, origin };
-        told(&jsonrpc(&request, &served.parse().unwrap(), lenient))
+        describe(&jsonrpc(&request, &served.parse().unwrap(), lenient))
     }
 
     fn all() -> Revisions {
@@ -305,7 +305,7 @@ mod tests {
 
     // covers: R-466, R-143, R-472
     #[test]
-    fn every_row_of_the_table_for_json_rpc_decides_as_it_says() {
+    fn json_rpc_requests_are_detected_as_documented() {
         for (method, version, params, origin, expected) in [
             // Rows 1 to 4: by method.
             ("tasks/send", None, "{}", None, "V0_1"),
@@ -319,12 +319,12 @@ mod tests {
             ("agent/authenticatedExtendedCard", None, "", None, "V0_3"),
             ("SetTaskPushNotificationConfig", None, "{}", None, "V1Draft"),
             ("ListTaskPushNotificationConfig", Some("1.0"), "{}", None, "V1Draft"),
-            // Row 5: 1.0, unless the body is one of the draft.
+            // Row 5: 1.0, unless the body has draft markers.
             ("SendMessage", Some("1.0"), V1_BODY, None, "current"),
             ("SendMessage", Some("1.0.7"), V1_BODY, None, "current"),
             ("SendMessage", Some("1.0"), DRAFT_BODY, None, "V1Draft"),
             ("GetTask", Some("1.0"), r#"{"id":"t"}"#, Some(V1Draft), "current"),
-            // Row 6: other versions. The current binding refuses what is not known.
+            // Row 6: other versions. The current binding rejects unknown ones.
             ("SendMessage", Some("0.3"), V1_BODY, None, "V1Draft"),
             ("SendMessage", Some("9.9"), V1_BODY, None, "current"),
             ("SendMessage", Some("0.2"), V1_BODY, None, "current"),
@@ -336,26 +336,26 @@ mod tests {
             ("GetTask", None, r#"{"id":"t"}"#, None, "current"),
             ("GetTask", None, r#"{"name":"tasks/t"}"#, None, "V1Draft"),
             ("GetExtendedAgentCard", None, "", None, "V1Draft"),
-            // Row 10: no such method.
+            // Row 10: unknown method.
             ("tasks/explode", None, "{}", None, "-32601 as V0_3"),
             ("Explode", Some("1.0"), "{}", None, "-32601 as V1_0"),
-            // The version and the method are of different families.
+            // Version and method of different revisions.
             ("message/send", Some("1.0"), "{}", None, "-32009 as V1_0"),
             ("tasks/send", Some("1.0"), "{}", None, "-32009 as V1_0"),
             ("message/send", Some("7"), "{}", None, "-32009 as V0_3"),
         ] {
-            let told = decide(method, version, params, origin, "all", false);
+            let decided = decide(method, version, params, origin, "all", false);
             let is_named = Operation::ALL.iter().any(|operation| operation.name() == method);
             if version == Some("1.0") && is_named && is_current(&Params::new(params), &all()) {
-                assert_eq!(told, "current", "{method} {params}");
+                assert_eq!(decided, "current", "{method} {params}");
             }
-            assert_eq!(told, expected, "{method} {version:?} {params} {origin:?}");
+            assert_eq!(decided, expected, "{method} {version:?} {params} {origin:?}");
         }
     }
 
     // covers: R-469
     #[test]
-    fn a_revision_that_is_switched_off_is_not_there() {
+    fn disabled_revisions_are_not_detected() {
         for (method, version, params, served, expected) in [
             ("tasks/send", None, "{}", "1.0,0.3", "-32601 as V1_0"),
             ("message/send", None, "{}", "1.0,0.1,draft", "-32601 as V1_0"),
@@ -364,23 +364,23 @@ mod tests {
             ("SendMessage", None, DRAFT_BODY, "1.0,0.3", "current"),
             ("SendMessage", Some("0.3"), V1_BODY, "1.0,0.3", "current"),
             ("GetExtendedAgentCard", None, "", "1.0", "current"),
-            // Without 1.0, nothing is of it.
+            // 1.0 disabled.
             ("SendMessage", Some("1.0"), V1_BODY, "draft,0.3", "-32009 as V1_0"),
             ("SendMessage", Some("9.9"), V1_BODY, "0.3", "-32009 as V1_0"),
             ("SendMessage", None, V1_BODY, "draft", "V1Draft"),
             ("GetTask", None, r#"{"id":"t"}"#, "draft", "V1Draft"),
             ("GetTask", None, r#"{"id":"t"}"#, "0.3", "-32601 as V0_3"),
             ("GetTask", None, r#"{"id":"t"}"#, "0.1", "-32601 as V0_1"),
-            // Where there is nothing but 0.1, its tasks need not be remembered.
+            // With only 0.1 enabled, the task origin is not needed.
             ("tasks/get", None, r#"{"id":"t"}"#, "0.1", "V0_1"),
         ] {
-            let told = decide(method, version, params, None, served, false);
-            assert_eq!(told, expected, "{method} {version:?} {served}");
+            let decided = decide(method, version, params, None, served, false);
+            assert_eq!(decided, expected, "{method} {version:?} {served}");
         }
     }
 
     #[test]
-    fn a_lenient_server_takes_a_request_without_version_for_a_current_one() {
+    fn lenient_server_treats_request_without_version_as_current() {
         for params in [V1_BODY, r#"{"id":"t"}"#] {
             assert_eq!(decide("GetTask", None, params, None, "all", true), "current");
         }
@@ -388,12 +388,12 @@ mod tests {
     }
 
     #[test]
-    fn no_request_of_the_current_revision_is_read_to_decide() {
+    fn current_requests_are_not_parsed_for_detection() {
         let params = Params::new(V1_BODY);
         let version = Some(V1_0.as_str());
         let request =
             JsonRpcRequest { method: "SendMessage", version, params: &params, origin: None };
-        assert_eq!(told(&jsonrpc(&request, &Revisions::all(), false)), "current");
+        assert_eq!(describe(&jsonrpc(&request, &Revisions::all(), false)), "current");
         assert!(params.value.get().is_none(), "nothing was parsed");
     }
 }

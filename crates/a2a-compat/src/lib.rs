@@ -1,29 +1,29 @@
-//! The older revisions of A2A, served and called: 0.1, 0.2, 0.3 and the draft of 1.0.
+//! Servers and clients for the older revisions of A2A: 0.1, 0.2, 0.3 and the draft of 1.0.
 //!
-//! A revision is a pair of total conversions between its shapes and those of
-//! [`a2a_core::v1`], which is all that an [`Agent`](a2a_operations::Agent) ever sees. What a
-//! conversion loses is listed in `docs/revisions.md`.
+//! A revision is implemented as a pair of total conversions from and to [`a2a_core::v1`]; an
+//! [`Agent`](a2a_operations::Agent) only sees the types of 1.0. Lossy conversions are listed in
+//! `docs/revisions.md`.
 
-mod any;
 #[cfg(test)]
 mod arbitrary;
-pub mod back;
 pub mod card;
+pub mod client;
 mod common;
 pub mod detect;
 mod dialect;
-pub mod front;
 pub mod grpc;
-mod origin;
+mod operation;
 mod proto;
 mod revision;
+pub mod server;
+mod task_origin;
 pub mod v0_1;
 pub mod v0_3;
 pub mod v1_draft;
 pub mod webhook;
 
-pub use any::{AnyAnswer, AnyRequest, AnyResponse, call};
 pub use dialect::{Dialect, ErrorObject};
-pub use front::FrontOptions;
-pub use origin::{Origin, Origins};
+pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
 pub use revision::{Revisions, UnknownRevision};
+pub use server::ServerOptions;
+pub use task_origin::{TaskOrigin, TaskOrigins};

@@ -1,42 +1,42 @@
-//! Which revisions are served.
+//! The set of enabled revisions.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use a2a_core::ProtocolVersion;
 
-/// A set of revisions, never empty.
+/// A non-empty set of revisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revisions(BTreeSet<ProtocolVersion>);
 
 impl Revisions {
-    /// Every revision there is.
+    /// All revisions.
     pub fn all() -> Self {
         use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
         Self(BTreeSet::from([V0_1, V0_2, V0_3, V1Draft, V1_0]))
     }
 
-    /// The current revision alone.
+    /// Only the current revision.
     pub fn latest() -> Self {
         Self(BTreeSet::from([ProtocolVersion::LATEST]))
     }
 
-    /// Returns whether a revision is in the set.
+    /// Returns whether the set contains a revision.
     pub fn contains(&self, revision: ProtocolVersion) -> bool {
         self.0.contains(&revision)
     }
 
-    /// Returns whether 0.2 or 0.3 is in the set: they share their methods and shapes.
-    pub fn contains_kind(&self) -> bool {
+    /// Returns whether the set contains 0.2 or 0.3, which share methods and types.
+    pub fn contains_v0_2_or_v0_3(&self) -> bool {
         self.contains(ProtocolVersion::V0_2) || self.contains(ProtocolVersion::V0_3)
     }
 
-    /// Goes through the revisions, oldest first.
+    /// Iterates over the revisions, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = ProtocolVersion> {
         self.0.iter().copied()
     }
 
-    /// The values of `A2A-Version` that are served, for the error that refuses another one.
-    pub fn as_slice(&self) -> Vec<ProtocolVersion> {
+    /// Returns the revisions, oldest first.
+    pub fn to_vec(&self) -> Vec<ProtocolVersion> {
         self.iter().collect()
     }
 }
@@ -47,14 +47,14 @@ impl Default for Revisions {
     }
 }
 
-/// The text names no revision.
+/// A string that names no revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRevision(String);
 
 impl fmt::Display for UnknownRevision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = "1.0, draft, 0.3, 0.2, 0.1, latest, all";
-        write!(f, "{:?} is not a revision; known are {known}", self.0)
+        write!(f, "unknown revision {:?} (known: {known})", self.0)
     }
 }
 
@@ -63,7 +63,8 @@ impl std::error::Error for UnknownRevision {}
 impl FromStr for Revisions {
     type Err = UnknownRevision;
 
-    /// Reads names separated by commas: `1.0`, `draft`, `0.3`, `0.2`, `0.1`; `latest` is `1.0`.
+    /// Parses a comma-separated list of `1.0`, `draft`, `0.3`, `0.2`, `0.1`, `latest` (`1.0`) and
+    /// `all`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut revisions = BTreeSet::new();
         for name in text.split(',').map(str::trim) {
@@ -86,11 +87,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn revisions_are_read_by_name() {
+    fn revisions_parse_by_name() {
         assert_eq!("all".parse(), Ok(Revisions::all()));
         assert_eq!("latest".parse(), Ok(Revisions::latest()));
         let some: Revisions = "1.0, draft,0.2".parse().unwrap();
-        assert!(some.contains(ProtocolVersion::V1Draft) && some.contains_kind());
+        assert!(some.contains(ProtocolVersion::V1Draft) && some.contains_v0_2_or_v0_3());
         assert!(!some.contains(ProtocolVersion::V0_1));
         for bad in ["", "1.1", "0.3,", "Draft"] {
             assert!(bad.parse::<Revisions>().is_err(), "{bad:?}");

@@ -1,8 +1,8 @@
-//! What a webhook gets that was registered in an older revision, and how its receiver reads it.
+//! Notification bodies for webhooks of older revisions.
 
 use a2a_core::{ProtocolVersion, Result, v1::StreamResponse};
 use a2a_http::{Payload, content_type};
-use a2a_operations::{Delivery, Settled, Webhook};
+use a2a_operations::{Delivery, StreamEnd, Webhook};
 use bytes::Bytes;
 use http::HeaderName;
 use serde::{Deserialize, de::IgnoredAny};
@@ -15,33 +15,31 @@ use crate::{
     v1_draft::V1Draft,
 };
 
-/// The header of 0.1 for the token by which a receiver knows its notifications.
+/// The token header of 0.1.
 const TOKEN: HeaderName = HeaderName::from_static("x-a2a-token");
-/// The same in every revision since.
+/// The token header of later revisions.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
 
-/// Writes an event for a webhook, in the revision in which the webhook was registered; `None`
-/// where that revision does not notify of such an event. It is what
-/// [`a2a_http::Webhooks::with_payload`] takes.
+/// Writes the notification for an event in the revision in which the webhook was registered; `None`
+/// if that revision does not notify of the event. For [`a2a_http::Webhooks::with_payload`].
 ///
-/// Before the draft, receivers are told when a task ends or waits for its client, and not of what
-/// is in between.
+/// Before the draft, receivers are only notified when a task ends or is interrupted.
 pub fn payload(webhook: &Webhook, delivery: &Delivery) -> Option<Payload> {
-    let settles = delivery.event.settled() != Settled::No;
+    let is_settled = delivery.event.stream_end() != StreamEnd::Open;
     match webhook.revision {
         ProtocolVersion::V0_1 => {
             let mut written = write_webhook(delivery.event.response())?;
-            // The id of the webhook is what its client calls the task.
+            // The id of the webhook is the task id that the client chose.
             if !webhook.config.id.is_empty() {
                 print_task_id(&mut written, &webhook.config.id);
             }
             Some(of(TOKEN, &written))
         }
         ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => {
-            settles.then(|| of(NOTIFICATION_TOKEN, &v0_3::write_task(&delivery.task)))
+            is_settled.then(|| of(NOTIFICATION_TOKEN, &v0_3::write_task(&delivery.task)))
         }
         ProtocolVersion::V1Draft => {
-            let is_last = delivery.event.settled() == Settled::Finally;
+            let is_last = delivery.event.stream_end() == StreamEnd::Terminal;
             let written = V1Draft.write_event(delivery.event.response(), is_last);
             Some(of(NOTIFICATION_TOKEN, &written))
         }
@@ -49,12 +47,11 @@ pub fn payload(webhook: &Webhook, delivery: &Delivery) -> Option<Payload> {
     }
 }
 
-/// Reads the body of a webhook: of 1.0, or of 0.2 and 0.3, whose objects say their `kind`. It is
-/// what a receiver of `a2a-auth` takes (`Receiver::with_body_reader`).
+/// Reads a notification body of 1.0, 0.2 or 0.3. For `Receiver::with_body_reader` of `a2a-auth`.
 ///
 /// # Errors
 ///
-/// Those of the revision that the body is in.
+/// Those of the revision of the body.
 pub fn read(body: &[u8]) -> Result<StreamResponse> {
     #[derive(Deserialize)]
     struct Kind {
@@ -113,20 +110,20 @@ mod tests {
     }
 
     #[test]
-    fn receivers_before_the_draft_hear_only_of_ends_and_of_questions() {
+    fn receivers_before_the_draft_are_only_notified_of_settled_tasks() {
         use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
-        for (revision, hears_all) in
+        for (revision, receives_all) in
             [(V0_1, false), (V0_2, false), (V0_3, false), (V1Draft, true), (V1_0, true)]
         {
-            let hears = |state| payload(&webhook(revision, ""), &delivery(state)).is_some();
-            assert_eq!(hears(TaskState::Working), hears_all, "{revision}");
-            assert!(hears(TaskState::InputRequired), "{revision}");
-            assert!(hears(TaskState::Completed), "{revision}");
+            let notifies = |state| payload(&webhook(revision, ""), &delivery(state)).is_some();
+            assert_eq!(notifies(TaskState::Working), receives_all, "{revision}");
+            assert!(notifies(TaskState::InputRequired), "{revision}");
+            assert!(notifies(TaskState::Completed), "{revision}");
         }
     }
 
     #[test]
-    fn a_receiver_reads_what_agents_of_0_2_0_3_and_1_0_send() {
+    fn receiver_reads_bodies_of_0_2_0_3_and_1_0() {
         for revision in [ProtocolVersion::V0_2, ProtocolVersion::V0_3, ProtocolVersion::V1_0] {
             for state in [TaskState::Completed, TaskState::InputRequired] {
                 let sent = payload(&webhook(revision, "w"), &delivery(state)).unwrap();
@@ -140,7 +137,7 @@ mod tests {
                 assert_eq!((&*id, status.unwrap().state()), ("ours", state), "{revision}");
             }
         }
-        // Events too, which agents of 0.3 may send in place of the task.
+        // Agents of 0.3 may send events instead of the task.
         let update = json!({
             "kind": "status-update", "taskId": "t", "contextId": "c", "final": true,
             "status": {"state": "completed"},
@@ -154,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn each_revision_has_its_own_body_and_header_for_the_token() {
+    fn body_and_token_header_depend_on_the_revision() {
         let done = delivery(TaskState::Completed);
         let oldest = payload(&webhook(ProtocolVersion::V0_1, "mine"), &done).unwrap();
         assert_eq!(body(&oldest)["taskId"], "mine");

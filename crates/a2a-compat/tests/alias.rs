@@ -1,4 +1,4 @@
-//! The ids that clients of 0.1 choose, from the moment that a task exists.
+//! Task ids that clients of 0.1 choose.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_compat::{FrontOptions, front};
+use a2a_compat::{ServerOptions, server};
 use a2a_core::AgentCard;
 use a2a_http::{WebhookPolicy, Webhooks};
 use a2a_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::{sync::Notify, task::JoinHandle};
 use tower::ServiceExt as _;
 
-/// Starts a task when it is told, and completes it when it is told again.
+/// Creates and completes a task when signaled.
 #[derive(Clone, Default)]
 struct Slow {
     begun: Arc<AtomicUsize>,
@@ -47,7 +47,7 @@ fn serve(agent: &Slow) -> Router {
     let card = AgentCard::new("Slow", "Takes its time");
     let engine =
         Engine::builder(card, agent.clone()).push_sender(Webhooks::new(policy).unwrap()).build();
-    front::jsonrpc(engine, FrontOptions::default())
+    server::jsonrpc(engine, ServerOptions::default())
 }
 
 async fn ask(router: Router, method: &str, params: Value) -> Value {
@@ -73,7 +73,7 @@ fn message() -> Value {
     json!({"role": "user", "parts": [{"type": "text", "text": "go"}]})
 }
 
-/// A send that waits for its task, which is at work.
+/// A blocking send whose task is working.
 async fn sent(agent: &Slow, router: &Router, params: Value) -> JoinHandle<Value> {
     let sent = send(router, params);
     agent.start.notify_one();
@@ -82,7 +82,7 @@ async fn sent(agent: &Slow, router: &Router, params: Value) -> JoinHandle<Value>
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_a_send_waits_its_task_is_read_and_canceled_by_the_id_that_the_client_chose() {
+async fn task_of_a_waiting_send_can_be_read_and_canceled_by_client_id() {
     for session in [None, Some("s")] {
         let (agent, mine) = (Slow::default(), json!({"id": "mine"}));
         let router = serve(&agent);
@@ -101,7 +101,7 @@ async fn while_a_send_waits_its_task_is_read_and_canceled_by_the_id_that_the_cli
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_a_send_waits_its_task_has_a_webhook_and_a_stream() {
+async fn task_of_a_waiting_send_supports_webhooks_and_streams() {
     let agent = Slow::default();
     let router = serve(&agent);
     let webhook = json!({"url": "http://127.0.0.1:9/"});
@@ -123,14 +123,14 @@ async fn while_a_send_waits_its_task_has_a_webhook_and_a_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_send_under_an_id_continues_the_task_that_the_first_is_making() {
+async fn second_send_with_an_id_continues_the_task_of_the_first() {
     let agent = Slow::default();
     let router = serve(&agent);
     let params =
         |history: u8| json!({"id": "mine", "message": message(), "historyLength": history});
     let first = send(&router, params(5));
     let second = send(&router, params(5));
-    // Both are underway, and the executor has told nothing yet.
+    // Both are in progress, and the executor has sent no event yet.
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(agent.begun.load(Ordering::Relaxed), 1);
     assert!(!first.is_finished() && !second.is_finished());
@@ -142,14 +142,14 @@ async fn a_second_send_under_an_id_continues_the_task_that_the_first_is_making()
     tokio::time::sleep(Duration::from_secs(3)).await;
     agent.complete.notify_one();
     assert_eq!(first.await.unwrap()["result"]["status"]["state"], "completed");
-    // It queued behind the first, and found the task at its end.
+    // It waited for the first send and found its task.
     let second = second.await.unwrap();
     assert_eq!(agent.begun.load(Ordering::Relaxed), 1);
     assert_eq!(second["error"]["code"], -32004, "{second}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_is_known_by_its_id_after_its_client_hung_up() {
+async fn client_id_resolves_after_the_client_disconnected() {
     let agent = Slow::default();
     let router = serve(&agent);
     let sent = sent(&agent, &router, json!({"id": "mine", "message": message()})).await;
@@ -166,19 +166,19 @@ async fn a_task_is_known_by_its_id_after_its_client_hung_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_is_free_again_where_its_send_was_refused() {
+async fn id_is_released_if_its_send_is_rejected() {
     let agent = Slow::default();
     let router = serve(&agent);
     let empty = json!({"role": "user", "parts": []});
-    let refused = ask(router.clone(), "tasks/send", json!({"id": "mine", "message": empty})).await;
-    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let rejected = ask(router.clone(), "tasks/send", json!({"id": "mine", "message": empty})).await;
+    assert_eq!(rejected["error"]["code"], -32602, "{rejected}");
     let sent = sent(&agent, &router, json!({"id": "mine", "message": message()})).await;
     agent.complete.notify_one();
     assert_eq!(sent.await.unwrap()["result"]["status"]["state"], "completed");
 }
 
 #[tokio::test]
-async fn an_id_of_null_is_taken_and_echoed_in_every_older_revision() {
+async fn null_request_id_is_accepted_in_every_older_revision() {
     let router = serve(&Slow::default());
     for (method, params) in [
         ("tasks/get", json!({"id": "none"})),
@@ -207,7 +207,7 @@ async fn an_id_of_null_is_taken_and_echoed_in_every_older_revision() {
 }
 
 #[tokio::test]
-async fn a_request_without_an_id_is_refused_in_older_revisions() {
+async fn request_without_id_is_rejected_in_older_revisions() {
     let body = json!({"jsonrpc": "2.0", "method": "tasks/get", "params": {"id": "x"}});
     let request = Request::post("/").header(CONTENT_TYPE, "application/json");
     let request = request.body(Body::from(body.to_string())).unwrap();

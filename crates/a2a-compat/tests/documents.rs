@@ -1,8 +1,8 @@
-//! The example exchanges of the documents of 0.1 and of the draft of 1.0, read and written by
-//! both sides.
+//! The example exchanges of the documents of 0.1 and the draft of 1.0, read and written by both
+//! sides.
 //!
-//! A fixture has a request, and the answers to it or the events. What is written is what was
-//! read, without members that are null; where it is not, `written` says what is.
+//! A fixture has a request and its responses or events. The expected output is the input without
+//! null members, except where `written` overrides it.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn fixture(path: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The names of the fixtures in a folder that hold an exchange.
+/// The names of the fixtures with an exchange in a folder.
 fn exchanges(name: &str) -> Vec<(String, Value)> {
     let files = fs::read_dir(folder(name)).expect("a folder of fixtures");
     let mut names: Vec<_> =
@@ -42,7 +42,7 @@ fn exchanges(name: &str) -> Vec<(String, Value)> {
     all.filter(|(_, value)| value.get("request").is_some()).collect()
 }
 
-/// What is written for what was read: no nulls, and all points in time to the millisecond.
+/// The expected output: no nulls, and timestamps in milliseconds.
 fn normal(value: Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -60,8 +60,8 @@ fn normal(value: Value) -> Value {
     }
 }
 
-/// Passes every exchange through both directions, and returns what came out otherwise than it
-/// should: file, place, expected and written.
+/// Round-trips every exchange in both directions, and returns the differences: file, place,
+/// expected and written.
 fn differences(folder: &str, dialect: &dyn Dialect) -> Vec<(String, String, Value, Value)> {
     let mut differences = Vec::new();
     let exchanges = exchanges(folder);
@@ -103,17 +103,17 @@ fn differences(folder: &str, dialect: &dyn Dialect) -> Vec<(String, String, Valu
 }
 
 #[test]
-fn exchanges_of_0_1_are_written_as_they_were_read() {
+fn exchanges_of_0_1_round_trip() {
     assert_eq!(differences("v0_1", &V0_1), []);
 }
 
 #[test]
-fn exchanges_of_the_draft_are_written_as_they_were_read() {
+fn exchanges_of_the_draft_round_trip() {
     assert_eq!(differences("v1_draft", &V1Draft), []);
 }
 
 #[test]
-fn a_webhook_of_0_1_is_told_of_the_final_status() {
+fn webhook_of_0_1_gets_the_final_status() {
     let body = fixture("v0_1/webhook-body.json");
     let event = v0_1::read_webhook(&body).unwrap();
     let Some(Payload::StatusUpdate(update)) = &event.payload else { panic!("{event:?}") };
@@ -128,7 +128,7 @@ fn a_webhook_of_0_1_is_told_of_the_final_status() {
 }
 
 #[test]
-fn a_webhook_of_the_draft_is_told_of_an_event() {
+fn webhook_of_the_draft_gets_an_event() {
     let body = &fixture("v1_draft/webhook-body.json")["body"];
     let event = V1Draft.read_event(body.clone()).unwrap();
     let mut expected = body.clone();
@@ -137,7 +137,7 @@ fn a_webhook_of_the_draft_is_told_of_an_event() {
 }
 
 #[test]
-fn the_card_of_0_1_is_read_and_written() {
+fn card_of_0_1_round_trips() {
     let mut document = fixture("v0_1/card.json");
     let card = v0_1::read_card(&document).unwrap();
     let interface = &card.supported_interfaces[0];
@@ -157,7 +157,7 @@ fn the_card_of_0_1_is_read_and_written() {
 }
 
 #[test]
-fn the_card_of_the_draft_is_read_and_written() {
+fn card_of_the_draft_round_trips() {
     let mut document = fixture("v1_draft/card.json");
     let card = v1_draft::read_card(&document).unwrap();
     assert_eq!(card.supported_interfaces.len(), 3);
@@ -185,7 +185,7 @@ fn the_card_of_the_draft_is_read_and_written() {
 
 //
 #[test]
-fn problems_of_the_draft_are_read_and_written() {
+fn problem_details_of_the_draft_round_trip() {
     for (name, kind) in [
         ("version-error", ErrorKind::VersionNotSupported),
         ("validation-error", ErrorKind::InvalidParams),
@@ -199,14 +199,14 @@ fn problems_of_the_draft_are_read_and_written() {
         let problem = v1_draft::problem(&error);
         assert_eq!(problem.status, status, "{name}");
         let mut expected = document.clone();
-        // The title goes with the kind.
+        // The title is determined by the kind.
         expected["title"] = problem.body["title"].clone();
         assert_eq!(problem.body, expected, "{name}");
     }
 }
 
 #[test]
-fn a_route_of_the_draft_says_the_same_as_its_method() {
+fn routes_of_the_draft_match_their_methods() {
     for (path, exchange) in exchanges("v1_draft") {
         let method = exchange["request"]["method"].as_str().unwrap();
         let request = V1Draft.read_request(method, exchange["request"]["params"].clone()).unwrap();

@@ -1,4 +1,4 @@
-//! The older revisions are adapters at the edge: inside there is the model of 1.0 alone.
+//! Older revisions are adapters: the other crates only know the model of 1.0.
 
 #![allow(clippy::unwrap_used, reason = "a file that can't be read fails the test")]
 
@@ -7,13 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What this crate stands before or behind.
+/// The crates that must not know older revisions.
 const INSIDE: [&str; 6] =
     ["a2a-core", "a2a-operations", "a2a-http", "a2a-jsonrpc", "a2a-rest", "a2a-grpc"];
 
-/// What only messages of an older revision say.
-const TELLTALES: [&str; 4] =
-    ["\"tasks/send\"", "\"message/send\"", "\"sessionId\"", "\"blocking\""];
+/// Names that only occur in older revisions.
+const MARKERS: [&str; 4] = ["\"tasks/send\"", "\"message/send\"", "\"sessionId\"", "\"blocking\""];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -28,7 +27,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 //
 #[test]
-fn no_crate_inside_knows_of_an_older_revision() {
+fn core_crates_do_not_depend_on_older_revisions() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for name in INSIDE {
         let manifest = fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
@@ -38,10 +37,10 @@ fn no_crate_inside_knows_of_an_older_revision() {
         assert!(!files.is_empty(), "{name}");
         for file in files {
             let text = fs::read_to_string(&file).unwrap();
-            // Tests say what is to be refused.
+            // Tests contain rejected values.
             let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
-            for telltale in TELLTALES {
-                assert!(!code.contains(telltale), "{telltale} in {}", file.display());
+            for marker in MARKERS {
+                assert!(!code.contains(marker), "{marker} in {}", file.display());
             }
         }
     }

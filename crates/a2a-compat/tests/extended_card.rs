@@ -1,11 +1,11 @@
-//! The extended card of 0.2, which is a document, from our server and read by our client.
+//! The extended card of 0.2, served and read as a document.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 #[path = "../../a2a-http/tests/fake/mod.rs"]
 mod fake;
 
-use a2a_compat::{FrontOptions, back::JsonRpcClient, front};
+use a2a_compat::{ServerOptions, client::JsonRpcClient, server};
 use a2a_core::{
     AgentCard, ErrorKind, ProtocolVersion, card,
     v1::{AgentInterface, GetExtendedAgentCardRequest},
@@ -39,8 +39,8 @@ fn extended() -> AgentCard {
     card
 }
 
-fn options(revisions: &str) -> FrontOptions {
-    FrontOptions::default().with_revisions(revisions.parse().unwrap())
+fn options(revisions: &str) -> ServerOptions {
+    ServerOptions::default().with_revisions(revisions.parse().unwrap())
 }
 
 async fn read(address: &str) -> a2a_core::Result<AgentCard> {
@@ -51,8 +51,8 @@ async fn read(address: &str) -> a2a_core::Result<AgentCard> {
 }
 
 #[tokio::test]
-async fn readers_of_0_2_find_the_extended_card_beside_the_endpoint() {
-    let address = serve(front::extended_card(engine(Some(extended())), options("all"))).await;
+async fn extended_card_of_0_2_is_served_as_a_document() {
+    let address = serve(server::extended_card(engine(Some(extended())), options("all"))).await;
     let got = Connection::open(&address).await.ask(&format!("GET {PATH}"), &[], "").await;
     assert_eq!(got.status, 200, "{got:?}");
     let card: Value = serde_json::from_str(&got.body).unwrap();
@@ -62,25 +62,25 @@ async fn readers_of_0_2_find_the_extended_card_beside_the_endpoint() {
 }
 
 #[tokio::test]
-async fn an_agent_without_an_extended_card_has_no_such_document() {
-    let address = serve(front::extended_card(engine(None), options("all"))).await;
+async fn missing_extended_card_is_not_found() {
+    let address = serve(server::extended_card(engine(None), options("all"))).await;
     let got = Connection::open(&address).await.ask(&format!("GET {PATH}"), &[], "").await;
     assert_eq!(got.status, 404, "{got:?}");
 }
 
 #[tokio::test]
-async fn there_is_no_document_where_0_2_is_switched_off() {
-    let address = serve(front::extended_card(engine(Some(extended())), options("1.0,0.1"))).await;
+async fn document_is_not_served_if_0_2_is_disabled() {
+    let address = serve(server::extended_card(engine(Some(extended())), options("1.0,0.1"))).await;
     let got = Connection::open(&address).await.ask(&format!("GET {PATH}"), &[], "").await;
     assert_eq!(got.status, 404, "{got:?}");
 }
 
 #[tokio::test]
-async fn where_there_is_no_document_the_method_is_tried() {
-    let address = serve(front::jsonrpc(engine(Some(extended())), options("all"))).await;
+async fn client_falls_back_to_the_method() {
+    let address = serve(server::jsonrpc(engine(Some(extended())), options("all"))).await;
     let card = read(&address).await.unwrap();
     assert_eq!(card.description, "Says more to those it knows");
-    let address = serve(front::jsonrpc(engine(None), options("all"))).await;
+    let address = serve(server::jsonrpc(engine(None), options("all"))).await;
     let error = read(&address).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error}");
 }

@@ -1,4 +1,4 @@
-//! The bytes of files, of which the SDKs of 0.3 have two notions.
+//! File bytes, which the SDKs of 0.3 encode in two ways.
 
 #![allow(
     clippy::panic,
@@ -12,10 +12,10 @@ mod fake;
 use std::sync::Arc;
 
 use a2a_compat::{
-    FrontOptions,
-    back::{JsonRpcClient, RestClient},
-    front,
+    ServerOptions,
+    client::{JsonRpcClient, RestClient},
     grpc::{self, GrpcClient},
+    server,
 };
 use a2a_core::{
     AgentCard, Artifact, Message, Part, ProtocolVersion, Role,
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use fake::{Canned, Connection, json as json_answer, serve};
 
-/// Gives back the parts that it gets.
+/// Echoes its parts.
 struct Echo;
 
 impl AgentExecutor for Echo {
@@ -47,10 +47,10 @@ impl AgentExecutor for Echo {
 async fn echo() -> String {
     let card = AgentCard::new("Echo", "Gives back what it gets");
     let engine = Engine::builder(card.clone(), Echo).build();
-    let options = FrontOptions::default();
+    let options = ServerOptions::default();
     let router = Router::new()
-        .merge(front::jsonrpc(engine.clone(), options.clone()))
-        .merge(front::rest(engine.clone(), options.clone()))
+        .merge(server::jsonrpc(engine.clone(), options.clone()))
+        .merge(server::rest(engine.clone(), options.clone()))
         .merge(grpc::router(engine, card, options));
     serve(router).await
 }
@@ -59,7 +59,7 @@ fn http() -> HttpClient {
     HttpClient::new(ClientSettings::default()).unwrap()
 }
 
-/// Bytes that are no text, bytes that are some, and text that could be base64.
+/// Binary data, text, and text that is valid base64.
 const FILES: [&[u8]; 4] = [b"\x00\x01\x02\x03\xff", b"hello", b"abcd", b""];
 
 fn send(parts: impl IntoIterator<Item = Part>) -> Call<SendMessageRequest> {
@@ -68,7 +68,7 @@ fn send(parts: impl IntoIterator<Item = Part>) -> Call<SendMessageRequest> {
 }
 
 #[tokio::test]
-async fn any_bytes_come_back_in_every_revision_at_every_binding() {
+async fn file_bytes_round_trip_in_every_revision_and_binding() {
     let url = format!("http://{}", echo().await);
     for revision in [ProtocolVersion::V0_2, ProtocolVersion::V0_3, ProtocolVersion::V1Draft] {
         let grpc = GrpcClient::connect(&url, revision, ClientSettings::default()).unwrap();
@@ -86,19 +86,18 @@ async fn any_bytes_come_back_in_every_revision_at_every_binding() {
     }
 }
 
-/// What the SDKs of Python, Go and Java put into ProtoJSON: base64 of base64; and that of
-/// Node.js, which has the bytes themselves there.
+/// ProtoJSON of the SDKs of Python, Go and Java (base64 of base64), and of Node.js (base64).
 const HELLO_AS_TEXT: &str = "YUdWc2JHOD0=";
 const HELLO: &str = "aGVsbG8=";
 
 #[tokio::test]
-async fn a_client_gets_files_as_its_sdk_writes_them() {
+async fn files_are_encoded_as_the_sdk_of_the_client_does() {
     let mut connection = Connection::open(&echo().await).await;
     for (client, sent, got) in [
         ("python-httpx/0.28.1", HELLO_AS_TEXT, HELLO_AS_TEXT),
         ("python-httpx/0.28.1", HELLO, HELLO_AS_TEXT),
         ("node", HELLO, HELLO),
-        // It is what it says it is, even where it could be base64.
+        // Unambiguous, even if the content is valid base64.
         ("node", "YWJjZA==", "YWJjZA=="),
     ] {
         let part = json!({"file": {"fileWithBytes": sent}});
@@ -114,7 +113,7 @@ async fn a_client_gets_files_as_its_sdk_writes_them() {
 }
 
 #[tokio::test]
-async fn an_agent_is_read_either_way_and_gets_text() {
+async fn client_reads_both_encodings_and_writes_base64() {
     for answered in [HELLO_AS_TEXT, HELLO] {
         let part = json!({"file": {"fileWithBytes": answered}});
         let message = json!({"messageId": "m", "role": "ROLE_AGENT", "content": [part]});

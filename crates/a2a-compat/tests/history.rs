@@ -1,5 +1,4 @@
-//! Agents of older revisions give more history than was asked for: those of 0.2 and 0.3 take the
-//! length 0 for no length.
+//! History is truncated to the requested length: agents of 0.2 and 0.3 treat the length 0 as unset.
 
 #![allow(
     clippy::panic,
@@ -13,10 +12,10 @@ mod fake;
 use std::sync::Arc;
 
 use a2a_compat::{
-    FrontOptions,
-    back::{JsonRpcClient, RestClient},
-    front,
+    ServerOptions,
+    client::{JsonRpcClient, RestClient},
     grpc::{self, GrpcClient},
+    server,
 };
 use a2a_core::{
     AgentCard, Message, ProtocolVersion,
@@ -32,8 +31,8 @@ use serde_json::json;
 
 use fake::{Canned, Fake, message, serve};
 
-/// What is asked for of a history of three messages, and how much of it is right.
-const ASKED: [(Option<i32>, usize); 5] =
+/// The requested and the expected length, for a history of three messages.
+const REQUESTED: [(Option<i32>, usize); 5] =
     [(None, 3), (Some(0), 0), (Some(2), 2), (Some(3), 3), (Some(9), 3)];
 
 fn http() -> HttpClient {
@@ -44,19 +43,19 @@ fn texts(history: &[Message]) -> Vec<String> {
     history.iter().map(Message::text).collect()
 }
 
-/// The newest `count` of the texts of the history.
+/// The texts of the newest `count` messages.
 fn newest(count: usize) -> Vec<&'static str> {
     ["1", "2", "3"].into_iter().skip(3 - count).collect()
 }
 
 #[tokio::test]
-async fn a_task_that_is_read_has_no_more_history_than_was_asked_for() {
+async fn get_task_truncates_history() {
     let fake = Fake::new().remembering(["1", "2", "3"].map(message).into());
     let card = AgentCard::new("Fake", "Remembers");
-    let options = FrontOptions::default();
+    let options = ServerOptions::default();
     let router = Router::new()
-        .merge(front::jsonrpc(fake.clone(), options.clone()))
-        .merge(front::rest(fake.clone(), options.clone()))
+        .merge(server::jsonrpc(fake.clone(), options.clone()))
+        .merge(server::rest(fake.clone(), options.clone()))
         .merge(grpc::router(fake, card, options));
     let url = format!("http://{}", serve(router).await);
     let older = [ProtocolVersion::V0_2, ProtocolVersion::V0_3, ProtocolVersion::V1Draft];
@@ -68,18 +67,19 @@ async fn a_task_that_is_read_has_no_more_history_than_was_asked_for() {
             ("gRPC", Arc::new(grpc)),
         ];
         for (binding, agent) in agents {
-            for (asked, right) in ASKED {
+            for (requested, right) in REQUESTED {
                 let id = "t-1".into();
-                let request = GetTaskRequest { id, history_length: asked, ..Default::default() };
+                let request =
+                    GetTaskRequest { id, history_length: requested, ..Default::default() };
                 let task = agent.get_task(Call::new(request)).await.unwrap().response;
-                let case = format!("{asked:?} of {revision} over {binding}");
+                let case = format!("{requested:?} of {revision} over {binding}");
                 assert_eq!(texts(&task.history), newest(right), "{case}");
             }
         }
     }
 }
 
-/// A task as 0.2, 0.3 and the draft write it in JSON, as far as a reader needs it.
+/// A minimal task in the JSON format of 0.2, 0.3 and the draft.
 fn written() -> serde_json::Value {
     let messages = ["1", "2", "3"].map(|text| {
         let part = json!({"kind": "text", "text": text});
@@ -98,11 +98,11 @@ async fn canned(revision: ProtocolVersion, result: serde_json::Value) -> (JsonRp
 }
 
 #[tokio::test]
-async fn the_answer_to_a_send_has_no_more_history_than_was_asked_for() {
-    for (asked, right) in ASKED {
+async fn send_truncates_history() {
+    for (requested, right) in REQUESTED {
         let (agent, _server) = canned(ProtocolVersion::V0_3, written()).await;
         let configuration =
-            SendMessageConfiguration { history_length: asked, ..Default::default() };
+            SendMessageConfiguration { history_length: requested, ..Default::default() };
         let request = SendMessageRequest {
             message: Some(Message::user("go")),
             configuration: Some(configuration),
@@ -110,17 +110,17 @@ async fn the_answer_to_a_send_has_no_more_history_than_was_asked_for() {
         };
         let sent = agent.send_message(Call::new(request)).await.unwrap().response;
         let Some(Payload::Task(task)) = sent.payload else { panic!("{sent:?}") };
-        assert_eq!(texts(&task.history), newest(right), "{asked:?}");
+        assert_eq!(texts(&task.history), newest(right), "{requested:?}");
     }
 }
 
 #[tokio::test]
-async fn listed_tasks_have_no_more_history_than_was_asked_for() {
-    for (asked, right) in ASKED {
+async fn list_tasks_truncates_history() {
+    for (requested, right) in REQUESTED {
         let page = json!({"tasks": [written()]});
         let (agent, _server) = canned(ProtocolVersion::V1Draft, page).await;
-        let request = ListTasksRequest { history_length: asked, ..Default::default() };
+        let request = ListTasksRequest { history_length: requested, ..Default::default() };
         let page = agent.list_tasks(Call::new(request)).await.unwrap().response;
-        assert_eq!(texts(&page.tasks[0].history), newest(right), "{asked:?}");
+        assert_eq!(texts(&page.tasks[0].history), newest(right), "{requested:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The page on revisions has the old and the new names.
+//! `docs/revisions.md` lists the method names of all revisions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
@@ -6,7 +6,7 @@ use a2a_compat::{AnyRequest, Dialect as _, v0_1::V0_1, v0_3::V0_3, v1_draft::V1D
 
 const PAGE: &str = include_str!("../../../docs/revisions.md");
 
-/// Each operation once.
+/// One request for each operation.
 fn requests() -> [AnyRequest; 11] {
     [
         AnyRequest::SendMessage(Default::default()),
@@ -25,7 +25,7 @@ fn requests() -> [AnyRequest; 11] {
 
 //
 #[test]
-fn every_method_of_every_revision_is_in_the_table_of_names() {
+fn every_method_of_every_revision_is_documented() {
     let (_, table) = PAGE.split_once("## Old and new names").unwrap();
     let (table, _) = table.split_once("\n## ").unwrap();
     for request in requests() {

@@ -1,8 +1,8 @@
-//! A question of an agent, as clients of 0.1 get it.
+//! Input requests, as seen by clients of 0.1.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
-use a2a_compat::{FrontOptions, front};
+use a2a_compat::{ServerOptions, server};
 use a2a_core::AgentCard;
 use a2a_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
 use axum::body::Body;
@@ -27,21 +27,22 @@ async fn ask(method: &str) -> String {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = Request::post("/").header(CONTENT_TYPE, "application/json");
     let request = request.body(Body::from(body.to_string())).unwrap();
-    let response = front::jsonrpc(engine, FrontOptions::default()).oneshot(request).await.unwrap();
+    let response =
+        server::jsonrpc(engine, ServerOptions::default()).oneshot(request).await.unwrap();
     let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     String::from_utf8(body.into()).unwrap()
 }
 
 //
 #[tokio::test]
-async fn a_task_of_0_1_that_needs_input_says_what_it_needs() {
+async fn input_required_task_of_0_1_has_the_question() {
     let check = |status: &Value| {
         assert_eq!(status["state"], "input-required");
         assert_eq!(status["message"]["role"], "agent");
         assert_eq!(status["message"]["parts"], json!([{"type": "text", "text": "Which city?"}]));
     };
-    let answer: Value = serde_json::from_str(&ask("tasks/send").await).unwrap();
-    check(&answer["result"]["status"]);
+    let response: Value = serde_json::from_str(&ask("tasks/send").await).unwrap();
+    check(&response["result"]["status"]);
 
     let stream = ask("tasks/sendSubscribe").await;
     let last = stream.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();

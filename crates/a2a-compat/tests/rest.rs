@@ -1,11 +1,11 @@
-//! HTTP+JSON below `/v1`: what 0.3 and the draft of 1.0 are answered with, byte by byte.
+//! HTTP+JSON of 0.3 and the draft of 1.0 below `/v1`, byte by byte.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 #[path = "../../a2a-http/tests/fake/mod.rs"]
 mod fake;
 
-use a2a_compat::{FrontOptions, front};
+use a2a_compat::{ServerOptions, server};
 use a2a_core::{AgentCard, Error, ErrorKind, Operation, TaskState};
 use a2a_http::{Limits, Options, WebhookPolicy, Webhooks};
 use a2a_operations::{Agent, Caller, Engine, agent_fn};
@@ -23,10 +23,10 @@ const KIND: &str = r#"{"message":{"kind":"message","messageId":"m","role":"user"
 const DRAFT: &str = r#"{"message":{"messageId":"m","role":"user","parts":[{"text":"hi"}]}}"#;
 const CURRENT: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
-/// Both routers on one port, as a server has them.
+/// Both routers on one port, as in a server.
 fn both(agent: impl Agent + Clone, revisions: &str) -> Router {
-    let options = FrontOptions::default().with_revisions(revisions.parse().unwrap());
-    front::rest(agent.clone(), options).merge(a2a_rest::router_with(agent, Options::default()))
+    let options = ServerOptions::default().with_revisions(revisions.parse().unwrap());
+    server::rest(agent.clone(), options).merge(a2a_rest::router_with(agent, Options::default()))
 }
 
 async fn connect(router: Router) -> Connection {
@@ -49,7 +49,7 @@ fn engine() -> Engine {
 
 // covers: R-144, R-291, R-303
 #[tokio::test]
-async fn a_message_is_answered_in_the_shape_it_has() {
+async fn response_has_the_format_of_its_request() {
     let fake = Fake::new();
     let mut connection = connect(both(fake.clone(), "all")).await;
     let proto =
@@ -92,7 +92,7 @@ async fn a_message_is_answered_in_the_shape_it_has() {
 }
 
 #[tokio::test]
-async fn only_the_draft_does_not_wait_unless_it_says_so() {
+async fn only_the_draft_is_non_blocking_by_default() {
     let fake = Fake::new();
     let mut connection = connect(both(fake.clone(), "all")).await;
     for (body, immediately) in [
@@ -117,7 +117,7 @@ fn with_configuration(body: &str, configuration: &str) -> String {
 
 // covers: R-462
 #[tokio::test]
-async fn every_route_leads_to_its_operation() {
+async fn routes_map_to_operations() {
     use Operation::{
         CancelTask, CreateTaskPushNotificationConfig, DeleteTaskPushNotificationConfig,
         GetExtendedAgentCard, GetTask, GetTaskPushNotificationConfig,
@@ -222,7 +222,7 @@ async fn every_route_leads_to_its_operation() {
 }
 
 #[tokio::test]
-async fn answers_without_a_message_have_the_shape_of_their_revision() {
+async fn responses_without_a_message_have_the_format_of_their_revision() {
     let mut connection = connect(both(Fake::new(), "all")).await;
     let config = r#"{"name":"tasks/t/pushNotificationConfigs/c","pushNotificationConfig":{"id":"c","url":""}}"#;
     for (request, version, expected) in [
@@ -251,7 +251,7 @@ async fn answers_without_a_message_have_the_shape_of_their_revision() {
 }
 
 #[tokio::test]
-async fn streams_have_no_frame_and_end_with_what_is_final() {
+async fn stream_events_have_no_envelope_and_end_with_the_final_one() {
     let events =
         || vec![Ok(opening(task("t-1"))), Ok(artifact("x")), Ok(status(TaskState::Completed))];
     let mut connection = connect(both(Fake::new().streaming(events), "all")).await;
@@ -295,7 +295,7 @@ async fn streams_have_no_frame_and_end_with_what_is_final() {
     }
 }
 
-/// The events of a stream, each with its position.
+/// The events of a stream, with their ids.
 fn data(body: &str) -> Vec<(String, Value)> {
     let events = body.split("\n\n").filter(|event| !event.is_empty());
     let event = |event: &str| {
@@ -307,7 +307,7 @@ fn data(body: &str) -> Vec<(String, Value)> {
 
 // covers: R-302, R-176
 #[tokio::test]
-async fn errors_have_the_status_and_the_body_of_their_revision() {
+async fn errors_have_status_and_body_of_their_revision() {
     for (kind, status, draft) in [
         (ErrorKind::TaskNotFound, 404, 404),
         (ErrorKind::TaskNotCancelable, 400, 409),
@@ -332,7 +332,10 @@ async fn errors_have_the_status_and_the_body_of_their_revision() {
         assert_eq!(body["code"], kind.codes().jsonrpc, "{kind:?}");
         assert!(body["message"].is_string(), "{kind:?}: {body}");
         if kind == ErrorKind::TaskNotCancelable {
-            assert_eq!(body["type"], "TaskNotCancelableError", "by which some readers tell it");
+            assert_eq!(
+                body["type"], "TaskNotCancelableError",
+                "for clients that only look at the type"
+            );
         }
         let got = connection.ask("GET /v1/tasks/t", &[V1_0], "").await;
         assert_eq!(got.status, draft, "{kind:?}");
@@ -350,7 +353,7 @@ async fn errors_have_the_status_and_the_body_of_their_revision() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_in_the_shape_that_it_shows() {
+async fn malformed_request_is_rejected_in_its_detected_format() {
     let mut connection = connect(both(Fake::new(), "all")).await;
     let text = "content-type: text/plain";
     for (headers, body, status, code) in [
@@ -375,11 +378,11 @@ async fn what_is_no_request_is_refused_in_the_shape_that_it_shows() {
 
 // covers: R-470
 #[tokio::test]
-async fn limits_and_callers_are_the_same_in_every_shape() {
+async fn limits_and_callers_apply_to_every_format() {
     let fake = Fake::new();
     let limits = Limits::default().with_max_body_bytes(1 << 10);
-    let options = FrontOptions::default().with_binding(Options::default().with_limits(limits));
-    let router = front::rest(fake.clone(), options).layer(Extension(Caller::authenticated("ann")));
+    let options = ServerOptions::default().with_binding(Options::default().with_limits(limits));
+    let router = server::rest(fake.clone(), options).layer(Extension(Caller::authenticated("ann")));
     let mut connection = connect(router).await;
     for body in [PROTO, KIND, DRAFT] {
         let got = connection.ask("POST /v1/message:send", &[JSON], body).await;
@@ -397,7 +400,7 @@ async fn limits_and_callers_are_the_same_in_every_shape() {
 
 // covers: R-456
 #[tokio::test]
-async fn a_task_answers_in_the_revision_in_which_it_was_made() {
+async fn task_is_returned_in_the_revision_in_which_it_was_created() {
     let mut connection = connect(both(engine(), "all")).await;
     let draft = with_configuration(DRAFT, r#"{"blocking":true}"#);
     for (body, state, content) in [
@@ -417,21 +420,21 @@ async fn a_task_answers_in_the_revision_in_which_it_was_made() {
         let got = connection.ask(&format!("GET /tasks/{id}"), &[V1_0], "").await;
         assert_eq!(read(&got)["status"]["state"], "TASK_STATE_COMPLETED", "{body}");
 
-        // It has ended, and does not go on.
+        // The task has ended and accepts no further messages.
         let more =
             body.replace(r#""messageId":"m""#, &format!(r#""messageId":"n","taskId":"{id}""#));
         let got = connection.ask("POST /v1/message:send", &[JSON], &more).await;
         assert_eq!(got.status, 400, "{got:?}");
-        let refused = read(&got);
+        let rejected = read(&got);
         match state {
             "completed" => {
                 let uri = "https://a2a-protocol.org/errors/unsupported-operation";
-                assert_eq!(refused["type"], uri, "{got:?}");
+                assert_eq!(rejected["type"], uri, "{got:?}");
             }
-            _ => assert_eq!(refused["code"], -32004, "{got:?}"),
+            _ => assert_eq!(rejected["code"], -32004, "{got:?}"),
         }
 
-        // Who comes late sees in 0.3 how it ended, and is refused in the draft.
+        // Late subscribers get the ended task in 0.3, and an error in the draft.
         let got = connection.ask(&format!("GET /v1/tasks/{id}:subscribe"), &[], "").await;
         if state == "completed" {
             assert_eq!(got.status, 400, "{got:?}");
@@ -450,7 +453,7 @@ async fn a_task_answers_in_the_revision_in_which_it_was_made() {
 }
 
 #[tokio::test]
-async fn webhooks_are_kept_and_listed() {
+async fn webhooks_are_stored_and_listed() {
     let mut connection = connect(both(engine(), "all")).await;
     let got = connection.ask("POST /v1/message:send", &[JSON], PROTO).await;
     let id = read(&got)["task"]["id"].as_str().unwrap().to_owned();
@@ -460,7 +463,7 @@ async fn webhooks_are_kept_and_listed() {
     assert_eq!(got.status, 200, "{got:?}");
     let mut config = read(&got);
     assert_eq!(config["name"], format!("tasks/{id}/pushNotificationConfigs/c"));
-    // What was secret is not told again.
+    // Credentials are not returned.
     config["pushNotificationConfig"].as_object_mut().unwrap().remove("token");
     let got = connection.ask(&format!("GET {configs}/c"), &[], "").await;
     assert_eq!(read(&got), config);
@@ -473,7 +476,7 @@ async fn webhooks_are_kept_and_listed() {
 }
 
 #[tokio::test]
-async fn a_webhook_with_an_empty_authentication_is_one_without() {
+async fn empty_webhook_authentication_is_treated_as_none() {
     let mut connection = connect(both(engine(), "all")).await;
     let got = connection.ask("POST /v1/message:send", &[JSON], PROTO).await;
     let id = read(&got)["task"]["id"].as_str().unwrap().to_owned();
@@ -505,7 +508,7 @@ async fn a_webhook_with_an_empty_authentication_is_one_without() {
 }
 
 #[tokio::test]
-async fn a_member_of_a_message_that_is_missing_is_named_in_both_shapes_of_0_3() {
+async fn missing_message_member_is_named_in_both_formats_of_0_3() {
     let mut connection = connect(both(Fake::new(), "all")).await;
     for (shape, members) in [
         (PROTO, [("messageId", "messageId"), ("role", "role"), ("content", "parts")]),
@@ -514,7 +517,7 @@ async fn a_member_of_a_message_that_is_missing_is_named_in_both_shapes_of_0_3() 
         for (member, named) in members {
             let mut body: Value = serde_json::from_str(shape).unwrap();
             body["message"].as_object_mut().unwrap().remove(member);
-            // Without what shows its revision, the version does.
+            // Without format markers, the version determines the revision.
             let headers = [JSON, V0_3];
             for path in ["/v1/message:send", "/v1/message:stream"] {
                 let got =
@@ -530,7 +533,7 @@ async fn a_member_of_a_message_that_is_missing_is_named_in_both_shapes_of_0_3() 
 }
 
 #[tokio::test]
-async fn a_card_is_readable_for_both_kinds_of_reader() {
+async fn card_is_readable_in_both_formats_of_0_3() {
     let mut connection = connect(both(engine(), "all")).await;
     for path in ["/v1/card", "/v1/extendedAgentCard"] {
         let got = connection.ask(&format!("GET {path}"), &[], "").await;
@@ -543,7 +546,7 @@ async fn a_card_is_readable_for_both_kinds_of_reader() {
 
 // covers: R-012, R-469
 #[tokio::test]
-async fn a_revision_that_is_switched_off_is_refused_as_in_1_0() {
+async fn disabled_revisions_are_rejected_as_in_1_0() {
     for (revisions, request, body, status) in [
         ("1.0,draft", "POST /v1/message:send", PROTO, 400),
         ("1.0,draft", "POST /v1/message:send", KIND, 400),
@@ -561,7 +564,7 @@ async fn a_revision_that_is_switched_off_is_refused_as_in_1_0() {
         let expected = if status == 400 { "VERSION_NOT_SUPPORTED" } else { "METHOD_NOT_FOUND" };
         assert_eq!(reason, expected, "{revisions} {request}: {got:?}");
     }
-    // What is left of `/v1` is a tenant of 1.0.
+    // `v1` is then a tenant of 1.0.
     let fake = Fake::new();
     let mut connection = connect(both(fake.clone(), "1.0,0.3")).await;
     let got = connection.ask("GET /v1/tasks/t", &[V1_0], "").await;
@@ -570,7 +573,7 @@ async fn a_revision_that_is_switched_off_is_refused_as_in_1_0() {
 }
 
 #[tokio::test]
-async fn what_is_no_route_is_refused_as_in_1_0() {
+async fn unknown_routes_are_rejected_as_in_1_0() {
     let mut connection = connect(both(Fake::new(), "all")).await;
     for (request, status) in [
         ("GET /v1/message:send", 405),
@@ -585,7 +588,7 @@ async fn what_is_no_route_is_refused_as_in_1_0() {
 }
 
 #[tokio::test]
-async fn extensions_have_the_name_of_their_revision() {
+async fn extensions_header_depends_on_the_revision() {
     let fake = Fake::new();
     let mut connection = connect(both(fake.clone(), "all")).await;
     for (body, sent, answered) in [

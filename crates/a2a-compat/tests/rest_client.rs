@@ -1,4 +1,4 @@
-//! The client of HTTP+JSON before 1.0: against our own server, and against what others send.
+//! The HTTP+JSON client for older revisions, against this server and recorded responses of others.
 
 #![allow(
     clippy::panic,
@@ -9,7 +9,7 @@
 #[path = "../../a2a-http/tests/fake/mod.rs"]
 mod fake;
 
-use a2a_compat::{FrontOptions, back::RestClient, front, v1_draft::http_status};
+use a2a_compat::{ServerOptions, client::RestClient, server, v1_draft::http_status};
 use a2a_core::{
     Error, ErrorKind, Message, Operation, ProtocolVersion, TaskState,
     v1::{
@@ -35,7 +35,7 @@ fn client(url: &str, revision: ProtocolVersion) -> RestClient {
 }
 
 async fn before(fake: &Fake, revision: ProtocolVersion) -> RestClient {
-    let address = serve(front::rest(fake.clone(), FrontOptions::default())).await;
+    let address = serve(server::rest(fake.clone(), ServerOptions::default())).await;
     client(&format!("http://{address}/"), revision)
 }
 
@@ -68,7 +68,7 @@ async fn collect(stream: EventStream) -> Vec<Event> {
     stream.map(Result::unwrap).collect().await
 }
 
-/// Checks that a request came as it was sent.
+/// Checks that the request arrived unchanged.
 fn arrived(fake: &Fake, operation: Operation, members: Value) {
     let seen = fake.last().unwrap();
     assert_eq!(seen.operation, operation);
@@ -81,11 +81,11 @@ fn arrived(fake: &Fake, operation: Operation, members: Value) {
 fn call<T>(request: T) -> Call<T> {
     let mut context = CallContext::default();
     context.extensions = ["urn:a"].into_iter().collect();
-    Call::with_context(context, request)
+    Call::from_parts(context, request)
 }
 
 #[tokio::test]
-async fn every_operation_reaches_our_server_as_it_was_sent() {
+async fn operations_arrive_unchanged() {
     for revision in REVISIONS {
         let fake = Fake::new();
         let agent = before(&fake, revision).await;
@@ -176,7 +176,7 @@ async fn webhooks(agent: &RestClient, fake: &Fake) {
 }
 
 #[tokio::test]
-async fn only_the_draft_lists_tasks() {
+async fn list_tasks_is_only_supported_in_the_draft() {
     let fake = Fake::new();
     let list = ListTasksRequest {
         context_id: "c&1=é".into(),
@@ -194,11 +194,11 @@ async fn only_the_draft_lists_tasks() {
     let agent = before(&fake, ProtocolVersion::V0_3).await;
     let error = agent.list_tasks(call(list)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
-    assert!(fake.last().is_none(), "it was refused without asking");
+    assert!(fake.last().is_none(), "rejected without a request");
 }
 
 #[tokio::test]
-async fn streams_come_as_they_were_sent() {
+async fn streams_arrive_unchanged() {
     for revision in REVISIONS {
         let events =
             || vec![Ok(opening(task("t-1"))), Ok(artifact("x")), Ok(status(TaskState::Completed))];
@@ -213,7 +213,7 @@ async fn streams_come_as_they_were_sent() {
 }
 
 #[tokio::test]
-async fn the_kinds_of_the_protocol_survive_the_way() {
+async fn error_kinds_round_trip() {
     for revision in REVISIONS {
         for kind in ErrorKind::ALL {
             let refuse = move || Error::new(kind, "the reason").with_metadata("taskId", "t");
@@ -229,20 +229,20 @@ async fn the_kinds_of_the_protocol_survive_the_way() {
             let reply = agent.subscribe_to_task(subscribe()).await.unwrap();
             let last = reply.response.collect::<Vec<_>>().await.pop().unwrap();
             let error = last.unwrap_err();
-            assert_eq!(error.message(), "the reason", "{revision} {kind:?}, behind an event");
+            assert_eq!(error.message(), "the reason", "{revision} {kind:?}, after an event");
             if (-32009..=-32001).contains(&kind.codes().jsonrpc) {
                 let expected = ErrorKind::from_jsonrpc(kind.codes().jsonrpc, 200);
-                assert_eq!(error.kind(), expected, "{revision} {kind:?}, behind an event");
+                assert_eq!(error.kind(), expected, "{revision} {kind:?}, after an event");
             }
         }
     }
 }
 
-/// What a kind is read as: the draft has a name for those of the protocol, and for the others
-/// no more than a status.
+/// The kind after a round trip: the draft has names for errors of the protocol, and only a status
+/// for others.
 fn read_as(revision: ProtocolVersion, kind: ErrorKind) -> ErrorKind {
     match (revision, kind) {
-        // No agent says so of an operation that it has.
+        // Agents do not return it for an operation that exists.
         (_, ErrorKind::MethodNotAllowed) => ErrorKind::UnsupportedOperation,
         (ProtocolVersion::V1Draft, ErrorKind::UnsupportedMediaType) => {
             ErrorKind::ContentTypeNotSupported
@@ -255,7 +255,7 @@ fn read_as(revision: ProtocolVersion, kind: ErrorKind) -> ErrorKind {
 }
 
 #[tokio::test]
-async fn the_routes_are_below_v1_of_any_url() {
+async fn routes_are_below_v1_of_any_url() {
     for (base, revision, path, version) in [
         ("", ProtocolVersion::V0_3, "/v1/tasks/t", "a2a-version: 0.3"),
         ("/", ProtocolVersion::V0_2, "/v1/tasks/t", "a2a-version: 0.3"),
@@ -282,9 +282,9 @@ async fn the_routes_are_below_v1_of_any_url() {
     }
 }
 
-// The bodies that the official SDKs of 0.3 send and give.
+// Bodies of the official SDKs of 0.3.
 #[tokio::test]
-async fn a_call_of_0_3_has_the_bytes_that_the_sdks_have() {
+async fn calls_of_0_3_match_the_sdks_byte_by_byte() {
     let given = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_CANCELLED"},"kind":"task"}}"#;
     let (agent, mut server) = canned(ProtocolVersion::V0_3, [json_answer(201, given)]).await;
     let reply = agent.send_message(Call::new(send())).await.unwrap();
@@ -302,7 +302,7 @@ async fn a_call_of_0_3_has_the_bytes_that_the_sdks_have() {
 }
 
 #[tokio::test]
-async fn a_stream_of_0_3_may_begin_anywhere_and_be_asked_for_either_way() {
+async fn stream_of_0_3_may_start_with_an_update_and_use_either_method() {
     let update = |state: &str, is_final: bool| {
         let update = json!({"statusUpdate": {
             "taskId": "t", "contextId": "c", "status": {"state": state}, "final": is_final,
@@ -310,16 +310,16 @@ async fn a_stream_of_0_3_may_begin_anywhere_and_be_asked_for_either_way() {
         format!("data: {update}\n\n")
     };
     let body = update("TASK_STATE_WORKING", false) + &update("TASK_STATE_COMPLETED", true);
-    let refused = answer(405, "application/json", r#"{"detail":"Method Not Allowed"}"#);
+    let rejected = answer(405, "application/json", r#"{"detail":"Method Not Allowed"}"#);
     let task = |state: &str| {
         let task = json!({"id": "t", "contextId": "c", "status": {"state": state}});
         json_answer(200, &task.to_string())
     };
-    let answers = [task("TASK_STATE_WORKING"), refused, sse(&body), task("TASK_STATE_COMPLETED")];
+    let answers = [task("TASK_STATE_WORKING"), rejected, sse(&body), task("TASK_STATE_COMPLETED")];
     let (agent, mut server) = canned(ProtocolVersion::V0_3, answers).await;
     let reply = agent.subscribe_to_task(subscribe()).await.unwrap();
     let events = collect(reply.response).await;
-    // What happened before is told by the task alone.
+    // Earlier events are only in the task.
     let (head, _) = server.request().await;
     assert!(head.starts_with("GET /v1/tasks/t "), "{head}");
     assert!(matches!(events[0].payload(), Some(Payload::Task(_))), "{events:?}");
@@ -331,19 +331,19 @@ async fn a_stream_of_0_3_may_begin_anywhere_and_be_asked_for_either_way() {
 }
 
 #[tokio::test]
-async fn a_webhook_is_registered_in_the_way_that_the_agent_takes() {
+async fn webhook_is_registered_in_the_format_that_the_agent_accepts() {
     let config = TaskPushNotificationConfig {
         task_id: "t".into(),
         id: "c".into(),
         url: "https://a.b".into(),
         ..Default::default()
     };
-    let refused = json_answer(400, r#"{"code":-32602,"message":"pushNotificationConfig?"}"#);
+    let rejected = json_answer(400, r#"{"code":-32602,"message":"pushNotificationConfig?"}"#);
     let given = json!({
         "name": "tasks/t/pushNotificationConfigs/c",
         "pushNotificationConfig": {"id": "c", "url": "https://a.b"},
     });
-    let answers = [refused.clone(), json_answer(201, &given.to_string())];
+    let answers = [rejected.clone(), json_answer(201, &given.to_string())];
     let (agent, mut server) = canned(ProtocolVersion::V0_3, answers).await;
     let call = || Call::new(config.clone());
     let reply = agent.create_task_push_notification_config(call()).await.unwrap();
@@ -355,15 +355,15 @@ async fn a_webhook_is_registered_in_the_way_that_the_agent_takes() {
         assert_eq!(body.pointer(place), Some(&json!("https://a.b")), "{body}");
     }
 
-    // Where neither is taken, the first refusal says why.
-    let answers = [refused, json_answer(500, "{}")];
+    // If both are rejected, the first error is returned.
+    let answers = [rejected, json_answer(500, "{}")];
     let (agent, _server) = canned(ProtocolVersion::V0_3, answers).await;
     let error = agent.create_task_push_notification_config(call()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidParams);
 }
 
 #[tokio::test]
-async fn nothing_is_a_good_answer_to_a_deletion() {
+async fn empty_response_to_a_deletion_is_accepted() {
     let gone = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned();
     let (agent, _server) = canned(ProtocolVersion::V0_3, [gone]).await;
     let request = DeleteTaskPushNotificationConfigRequest {
@@ -375,7 +375,7 @@ async fn nothing_is_a_good_answer_to_a_deletion() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_said_to_be_none() {
+async fn malformed_responses_are_rejected() {
     for revision in REVISIONS {
         for body in ["", "7", "[]", "{", r#"{"status":{}}"#, "<h1>hello</h1>"] {
             let (agent, _server) = canned(revision, [json_answer(200, body)]).await;

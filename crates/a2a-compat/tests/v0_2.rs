@@ -1,8 +1,7 @@
-//! The example exchanges of the documents of 0.2, read and answered.
+//! The example exchanges of the documents of 0.2.
 //!
-//! A file has a request, the answers to it, and what both are in 1.0. The examples are as the
-//! documents have them, but for what is no JSON (comments, commas at the end of a list) or no
-//! base64.
+//! A fixture has a request, its responses, and both in 1.0. Examples are unchanged, except for
+//! invalid JSON (comments, trailing commas) and invalid base64.
 #![allow(clippy::expect_used, reason = "the helpers of tests fail as tests do")]
 
 use std::{fs, path::PathBuf};
@@ -37,7 +36,7 @@ const EXCHANGES: [&str; 9] = [
 
 //
 #[test]
-fn each_request_is_read_as_the_message_that_it_is() {
+fn requests_are_read() {
     for name in EXCHANGES {
         let fixture = fixture(name);
         let Some(request) = fixture.get("request") else { continue };
@@ -65,7 +64,7 @@ fn each_request_is_read_as_the_message_that_it_is() {
 }
 
 #[test]
-fn each_answer_is_read_as_the_event_that_it_is_and_written_with_its_kind() {
+fn responses_are_read_and_written_with_kind() {
     for name in EXCHANGES {
         let fixture = fixture(name);
         let answers = fixture["answers"].as_array().unwrap();
@@ -91,7 +90,7 @@ fn each_answer_is_read_as_the_event_that_it_is_and_written_with_its_kind() {
 }
 
 #[test]
-fn what_a_send_answers_with_is_the_same_as_a_first_event() {
+fn send_response_equals_the_first_event() {
     for name in ["quick-task", "quick-message", "hello-world", "missing-input", "webhook"] {
         let answer = fixture(name)["answers"][0]["result"].take();
         let event = V0_3.read_event(answer.clone()).unwrap();
@@ -103,7 +102,7 @@ fn what_a_send_answers_with_is_the_same_as_a_first_event() {
 }
 
 #[test]
-fn the_stream_ends_with_a_final_status() {
+fn stream_ends_with_a_final_status() {
     let fixture = fixture("stream-of-a-long-paper");
     let last = fixture["answers"].as_array().unwrap().last().unwrap()["result"].clone();
     let event = V0_3.read_event(last.clone()).unwrap();
@@ -115,7 +114,7 @@ fn the_stream_ends_with_a_final_status() {
 
 //
 #[test]
-fn a_webhook_gets_the_task_with_its_kind() {
+fn webhook_gets_the_task_with_kind() {
     let body = fixture("webhook-body");
     let AnyResponse::Task(task) = V0_3.read_response(Operation::GetTask, body.clone()).unwrap()
     else {
@@ -128,7 +127,7 @@ fn a_webhook_gets_the_task_with_its_kind() {
 }
 
 #[test]
-fn a_card_is_read_with_one_interface_of_its_revision() {
+fn card_has_one_interface_of_its_revision() {
     let document = fixture("card");
     let card = read_card(document.clone()).unwrap();
     assert_eq!(card.supported_interfaces.len(), 1);
@@ -147,7 +146,7 @@ fn a_card_is_read_with_one_interface_of_its_revision() {
         json!([{"schemes": {"google": {"list": ["openid", "profile", "email"]}}}])
     );
 
-    // Two members more, and one less, of which nothing ever came.
+    // Members that were added or removed without effect.
     let mut expected = document;
     expected["preferredTransport"] = "JSONRPC".into();
     expected["protocolVersion"] = "0.2.6".into();

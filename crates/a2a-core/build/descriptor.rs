@@ -1,4 +1,4 @@
-//! The parts of the descriptor that the generators look at.
+//! Accessors of the descriptor for the generators.
 
 use std::error::Error;
 
@@ -42,7 +42,7 @@ pub(crate) fn is_required(field: &FieldDescriptor) -> bool {
     }
 }
 
-/// Returns whether the message is one union and nothing else.
+/// Returns whether the message only has a union.
 pub(crate) fn is_union(message: &MessageDescriptor) -> bool {
     message.fields().len() > 0
         && message
@@ -50,9 +50,9 @@ pub(crate) fn is_union(message: &MessageDescriptor) -> bool {
             .all(|field| field.containing_oneof().is_some_and(|oneof| !oneof.is_synthetic()))
 }
 
-/// The name that prost gives to a message or an enum.
+/// The name that prost generates for a message or an enum.
 pub(crate) fn rust_type(name: &str) -> String {
-    // prost splits words where an upper-case run ends: `APIKey` becomes `ApiKey`.
+    // prost splits words at the end of an upper-case run: `APIKey` becomes `ApiKey`.
     let letters: Vec<char> = name.chars().collect();
     let mut rust = String::new();
     for (index, letter) in letters.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! ProtoJSON by serde: attributes for the plain messages, pbjson for the unions, and the names
-//! of enum values.
+//! ProtoJSON with serde: attributes for plain messages, pbjson for unions, and enum names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,10 +12,10 @@ use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
 use crate::descriptor::{Package, is_required, is_union, rust_type};
 
-/// Written by hand: a union with members beside it.
+/// Handwritten: a union with other members.
 const BY_HAND: &str = "lf.a2a.v1.Part";
 
-/// The members that the hand-written form of [`BY_HAND`] reads and prints, with their types.
+/// The members of the handwritten form of [`BY_HAND`], with their types.
 const MEMBERS_BY_HAND: [(&str, &str); 7] = [
     ("text", "string in content"),
     ("raw", "bytes in content"),
@@ -27,13 +26,13 @@ const MEMBERS_BY_HAND: [(&str, &str); 7] = [
     ("media_type", "string"),
 ];
 
-/// Where a JSON form is added for a kind of field that has none.
+/// Where to add a JSON form for another field type.
 const FORMS: &str = "add one to `form` in crates/a2a-core/build/json.rs, and what it reads and \
                      prints with to crates/a2a-core/src/json.rs";
 
 const TIMESTAMP: &str = "google.protobuf.Timestamp";
 
-/// Gives every plain message its serde derives and every field its form.
+/// Adds serde derives to plain messages, and attributes to their fields.
 pub(crate) fn configure(
     config: &mut prost_build::Config,
     package: &Package,
@@ -49,7 +48,7 @@ pub(crate) fn configure(
         }
         if message.oneofs().any(|oneof| !oneof.is_synthetic()) {
             return Err(format!(
-                "no JSON form for {}, a union with members beside it: write one as for {BY_HAND} \
+                "no JSON form for {}, a union with other members: write one as for {BY_HAND} \
                  in crates/a2a-core/src/part.rs, and name it in crates/a2a-core/build/json.rs",
                 message.full_name()
             )
@@ -67,7 +66,7 @@ pub(crate) fn configure(
     Ok(())
 }
 
-/// Checks that the message with a hand-written form has the members that the form knows.
+/// Checks that the handwritten form covers all members of its message.
 pub(crate) fn check_by_hand(message: &MessageDescriptor) -> Result<(), Box<dyn Error>> {
     let mut known: BTreeMap<&str, &str> = MEMBERS_BY_HAND.into();
     for field in message.fields() {
@@ -101,7 +100,7 @@ pub(crate) fn check_by_hand(message: &MessageDescriptor) -> Result<(), Box<dyn E
     }
 }
 
-/// The messages that a request is or holds.
+/// The messages in requests.
 fn requested(package: &Package) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open: Vec<MessageDescriptor> =
@@ -117,18 +116,18 @@ fn requested(package: &Package) -> BTreeSet<String> {
     found
 }
 
-/// How a field is read, and when it is not printed.
+/// The serde attributes of a field.
 fn form(
     field: &FieldDescriptor,
     is_requested: bool,
 ) -> Result<(String, &'static str), Box<dyn Error>> {
     let or_default = || "deserialize_with = \"crate::json::or_default\"".to_owned();
     let none = "::std::option::Option::is_none";
-    let refused =
+    let unsupported =
         |what: String| format!("no JSON form for {what} of {}: {FORMS}", field.full_name());
     if field.is_map() {
         let Kind::Message(entry) = field.kind() else {
-            return Err(refused("the map".into()).into());
+            return Err(unsupported("the map".into()).into());
         };
         let (key, value) =
             (entry.map_entry_key_field().kind(), entry.map_entry_value_field().kind());
@@ -136,7 +135,7 @@ fn form(
             (Kind::String, Kind::Message(_) | Kind::Bool | Kind::String) => {
                 Ok((or_default(), "::std::collections::BTreeMap::is_empty"))
             }
-            _ => Err(refused(format!("map<{key:?}, {value:?}>")).into()),
+            _ => Err(unsupported(format!("map<{key:?}, {value:?}>")).into()),
         };
     }
     if field.is_list() {
@@ -144,13 +143,13 @@ fn form(
             Kind::Message(_) | Kind::Bool | Kind::String => {
                 Ok((or_default(), "::std::vec::Vec::is_empty"))
             }
-            kind => Err(refused(format!("repeated {kind:?}")).into()),
+            kind => Err(unsupported(format!("repeated {kind:?}")).into()),
         };
     }
     Ok(match (field.kind(), field.supports_presence()) {
-        // What is only in answers is read with more patience.
+        // Members that only occur in responses are read leniently.
         (Kind::Message(kind), _) if kind.full_name() == TIMESTAMP && !is_requested => {
-            ("deserialize_with = \"crate::json::timestamp_of_answer\"".into(), none)
+            ("deserialize_with = \"crate::json::timestamp_in_response\"".into(), none)
         }
         (Kind::Message(_), _) | (Kind::Bool | Kind::String, true) => (String::new(), none),
         (Kind::Int32, true) => ("deserialize_with = \"crate::json::int32_option\"".into(), none),
@@ -163,7 +162,7 @@ fn form(
             format!("with = \"crate::json::AsName::<{}>\"", rust_type(kind.name())),
             "crate::json::is_default",
         ),
-        (kind, _) => return Err(refused(format!("{kind:?}")).into()),
+        (kind, _) => return Err(unsupported(format!("{kind:?}")).into()),
     })
 }
 
@@ -176,7 +175,8 @@ fn attribute(field: &FieldDescriptor, is_requested: bool) -> Result<String, Box<
     if !form.is_empty() {
         parts.push(form);
     }
-    // A REQUIRED member is printed also at its default (`"tasks": []`); a message has none.
+    // REQUIRED members are also written with their default value (`"tasks": []`); messages have
+    // none.
     if !is_required(field)
         || matches!(field.kind(), Kind::Message(_)) && !field.is_list() && !field.is_map()
     {
@@ -185,7 +185,7 @@ fn attribute(field: &FieldDescriptor, is_requested: bool) -> Result<String, Box<
     Ok(format!("#[serde({})]", parts.join(", ")))
 }
 
-/// Writes the JSON form of the messages that are only a union.
+/// Generates the JSON form of messages that only have a union.
 pub(crate) fn write_unions(
     descriptor: &[u8],
     package: &Package,
@@ -208,7 +208,7 @@ pub(crate) fn write_unions(
     Ok(())
 }
 
-/// Ties the names of the enums' values to them, and the plain messages to their JSON form.
+/// Generates the enum names, and the JSON form of plain messages.
 pub(crate) fn ties(package: &Package) -> String {
     let mut code = String::new();
     for message in &package.messages {

@@ -1,8 +1,8 @@
-//! Where the generated rules, and the schemas of `cargo xtask schema`, let a REQUIRED member be
-//! empty.
+//! REQUIRED members that may be empty, for the generated rules and the schemas of `cargo xtask
+//! schema`.
 
-/// REQUIRED members that may be empty all the same (ruling C-52: pages, skills, tags and modes;
-/// an empty text or number in an answer is a value).
+/// REQUIRED members that may be empty (ruling C-52: pages, skills, tags and modes; an empty string
+/// or number in a response is a value).
 pub(crate) const MAY_BE_EMPTY: [&str; 9] = [
     "lf.a2a.v1.AgentCard.default_input_modes",
     "lf.a2a.v1.AgentCard.default_output_modes",

@@ -41,8 +41,14 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
     let mut tenants = String::new();
     for (request, variables) in requests {
         let fields: Vec<_> = variables.iter().map(|name| format!("\"{name}\" => {name}")).collect();
-        let _ =
-            writeln!(tenants, "request!({}, {});", rust_type(request.name()), fields.join(", "));
+        let _ = writeln!(
+            tenants,
+            "request!({}, {}; {}, {});",
+            rust_type(request.name()),
+            fields.join(", "),
+            id_of(&request, "task_id", Some("id")),
+            id_of(&request, "context_id", None),
+        );
     }
     Ok(format!(
         "/// An operation of the protocol, in the order of the proto.\n\
@@ -50,18 +56,32 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
          pub enum Operation {{\n{variants}}}\n\n\
          impl Operation {{\n    /// Every operation.\n    \
          pub const ALL: [Self; {count}] = [{all}];\n\n    \
-         /// The name of the procedure, which is also the method of JSON-RPC.\n    \
+         /// The name of the gRPC procedure and JSON-RPC method.\n    \
          pub const fn name(self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
-         /// Returns whether the answer is a stream of events.\n    \
+         /// Returns whether the response is an event stream.\n    \
          pub const fn is_streaming(self) -> bool {{\n        matches!(self, {streaming})\n    }}\n}}\n\n\
-         /// Every route of the HTTP+JSON binding, those with a tenant in front included.\n\
+         /// All routes of the HTTP+JSON binding, with and without a tenant.\n\
          pub static ROUTES: &[Route] = &[\n{routes}];\n\n{tenants}",
         count = package.service.methods().len(),
         streaming = streaming.join(" | "),
     ))
 }
 
-/// An HTTP rule of a method: verb, path and whether a body carries the request.
+/// What reads an id of a request: from the field of that name, from the other field, or from the
+/// message in the request.
+fn id_of(request: &MessageDescriptor, name: &str, other: Option<&str>) -> String {
+    let has = |name: &str| request.get_field_by_name(name).is_some();
+    match other {
+        _ if has(name) => format!("|request| &request.{name}"),
+        Some(other) if has(other) => format!("|request| &request.{other}"),
+        _ if has("message") => {
+            format!("|request| request.message.as_ref().map_or(\"\", |message| &message.{name})")
+        }
+        _ => "|_| \"\"".to_owned(),
+    }
+}
+
+/// The HTTP rule of a method: verb, path and whether it has a body.
 type Rule = (String, String, bool);
 
 fn rules(method: &MethodDescriptor) -> Result<Vec<Rule>, Box<dyn Error>> {

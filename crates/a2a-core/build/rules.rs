@@ -1,4 +1,4 @@
-//! The rules that the proto states about members: REQUIRED, exactly one of a union, known enum
+//! The validation rules of the proto: REQUIRED members, exactly one member of a union, known enum
 //! values.
 
 use std::{error::Error, fmt::Write as _};
@@ -139,7 +139,7 @@ fn pascal(name: &str) -> String {
         .collect()
 }
 
-/// The module that prost makes for the unions of a message.
+/// The module that prost generates for the unions of a message.
 fn snake(name: &str) -> String {
     let mut snake = String::new();
     for (index, letter) in name.chars().enumerate() {

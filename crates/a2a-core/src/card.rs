@@ -1,20 +1,20 @@
-//! Agent cards: constructors, and what a client chooses by.
+//! Agent cards: constructors and accessors.
 
 use crate::v1::{
     AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
 };
 
-/// `AgentInterface.protocol_binding` of the JSON-RPC binding.
+/// Protocol binding (`AgentInterface.protocol_binding`) of JSON-RPC.
 pub const JSONRPC: &str = "JSONRPC";
-/// `AgentInterface.protocol_binding` of the HTTP+JSON binding.
+/// Protocol binding of HTTP+JSON.
 pub const HTTP_JSON: &str = "HTTP+JSON";
-/// `AgentInterface.protocol_binding` of the gRPC binding.
+/// Protocol binding of gRPC.
 pub const GRPC: &str = "GRPC";
 
 impl AgentCard {
-    /// Creates a card for an agent that takes and gives text and streams.
+    /// Creates a card for a streaming agent with text input and output.
     ///
-    /// Interfaces are added by the server that serves it.
+    /// The server adds the interfaces.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -37,7 +37,7 @@ impl AgentCard {
         self
     }
 
-    /// Says who offers the agent.
+    /// Sets the provider.
     #[must_use]
     pub fn with_provider(
         mut self,
@@ -55,7 +55,7 @@ impl AgentCard {
         self
     }
 
-    /// Adds an interface, behind those that are there.
+    /// Appends an interface.
     #[must_use]
     pub fn with_interface(mut self, binding: &str, url: impl Into<String>) -> Self {
         self.supported_interfaces.push(AgentInterface {
@@ -67,35 +67,35 @@ impl AgentCard {
         self
     }
 
-    /// Replaces the media types that the agent takes.
+    /// Sets the input media types.
     #[must_use]
     pub fn with_input_modes(mut self, modes: impl IntoIterator<Item: Into<String>>) -> Self {
         self.default_input_modes = modes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Replaces the media types that the agent gives.
+    /// Sets the output media types.
     #[must_use]
     pub fn with_output_modes(mut self, modes: impl IntoIterator<Item: Into<String>>) -> Self {
         self.default_output_modes = modes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Says whether the streaming operations work.
+    /// Sets whether streaming operations are supported.
     #[must_use]
     pub fn with_streaming(mut self, streaming: bool) -> Self {
         self.capabilities_mut().streaming = Some(streaming);
         self
     }
 
-    /// Says whether webhooks are called.
+    /// Sets whether webhooks are supported.
     #[must_use]
     pub fn with_push_notifications(mut self, push_notifications: bool) -> Self {
         self.capabilities_mut().push_notifications = Some(push_notifications);
         self
     }
 
-    /// Says whether there is a card for authenticated callers.
+    /// Sets whether there is an extended card for authenticated callers.
     #[must_use]
     pub fn with_extended_card(mut self, extended_card: bool) -> Self {
         self.capabilities_mut().extended_agent_card = Some(extended_card);
@@ -113,17 +113,17 @@ impl AgentCard {
         self.capabilities.get_or_insert_default()
     }
 
-    /// Returns whether the streaming operations work.
+    /// Returns whether streaming operations are supported.
     pub fn can_stream(&self) -> bool {
         self.capabilities.as_ref().is_some_and(|capabilities| capabilities.streaming())
     }
 
-    /// Returns whether the agent calls webhooks.
+    /// Returns whether webhooks are supported.
     pub fn can_push(&self) -> bool {
         self.capabilities.as_ref().is_some_and(|capabilities| capabilities.push_notifications())
     }
 
-    /// Returns whether there is a card for authenticated callers.
+    /// Returns whether there is an extended card for authenticated callers.
     pub fn has_extended_card(&self) -> bool {
         self.capabilities.as_ref().is_some_and(|capabilities| capabilities.extended_agent_card())
     }
@@ -177,7 +177,7 @@ mod tests {
 
     //
     #[test]
-    fn an_extension_is_declared_among_the_capabilities() {
+    fn extensions_are_declared_in_the_capabilities() {
         let extension = AgentExtension::new("urn:example:one", "is an example");
         let card = AgentCard::new("a", "b").with_extension(extension);
         let printed = serde_json::to_value(&card).unwrap();

@@ -1,4 +1,4 @@
-//! The one error that crosses the seam between agents, and the one table of wire codes.
+//! The error type of all operations, and its codes on the wire.
 
 mod detail;
 mod kind;
@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::BTreeMap, error::Error as StdError, fmt, tim
 pub use detail::Detail;
 pub use kind::{Codes, ErrorKind};
 
-/// The domain of every [`Detail::ErrorInfo`] of the protocol (spec §9.5, §10.6, §11.6).
+/// The domain of [`Detail::ErrorInfo`] for errors of the protocol (spec §9.5, §10.6, §11.6).
 pub const ERROR_DOMAIN: &str = "a2a-protocol.org";
 
 /// The result of an operation.
@@ -16,10 +16,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 
-/// Why an operation failed: a kind to branch on, a message meant for the peer, details, and a
-/// source meant for us.
+/// Why an operation failed: a kind to match on, a message and details for the peer, and a source
+/// for logs.
 ///
-/// The source is for logs and is never sent. The error is one word wide.
+/// The source is never sent. The error is one word wide.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -32,13 +32,13 @@ struct Inner {
     source: Option<BoxError>,
 }
 
-/// One member of a request that breaks a rule, as `google.rpc.BadRequest` reports it.
+/// A rule violation in a request, as in `google.rpc.BadRequest`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Violation {
     /// JSON path of the member, for example `message.parts[1].url`.
     #[serde(default)]
     pub field: String,
-    /// What is wrong with it, and what would be right.
+    /// What is invalid, and what is expected.
     #[serde(default)]
     pub description: String,
 }
@@ -51,7 +51,7 @@ impl Violation {
 }
 
 impl Error {
-    /// Creates an error whose `message` the peer may read.
+    /// Creates an error. The peer can read `message`.
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -64,18 +64,18 @@ impl Error {
         }))
     }
 
-    /// Returns the error for a task that is absent, or not the caller's: both look alike.
+    /// Creates an error for a task that does not exist or belongs to another caller.
     pub fn task_not_found(id: &str) -> Self {
         Self::new(ErrorKind::TaskNotFound, format!("task not found: {id}"))
             .with_metadata("taskId", id)
     }
 
-    /// Returns the error for one member that breaks a rule.
+    /// Creates an error for an invalid member.
     pub fn invalid_params(field: impl Into<String>, description: impl Into<String>) -> Self {
         Self::from_violations(vec![Violation::new(field, description)])
     }
 
-    /// Returns the error for every member of a request that breaks a rule.
+    /// Creates an error for all invalid members of a request.
     pub fn from_violations(violations: Vec<Violation>) -> Self {
         let mut message = String::from("invalid parameters");
         for (index, violation) in violations.iter().take(3).enumerate() {
@@ -94,22 +94,22 @@ impl Error {
         error
     }
 
-    /// Returns an internal fault: the peer learns nothing of `source`, the log does.
+    /// Creates an internal error. `source` is logged and not sent.
     pub fn internal(source: impl Into<BoxError>) -> Self {
         Self::new(ErrorKind::Internal, "internal error").with_source(source)
     }
 
-    /// Returns the error for an operation that this agent, or this task's state, does not allow.
+    /// Creates an error for an operation that the agent or the state of the task does not allow.
     pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::UnsupportedOperation, message)
     }
 
-    /// Returns the error for something that may work when it is tried again.
+    /// Creates an error for a transient failure.
     pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unavailable, message)
     }
 
-    /// Keeps the cause for the log.
+    /// Sets the source for logs.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<BoxError>) -> Self {
         self.0.source = Some(source.into());
@@ -123,33 +123,33 @@ impl Error {
         self
     }
 
-    /// Says when to try again (`Retry-After`).
+    /// Sets the delay before a retry (`Retry-After`).
     #[must_use]
     pub fn with_retry_after(mut self, delay: Duration) -> Self {
         self.0.retry_after = Some(delay);
         self
     }
 
-    /// Says how to authenticate (`WWW-Authenticate`).
+    /// Sets the authentication challenge (`WWW-Authenticate`).
     #[must_use]
     pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
         self.0.challenge = Some(challenge.into());
         self
     }
 
-    /// Replaces the message the peer reads.
+    /// Replaces the message.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// What went wrong, to branch on.
+    /// The kind of error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The text meant for the peer.
+    /// The message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -159,28 +159,27 @@ impl Error {
         &self.0.metadata
     }
 
-    /// The members of the request that break a rule.
+    /// The rule violations of the request.
     pub fn violations(&self) -> &[Violation] {
         &self.0.violations
     }
 
-    /// When to try again, if the peer said so.
+    /// The delay before a retry, if known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// How to authenticate, if the peer said so.
+    /// The authentication challenge, if any.
     pub fn challenge(&self) -> Option<&str> {
         self.0.challenge.as_deref()
     }
 
-    /// Returns whether the same call may succeed when it is made again.
+    /// Returns whether a retry of the same call may succeed.
     pub fn is_transient(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Unavailable | ErrorKind::ResourceExhausted)
     }
 
-    /// The detail objects that go on the wire: always an `ErrorInfo`, and a `BadRequest` where
-    /// members broke rules.
+    /// The detail objects on the wire: an `ErrorInfo`, and a `BadRequest` if there are violations.
     pub fn details(&self) -> Vec<Detail> {
         let mut details = vec![Detail::ErrorInfo {
             reason: self.0.kind.codes().reason.into(),
@@ -193,8 +192,8 @@ impl Error {
         details
     }
 
-    /// Rebuilds an error from what a peer sent. A reason of the protocol's domain decides the
-    /// kind; `fallback` is the kind that the numeric code stands for (spec §10, matching order).
+    /// Reconstructs a received error. The kind is determined by the reason of the protocol's
+    /// domain, or else it is `fallback`, the kind of the numeric code (spec §10, matching order).
     pub fn from_wire(
         fallback: ErrorKind,
         message: impl Into<Cow<'static, str>>,

@@ -1,8 +1,8 @@
-//! Sets of extension URIs, as they travel in `A2A-Extensions`.
+//! Sets of extension URIs, for `A2A-Extensions`.
 
 use std::{collections::BTreeSet, fmt};
 
-/// The extensions that a request asks for, or that an answer says were used (spec §3.2.6).
+/// The requested extensions of a request, or the activated ones of a response (spec §3.2.6).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExtensionSet(BTreeSet<String>);
 
@@ -12,7 +12,7 @@ impl ExtensionSet {
         Self(BTreeSet::new())
     }
 
-    /// Adds the URIs of one header line: separated by commas, blanks trimmed.
+    /// Adds the URIs of a header line: comma-separated, spaces trimmed.
     pub fn extend_from_header(&mut self, line: &str) {
         let uris = line.split(',').map(str::trim).filter(|uri| !uri.is_empty());
         self.0.extend(uris.map(str::to_owned));
@@ -23,29 +23,29 @@ impl ExtensionSet {
         self.0.insert(uri.into());
     }
 
-    /// Returns whether the URI is in the set; the match is exact (spec §4.6.3).
+    /// Returns whether the set contains a URI, by exact match (spec §4.6.3).
     pub fn contains(&self, uri: &str) -> bool {
         self.0.contains(uri)
     }
 
-    /// Returns whether nothing is in the set.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns how many URIs are in the set.
+    /// Returns the number of URIs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Goes through the URIs in alphabetical order.
+    /// Iterates over the URIs in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 }
 
 impl fmt::Display for ExtensionSet {
-    /// Writes the value of one header line.
+    /// Formats the value of a header line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, uri) in self.0.iter().enumerate() {
             if index > 0 {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_lines_with_blanks_and_repeats_make_one_set() {
+    fn lines_with_spaces_and_duplicates_form_one_set() {
         let mut set = ExtensionSet::new();
         set.extend_from_header(" urn:b , urn:a,,");
         set.extend_from_header("urn:a");

@@ -1,12 +1,12 @@
-//! What a host name or address says about where a connection goes.
+//! Classification of host names and addresses.
 
 use std::net::IpAddr;
 
-/// Returns whether connections to `host` stay on this machine: it is `localhost`, a name below
-/// `.localhost` (RFC 6761 §6.3), or a loopback address, also one of IPv4 that is mapped to IPv6.
+/// Returns whether `host` is the local machine: `localhost`, a name below `.localhost` (RFC 6761
+/// §6.3), or a loopback address, including IPv4-mapped ones.
 ///
-/// Takes the host as URLs and `host:port` addresses spell it, without the port: an IPv6 address
-/// may stand in brackets, and a name may end in a dot. Names are not resolved.
+/// Takes the host as in URLs and `host:port` addresses, without the port: IPv6 addresses may have
+/// brackets, and names a trailing dot. Names are not resolved.
 pub fn is_loopback(host: &str) -> bool {
     let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     if let Ok(address) = address.parse::<IpAddr>() {

@@ -1,8 +1,7 @@
-//! The vocabulary of the Agent2Agent (A2A) protocol.
+//! The types of the Agent2Agent (A2A) protocol.
 //!
-//! The types are generated from the normative proto, with ProtoJSON, validation, operations and
-//! routes from the same descriptor. Add this crate and one binding to expose or call an agent.
-//! There is no runtime and no I/O in here.
+//! The types, ProtoJSON, validation, operations and routes are generated from the normative proto.
+//! Add this crate and one binding to serve or call an agent. It has no runtime and no I/O.
 //!
 //! ```
 //! use a2a_core::v1::{Message, Part};
@@ -25,6 +24,7 @@ pub mod json;
 mod message;
 mod operation;
 mod part;
+mod security;
 mod task;
 mod validate;
 pub mod value_limit;
@@ -37,13 +37,13 @@ pub use v1::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
 pub use validate::{Rules, Validate};
 pub use version::{ProtocolVersion, UnknownVersion};
 
-/// The service as an encoded `google.protobuf.FileDescriptorSet`, imports and options included.
+/// The encoded `google.protobuf.FileDescriptorSet` of the service, with imports and options.
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
 
 /// The name of the gRPC service.
 pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 
-/// Returns a fresh id, ordered by time (UUID version 7).
+/// Returns a new time-ordered id (UUID version 7).
 pub fn fresh_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }

@@ -1,4 +1,4 @@
-//! Constructors and readers of messages and artifacts.
+//! Constructors and accessors of messages and artifacts.
 
 use crate::{
     fresh_id,
@@ -7,17 +7,17 @@ use crate::{
 };
 
 impl Message {
-    /// Creates a message from the client, under a fresh id.
+    /// Creates a message of the user, with a new id.
     pub fn user(part: impl Into<Part>) -> Self {
         Self::new(Role::User, vec![part.into()])
     }
 
-    /// Creates a message from the agent, under a fresh id.
+    /// Creates a message of the agent, with a new id.
     pub fn agent(part: impl Into<Part>) -> Self {
         Self::new(Role::Agent, vec![part.into()])
     }
 
-    /// Creates a message of any number of parts, under a fresh id.
+    /// Creates a message with any number of parts, and a new id.
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self { message_id: fresh_id(), role: role.into(), parts, ..Self::default() }
     }
@@ -29,21 +29,21 @@ impl Message {
         self
     }
 
-    /// Says which task the message continues.
+    /// Sets the task that the message continues.
     #[must_use]
     pub fn with_task_id(mut self, task_id: impl Into<String>) -> Self {
         self.task_id = task_id.into();
         self
     }
 
-    /// Says which conversation the message belongs to.
+    /// Sets the context of the message.
     #[must_use]
     pub fn with_context_id(mut self, context_id: impl Into<String>) -> Self {
         self.context_id = context_id.into();
         self
     }
 
-    /// Attaches metadata.
+    /// Sets the metadata.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Struct) -> Self {
         self.metadata = Some(metadata);
@@ -57,7 +57,7 @@ impl Message {
 }
 
 impl Artifact {
-    /// Creates an artifact with a name, under a fresh id.
+    /// Creates an artifact with a name and a new id.
     pub fn new(name: impl Into<String>, part: impl Into<Part>) -> Self {
         Self {
             artifact_id: fresh_id(),
@@ -67,7 +67,7 @@ impl Artifact {
         }
     }
 
-    /// Sets the id, which is unique inside the task.
+    /// Sets the id, which must be unique in the task.
     #[must_use]
     pub fn with_id(mut self, artifact_id: impl Into<String>) -> Self {
         self.artifact_id = artifact_id.into();

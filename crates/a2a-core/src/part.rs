@@ -1,4 +1,4 @@
-//! Parts: their JSON form, which is a union with members beside it, and their constructors.
+//! Parts: constructors, and their JSON form, a union with additional members.
 
 use std::{borrow::Cow, fmt};
 
@@ -29,38 +29,38 @@ impl Part {
         Self { content: Some(Content::Raw(bytes.into())), ..Self::default() }
     }
 
-    /// Creates a part that points at content elsewhere.
+    /// Creates a part that refers to a URL.
     pub fn url(url: impl Into<String>) -> Self {
         Self { content: Some(Content::Url(url.into())), ..Self::default() }
     }
 
-    /// Creates a part of structured data: any JSON value.
+    /// Creates a part with structured data: any JSON value.
     pub fn data(data: impl Into<Value>) -> Self {
         Self { content: Some(Content::Data(data.into())), ..Self::default() }
     }
 
-    /// Names the media type, for example `image/png`.
+    /// Sets the media type, for example `image/png`.
     #[must_use]
     pub fn with_media_type(mut self, media_type: impl Into<String>) -> Self {
         self.media_type = media_type.into();
         self
     }
 
-    /// Suggests a file name.
+    /// Sets the suggested file name.
     #[must_use]
     pub fn with_filename(mut self, filename: impl Into<String>) -> Self {
         self.filename = filename.into();
         self
     }
 
-    /// Attaches metadata.
+    /// Sets the metadata.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Struct) -> Self {
         self.metadata = Some(metadata);
         self
     }
 
-    /// The text, where the part is one.
+    /// The text, if this is a text part.
     pub fn as_text(&self) -> Option<&str> {
         match &self.content {
             Some(Content::Text(text)) => Some(text),
@@ -68,7 +68,7 @@ impl Part {
         }
     }
 
-    /// The data, where the part is such.
+    /// The data, if this is a data part.
     pub fn as_data(&self) -> Option<&Value> {
         match &self.content {
             Some(Content::Data(data)) => Some(data),
@@ -146,7 +146,7 @@ impl<'de> Visitor<'de> for PartVisitor {
                 "text" => map.next_value::<Option<String>>()?.map(Content::Text),
                 "raw" => map.next_value::<Option<Base64>>()?.map(|raw| Content::Raw(raw.0)),
                 "url" => map.next_value::<Option<String>>()?.map(Content::Url),
-                // A null here is content, not an unset member (spec §4.1.6).
+                // `null` is content here, not an unset member (spec §4.1.6).
                 "data" => Some(Content::Data(map.next_value()?)),
                 other => {
                     match other {
@@ -161,7 +161,9 @@ impl<'de> Visitor<'de> for PartVisitor {
             if let Some(content) = content
                 && part.content.replace(content).is_some()
             {
-                return Err(de::Error::custom("a part has exactly one of text, raw, url, data"));
+                return Err(de::Error::custom(
+                    "a part must have exactly one of text, raw, url, data",
+                ));
             }
         }
         Ok(part)
@@ -172,7 +174,7 @@ fn or_empty<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
     map.next_value::<Option<String>>().map(Option::unwrap_or_default)
 }
 
-/// Bytes in base64, in the standard or the URL-safe alphabet, padded or not.
+/// Base64-encoded bytes, in the standard or URL-safe alphabet, padded or not.
 struct Base64(Bytes);
 
 impl<'de> Deserialize<'de> for Base64 {
@@ -199,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_part_reads_back_from_what_it_prints() {
+    fn parts_round_trip() {
         for (part, printed) in [
             (Part::text(""), json!({"text": ""})),
             (Part::raw(vec![0xff, 0xfe]), json!({"raw": "//4="})),
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn two_contents_in_one_part_are_refused_and_a_null_content_is_none() {
+    fn part_has_at_most_one_content_which_may_be_null() {
         assert!(serde_json::from_value::<Part>(json!({"text": "a", "url": "b"})).is_err());
         assert!(serde_json::from_value::<Part>(json!({"text": "a", "data": null})).is_err());
         let part: Part = serde_json::from_value(json!({"text": "a", "url": null})).unwrap();

@@ -1,11 +1,11 @@
-//! What the states of a task mean, and how events change a task.
+//! Task states, and the effect of events on a task.
 
 use crate::v1::{
     Artifact, Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
 };
 
 impl TaskState {
-    /// Returns whether the task has ended and can't change any more (spec §4.1.3).
+    /// Returns whether the task has ended and can no longer change (spec §4.1.3).
     pub const fn is_terminal(self) -> bool {
         match self {
             Self::Completed | Self::Failed | Self::Canceled | Self::Rejected => true,
@@ -31,14 +31,14 @@ impl TaskState {
         }
     }
 
-    /// Returns whether a send that waits has its answer: terminal or interrupted (spec §3.2.2).
+    /// Returns whether a blocking send returns: the state is terminal or interrupted (spec §3.2.2).
     pub const fn is_settled(self) -> bool {
         self.is_terminal() || self.is_interrupted()
     }
 }
 
 impl Task {
-    /// The state of the task; unspecified where it has no status.
+    /// The state of the task; unspecified if it has no status.
     pub fn state(&self) -> TaskState {
         self.status.as_ref().map_or(TaskState::Unspecified, TaskStatus::state)
     }
@@ -53,8 +53,8 @@ impl Task {
         self.artifacts.iter().map(Artifact::text).collect()
     }
 
-    /// Sets a new status. The message of the one before moves into the history, as official
-    /// SDKs do it (spec §3.7 leaves it to the agent).
+    /// Sets a new status. The message of the previous status is moved to the history, as in
+    /// official SDKs (spec §3.7 leaves it to the agent).
     pub fn apply_status(&mut self, update: &TaskStatusUpdateEvent) {
         let Some(status) = &update.status else { return };
         let before = self.status.replace(status.clone());
@@ -64,8 +64,8 @@ impl Task {
         merge_metadata(&mut self.metadata, update.metadata.as_ref());
     }
 
-    /// Adds an artifact, replaces the one with its id, or with `append` adds to that one. A
-    /// chunk for an artifact that is not there creates it.
+    /// Adds an artifact, replaces the one with its id, or appends to it. A chunk of an unknown
+    /// artifact creates the artifact.
     pub fn apply_artifact(&mut self, update: &TaskArtifactUpdateEvent) {
         let Some(new) = &update.artifact else { return };
         let same = |artifact: &&mut Artifact| artifact.artifact_id == new.artifact_id;
@@ -90,7 +90,7 @@ impl Task {
         }
     }
 
-    /// Keeps the newest `limit` messages of the history (spec §3.2.4); all without a limit.
+    /// Truncates the history to the newest `limit` messages (spec §3.2.4); `None` keeps all.
     pub fn limit_history(&mut self, limit: Option<usize>) {
         if let Some(limit) = limit
             && self.history.len() > limit
@@ -101,7 +101,7 @@ impl Task {
 }
 
 impl TaskStatus {
-    /// Creates a status with the time of now.
+    /// Creates a status with the current time.
     pub fn now(state: TaskState, message: Option<Message>) -> Self {
         Self { state: state.into(), message, timestamp: Some(crate::well_known::Timestamp::now()) }
     }
@@ -129,7 +129,7 @@ mod tests {
 
     //
     #[test]
-    fn chunks_add_to_the_artifact_of_their_id_and_whole_ones_replace_it() {
+    fn chunks_append_to_an_artifact_and_others_replace_it() {
         let mut task = Task::default();
         task.apply_artifact(&chunk("a", "1", false));
         task.apply_artifact(&chunk("b", "x", true));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_superseded_status_message_becomes_history() {
+    fn previous_status_message_becomes_history() {
         let mut task = Task::default();
         for text in ["one", "two"] {
             let status = TaskStatus::now(TaskState::Working, Some(Message::agent(text)));

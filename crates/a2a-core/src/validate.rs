@@ -1,26 +1,26 @@
-//! The rules of the proto, checked with every violation and its JSON path.
+//! Validation against the rules of the proto, with the JSON path of every violation.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use crate::{Error, Violation, json::Enumeration};
 
-/// The most violations that are collected; what is broken beyond is not looked at.
+/// Limit of violations; validation stops after it.
 const MAX_VIOLATIONS: usize = 64;
 
-/// A message whose rules can be checked: REQUIRED members are there, unions have one member,
-/// enum values are known (spec §5.7).
+/// A message with validation rules: REQUIRED members are present, unions have one member, enum
+/// values are known (spec §5.7).
 pub trait Validate {
-    /// Checks the rules of this message and of all that is in it.
+    /// Validates this message and all nested messages.
     fn check(&self, rules: &mut Rules);
 
-    /// Returns every rule that is broken, in the order of the proto.
+    /// Returns all violations, in the order of the proto.
     fn violations(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
         self.check(&mut rules);
         rules.violations
     }
 
-    /// Checks the rules.
+    /// Validates this message.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ pub trait Validate {
     }
 }
 
-/// Collects violations while a message is walked through.
+/// Collects violations while a message is traversed.
 #[derive(Debug, Default)]
 pub struct Rules {
     path: String,
@@ -39,8 +39,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Notes that the member at `name`, or the message itself where `name` is empty, breaks a
-    /// rule.
+    /// Adds a violation of the member `name`, or of the message itself if `name` is empty.
     pub fn broken(&mut self, name: &str, description: impl Into<String>) {
         if self.violations.len() < MAX_VIOLATIONS {
             let mut field = self.path.clone();

@@ -1,7 +1,7 @@
-//! A bound on the JSON values of one message, in JSON text and on the protobuf wire.
+//! A limit of JSON values per message, in JSON and protobuf.
 //!
-//! Two bytes of JSON (`0,`) become a value of some thirty bytes, and one with a name a hundred: a
-//! bound on bytes alone bounds neither the memory of a message nor the time to read it.
+//! Two bytes of JSON (`0,`) become a value of about thirty bytes, and one with a name a hundred: a
+//! limit of bytes does not limit the memory or parsing time of a message.
 
 use std::cell::Cell;
 
@@ -13,32 +13,30 @@ use prost::{
 
 use crate::{Error, ErrorKind, Result};
 
-/// Reads of the protobuf wire that one JSON value takes at most: an entry of a
-/// `google.protobuf.Struct` with its name and a number.
+/// Most reads of the protobuf wire per JSON value: an entry of a `google.protobuf.Struct` with its
+/// name and a number.
 const READS_PER_VALUE: usize = 10;
 
-/// Reads that a message may take beside those of its JSON values.
+/// Reads that a message may need in addition to those of its JSON values.
 const OTHER_READS: usize = 10_000;
 
 thread_local! {
-    /// How many JSON values the message that this thread decodes may still have; `None` where
-    /// there is no bound.
+    /// Remaining JSON values of the message that this thread decodes; `None` without a limit.
     static REMAINING: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Checks that a JSON text has at most `max` values: numbers, strings, arrays and so on, at every
-/// level. It counts without parsing, and leaves it to the parser to say what is not JSON.
+/// Checks that a JSON text has at most `max` values (numbers, strings, arrays and so on) at all
+/// levels. Counts without parsing; malformed JSON is left to the parser.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidParams`] beyond it.
+/// [`ErrorKind::InvalidParams`] over the limit.
 pub fn check_json(text: &[u8], max: usize) -> Result<()> {
-    // A value takes a byte at least.
+    // A value takes at least one byte.
     if text.len() <= max || has_at_most(text, max) { Ok(()) } else { Err(exceeded(max)) }
 }
 
-/// Counts the value of the whole, one for each comma, and one for each array and object that has
-/// something in it.
+/// Counts the outermost value, one per comma, and one per non-empty array or object.
 fn has_at_most(text: &[u8], max: usize) -> bool {
     let mut values = 1_usize;
     let mut opened = false;
@@ -73,25 +71,24 @@ fn has_at_most(text: &[u8], max: usize) -> bool {
     values <= max
 }
 
-/// What comes behind a string that has begun.
+/// Skips the rest of a string.
 fn after_string(mut rest: &[u8]) -> &[u8] {
     while let Some(at) = memchr2(b'"', b'\\', rest) {
         if rest[at] == b'"' {
             return &rest[at + 1..];
         }
-        // Whatever is escaped, it is not the end.
+        // An escaped character does not end the string.
         rest = rest.get(at + 2..).unwrap_or_default();
     }
     &[]
 }
 
-/// Decodes a protobuf message of a request, which may have at most `max` JSON values
-/// (`google.protobuf.Value`) in it, and no more fields than go with so many.
+/// Decodes a request message from protobuf. It may have at most `max` JSON values
+/// (`google.protobuf.Value`), and a proportional number of fields.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidParams`] beyond it, [`ErrorKind::ParseError`] for bytes that are not such
-/// a message.
+/// [`ErrorKind::InvalidParams`] over the limit, [`ErrorKind::ParseError`] for a malformed message.
 pub fn decode_protobuf<M: Message + Default>(bytes: Bytes, max: usize) -> Result<M> {
     let before = REMAINING.replace(Some(max));
     let _restore = Restore(before);
@@ -100,13 +97,13 @@ pub fn decode_protobuf<M: Message + Default>(bytes: Bytes, max: usize) -> Result
     if reads == 0 || REMAINING.get().is_none() {
         return Err(exceeded(max));
     }
-    // Where the bytes stop making sense is a fact about what the peer sent, so it may read it.
+    // The peer may read the decoding error: it only describes the message.
     decoded.map_err(|error| {
-        Error::new(ErrorKind::ParseError, format!("not a message of this method: {error}"))
+        Error::new(ErrorKind::ParseError, format!("malformed request message: {error}"))
     })
 }
 
-/// Sets the bound back when a message has been decoded, or its decoder has panicked.
+/// Resets the limit when decoding ends or panics.
 struct Restore(Option<usize>);
 
 impl Drop for Restore {
@@ -115,8 +112,8 @@ impl Drop for Restore {
     }
 }
 
-/// Counts one JSON value of the message that this thread decodes. Where there was one too many,
-/// the bound is taken away, which tells [`decode_protobuf`].
+/// Counts a JSON value of the message that this thread decodes. Removes the limit when it is
+/// exceeded, which [`decode_protobuf`] detects.
 pub(crate) fn count_one() -> Result<(), DecodeError> {
     match REMAINING.get() {
         Some(0) => {
@@ -135,8 +132,8 @@ pub(crate) fn count_one() -> Result<(), DecodeError> {
     }
 }
 
-/// Bytes that end when they have been read in too many pieces: each field takes two or three, so
-/// this bounds what prost makes of repeated fields.
+/// A buffer that ends after a number of reads: each field takes two or three, so this limits the
+/// number of repeated fields.
 struct Bounded<'a> {
     bytes: Bytes,
     reads: &'a mut usize,
@@ -159,7 +156,7 @@ impl Buf for Bounded<'_> {
     }
 
     fn copy_to_bytes(&mut self, length: usize) -> Bytes {
-        // Without a copy; the length was checked against what remains.
+        // Without a copy; the length was checked above.
         if *self.reads == 0 { Bytes::new() } else { self.bytes.copy_to_bytes(length) }
     }
 }
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn json_values_are_counted_at_every_level() {
+    fn json_values_are_counted_at_all_levels() {
         for value in [
             json!(1),
             json!("a,b[{"),
@@ -209,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_json_is_left_to_the_parser() {
+    fn malformed_json_is_left_to_the_parser() {
         for text in ["", "\"", "\"\\", "[", "]", "}{", "nul", "\"a\\\""] {
             assert!(check_json(text.as_bytes(), 100).is_ok(), "{text}");
         }
@@ -225,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_values_are_counted_through_the_whole_message() {
+    fn protobuf_values_are_counted_in_the_whole_message() {
         let zeros = |count: usize| WireValue::Array(vec![WireValue::from(0); count]);
         let request = SendMessageRequest {
             message: Some(crate::Message {
@@ -239,13 +236,13 @@ mod tests {
         assert_eq!(decode_protobuf::<SendMessageRequest>(bytes.clone(), 99).unwrap(), request);
         let error = decode_protobuf::<SendMessageRequest>(bytes.clone(), 98).unwrap_err();
         assert_eq!(error.message(), "the request has more than 98 JSON values");
-        // One message doesn't use up what the next one may have.
+        // The limit applies per message.
         assert!(decode_protobuf::<SendMessageRequest>(bytes.clone(), 99).is_ok());
         assert_eq!(SendMessageRequest::decode(bytes).unwrap(), request);
     }
 
     #[test]
-    fn names_and_numbers_take_no_more_reads_than_a_value_may() {
+    fn names_and_numbers_stay_within_reads_per_value() {
         let fields = (0..20_000).map(|number| (number.to_string(), json!(f64::from(number) + 0.5)));
         let object: Struct = fields.collect();
         let bytes = Bytes::from(object.encode_to_vec());
@@ -253,8 +250,8 @@ mod tests {
     }
 
     #[test]
-    fn repeated_fields_without_content_are_bounded_too() {
-        // A message of 100,000 parts, of two bytes each.
+    fn empty_repeated_fields_are_limited() {
+        // A message with 100,000 parts of two bytes each.
         let parts = [0x2a, 0x00].repeat(100_000);
         let mut bytes = vec![0x12];
         prost::encoding::encode_varint(parts.len() as u64, &mut bytes);
@@ -267,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_message_are_a_parse_error() {
+    fn malformed_message_is_a_parse_error() {
         for bytes in [&b"\xff\xff\xff"[..], b"\x12\x7fshort"] {
             let error = decode_protobuf::<SendMessageRequest>(bytes.into(), 10).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ParseError);

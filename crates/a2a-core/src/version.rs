@@ -1,4 +1,4 @@
-//! The revisions of the protocol and how they are named on the wire.
+//! Protocol revisions and their names on the wire.
 
 use std::{fmt, str::FromStr};
 
@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind};
 pub enum ProtocolVersion {
     /// 0.1: `tasks/send`, session ids.
     V0_1,
-    /// 0.2: `message/send`, contexts, parts with a `kind`.
+    /// 0.2: `message/send`, contexts, parts with `kind`.
     V0_2,
     /// 0.3: three transports, gRPC package `a2a.v1`.
     V0_3,
@@ -34,19 +34,19 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the error for a version that is not among `supported`.
+    /// Creates the error for a version that is not in `supported`.
     pub fn not_supported(asked: &str, supported: &[Self]) -> Error {
         let mut names: Vec<_> = supported.iter().map(|version| version.as_str()).collect();
         names.dedup();
         let names = names.join(",");
         let message = if asked.is_empty() {
             format!(
-                "no A2A-Version was sent, which stands for 0.3; this agent speaks {names}: \
+                "missing A2A-Version means 0.3; this agent supports {names}: \
                  send `A2A-Version: {}`",
                 Self::LATEST
             )
         } else {
-            format!("version {asked:?} is not supported; this agent speaks {names}")
+            format!("version {asked:?} is not supported; this agent supports {names}")
         };
         Error::new(ErrorKind::VersionNotSupported, message)
             .with_metadata("supportedVersions", names)
@@ -59,7 +59,7 @@ impl fmt::Display for ProtocolVersion {
     }
 }
 
-/// The text names no revision of the protocol.
+/// A string that names no protocol revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVersion(pub String);
 
@@ -74,7 +74,7 @@ impl std::error::Error for UnknownVersion {}
 impl FromStr for ProtocolVersion {
     type Err = UnknownVersion;
 
-    /// Reads `Major.Minor`, with any patch number ignored; empty stands for 0.3 (spec §3.6.2).
+    /// Parses `Major.Minor`, ignoring a patch number; empty means 0.3 (spec §3.6.2).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || UnknownVersion(text.to_owned());
         let trimmed = text.trim();
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_number_does_not_change_the_version() {
+    fn patch_number_is_ignored() {
         for (text, version) in [
             ("1.0", ProtocolVersion::V1_0),
             ("1.0.7", ProtocolVersion::V1_0),

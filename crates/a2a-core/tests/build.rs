@@ -1,4 +1,4 @@
-//! What the build does with fields that the released proto does not have.
+//! The build script, with fields that the released proto does not have.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -24,7 +24,7 @@ const PART: &str = r#"
     string media_type = 7;
 "#;
 
-/// One proto, in memory.
+/// An in-memory proto.
 struct Proto(String);
 
 impl FileResolver for Proto {
@@ -37,7 +37,7 @@ impl FileResolver for Proto {
     }
 }
 
-/// Gives every message of a proto its JSON form.
+/// Generates the JSON form of every message of a proto.
 fn configure(messages: &str) -> Result<(), String> {
     let proto = format!(
         r#"syntax = "proto3";
@@ -61,7 +61,7 @@ fn configure(messages: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_field_whose_kind_has_a_json_form_builds() {
+fn supported_field_types_build() {
     for field in [
         "string a = 1;",
         "optional bool a = 1;",
@@ -81,7 +81,7 @@ fn a_field_whose_kind_has_a_json_form_builds() {
 }
 
 #[test]
-fn a_field_whose_kind_has_no_json_form_fails_the_build_and_names_the_place_to_edit() {
+fn unsupported_field_type_fails_the_build_with_a_hint() {
     for (field, kind) in [
         ("repeated Role a = 1;", "repeated lf.a2a.v1.Role"),
         ("repeated int32 a = 1;", "repeated int32"),
@@ -109,7 +109,7 @@ fn a_field_whose_kind_has_no_json_form_fails_the_build_and_names_the_place_to_ed
 }
 
 #[test]
-fn a_union_with_members_beside_it_fails_the_build_and_names_the_place_to_edit() {
+fn union_with_other_members_fails_the_build_with_a_hint() {
     let message = "message Thing { string a = 1; oneof b { string c = 2; string d = 3; } }";
     let error = configure(message).unwrap_err();
     assert!(error.starts_with("no JSON form for lf.a2a.v1.Thing"), "{error}");
@@ -117,7 +117,7 @@ fn a_union_with_members_beside_it_fails_the_build_and_names_the_place_to_edit() 
 }
 
 #[test]
-fn a_part_with_other_members_than_the_hand_written_form_fails_the_build() {
+fn part_with_unknown_members_fails_the_build() {
     assert_eq!(configure(&format!("message Part {{ {PART} }}")), Ok(()));
     for (members, at_fault) in [
         (format!("{PART} string alt_text = 8;"), "lf.a2a.v1.Part.alt_text (string)"),

@@ -9,15 +9,12 @@ use a2a_core::{
         Task, TaskPushNotificationConfig,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, Caller, EventStream, Reply};
+use a2a_operations::{
+    Agent, AgentMethod, Call, CallContext, Caller, EventStream, Reply, intercept_agent,
+};
 use futures_util::StreamExt as _;
 
-use crate::{
-    card::front_card,
-    intercept::{ReplyFuture, intercept_agent},
-    loop_detection,
-    upstream_error::translate_error,
-};
+use crate::{card::front_card, loop_detection, upstream_error::translate_error};
 
 /// The default of [`with_max_hops`](Forward::with_max_hops).
 const MAX_HOPS: usize = 8;
@@ -96,11 +93,11 @@ impl<A: Agent> Forward<A> {
         front_card(upstream, self.forwards_credentials)
     }
 
-    async fn intercept<'a, R: Request, T: IntoDownstream>(
-        &'a self,
+    async fn intercept<R: Request, T: IntoDownstream>(
+        &self,
         _: Operation,
         mut call: Call<R>,
-        next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
+        next: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
         let requested_tenant = call.request.tenant().to_owned();
         if let Some(tenants) = &self.tenants {
@@ -129,7 +126,9 @@ impl<A: Agent> Forward<A> {
     }
 }
 
-intercept_agent!(Forward);
+impl<A: Agent> Agent for Forward<A> {
+    intercept_agent!(intercept);
+}
 
 impl<A> fmt::Debug for Forward<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -219,11 +218,11 @@ mod tests {
     }
 
     impl<A: Agent> Spy<A> {
-        async fn intercept<'a, R: Request, T>(
-            &'a self,
+        async fn intercept<R: Request, T>(
+            &self,
             _: Operation,
             call: Call<R>,
-            next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
+            next: AgentMethod<R, T>,
         ) -> Result<Reply<T>> {
             let received = (call.context.clone(), call.request.tenant().to_owned());
             self.calls.lock().unwrap().push(received);
@@ -231,7 +230,9 @@ mod tests {
         }
     }
 
-    intercept_agent!(Spy);
+    impl<A: Agent> Agent for Spy<A> {
+        intercept_agent!(intercept);
+    }
 
     fn spy() -> Arc<Spy<Engine>> {
         let card = AgentCard::new("Echo", "Repeats messages").with_extended_card(true);

@@ -30,7 +30,6 @@
 
 mod card;
 mod forward;
-mod intercept;
 mod loop_detection;
 mod recorder;
 mod redact;

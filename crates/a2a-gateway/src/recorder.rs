@@ -11,15 +11,14 @@ use std::{
 };
 
 use a2a_core::{Error, Operation, Request, Result, well_known::Timestamp};
-use a2a_operations::{Agent, Call, CallContext, Event, EventStream, Reply};
+use a2a_operations::{
+    Agent, AgentMethod, Call, CallContext, Event, EventStream, Reply, intercept_agent,
+};
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::{
-    intercept::{ReplyFuture, intercept_agent},
-    redact::{self, Redact},
-};
+use crate::redact::{self, Redact};
 
 /// Records the calls, responses and events of an agent by passing them to a sink.
 ///
@@ -117,11 +116,11 @@ impl<A: Agent> Recorder<A> {
         Self { agent, sink: Arc::new(sink), calls: Arc::default() }
     }
 
-    async fn intercept<'a, R: Request + Redact, T: Recorded>(
-        &'a self,
+    async fn intercept<R: Request + Redact, T: Recorded>(
+        &self,
         operation: Operation,
         call: Call<R>,
-        next: impl FnOnce(&'a A, Call<R>) -> ReplyFuture<'a, T> + Send,
+        next: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
         let mut log = CallLog {
             sink: self.sink.clone(),
@@ -144,7 +143,9 @@ impl<A: Agent> Recorder<A> {
     }
 }
 
-intercept_agent!(Recorder);
+impl<A: Agent> Agent for Recorder<A> {
+    intercept_agent!(intercept);
+}
 
 impl<A> fmt::Debug for Recorder<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

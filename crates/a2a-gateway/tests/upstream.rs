@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use a2a_compat::{FrontOptions, back::JsonRpcClient};
+use a2a_compat::{ServerOptions, client::JsonRpcClient};
 use a2a_core::{
     AgentCard, Error, ErrorKind, Message, ProtocolVersion, TaskState,
     v1::{GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
@@ -111,9 +111,10 @@ async fn loop_over_an_older_protocol_version_is_detected() {
         let mut servers = Servers::default();
         let (listener, url) = listen().await;
         let http = HttpClient::new(ClientSettings::default()).unwrap();
-        let back = JsonRpcClient::new(&url, revision, http).unwrap();
-        let front = a2a_compat::front::jsonrpc(Forward::new(back), FrontOptions::default());
-        servers.serve(listener, front);
+        let upstream_client = JsonRpcClient::new(&url, revision, http).unwrap();
+        let router =
+            a2a_compat::server::jsonrpc(Forward::new(upstream_client), ServerOptions::default());
+        servers.serve(listener, router);
         for error in call_errors(&client(&url)).await {
             assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{revision:?}");
             assert!(error.message().contains("gateway loop detected"), "{revision:?}: {error}");

@@ -1,4 +1,4 @@
-//! The client: the agent at the other end of a channel.
+//! The client: a remote agent over a channel.
 
 mod address;
 mod agent;

@@ -1,4 +1,4 @@
-//! Between messages and the bytes of gRPC, without a copy that can be spared.
+//! Codecs between messages and gRPC bytes, without avoidable copies.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -16,14 +16,14 @@ use crate::status;
 /// `google.protobuf.Empty`.
 pub(crate) type Empty = ();
 
-/// An answer of the server: a message that may be held by others, too, or is encoded already.
+/// A response message of the server, possibly shared or already encoded.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared<M> {
-    /// A message made for this answer.
+    /// A message created for this response.
     Owned(M),
-    /// A message that the store, or another reader, holds as well.
+    /// A message that is shared with the store or other readers.
     Held(Arc<M>),
-    /// The bytes of a message, encoded once for all its readers.
+    /// An encoded message, shared by all readers.
     Encoded(Bytes),
 }
 
@@ -40,8 +40,8 @@ impl<M> From<Arc<M>> for Shared<M> {
 }
 
 impl<M: Message> Shared<M> {
-    /// Checks that the answer has at most `limit` bytes. tonic would find out as well, but when
-    /// the answer has begun, and in a code that the protocol does not have.
+    /// Checks that the message has at most `limit` bytes. tonic only checks this after the response
+    /// has started, and with a status code that the protocol does not use.
     pub(crate) fn within(self, limit: usize) -> Result<Self> {
         if limit == usize::MAX {
             return Ok(self);
@@ -52,14 +52,14 @@ impl<M: Message> Shared<M> {
             Self::Encoded(bytes) => bytes.len(),
         };
         if length > limit {
-            let message = "the answer is larger than this server sends";
+            let message = "the response exceeds the size limit";
             return Err(Error::new(ErrorKind::PayloadTooLarge, message));
         }
         Ok(self)
     }
 }
 
-/// A request of the server that has come, and has yet to be decoded.
+/// A received request that has not been decoded.
 #[derive(Debug)]
 pub struct Undecoded<M> {
     bytes: Bytes,
@@ -67,13 +67,13 @@ pub struct Undecoded<M> {
 }
 
 impl<M: Message + Default + Send + 'static> Undecoded<M> {
-    /// Takes the message out of a request and decodes it. It may have at most `max_values` JSON
-    /// values; a large one is decoded on the blocking pool.
+    /// Decodes the message of a request, which may have at most `max_values` JSON values. Large
+    /// messages are decoded on the blocking pool.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](ErrorKind::InvalidParams) for too many values,
-    /// [`ParseError`](ErrorKind::ParseError) for bytes that are no such message.
+    /// [`InvalidParams`](ErrorKind::InvalidParams) for too many values;
+    /// [`ParseError`](ErrorKind::ParseError) for a malformed message.
     pub async fn decode(request: &mut Request<Self>, max_values: usize) -> Result<M> {
         let bytes = std::mem::take(&mut request.get_mut().bytes);
         let bytes = PendingBody::hold(request.extensions(), bytes);
@@ -81,7 +81,7 @@ impl<M: Message + Default + Send + 'static> Undecoded<M> {
     }
 }
 
-/// Leaves the decoding of requests to [`Undecoded::decode`].
+/// A decoder that defers decoding to [`Undecoded::decode`].
 #[derive(Debug)]
 pub struct Undecoder<M>(PhantomData<fn() -> M>);
 
@@ -101,15 +101,15 @@ impl<M: 'static> Decoder for Undecoder<M> {
     }
 }
 
-/// The codec of the server: reads requests, writes [`Shared`] answers.
+/// The codec of the server: reads requests, writes [`Shared`] messages.
 #[derive(Debug)]
 pub(crate) struct ServerCodec<M, D>(PhantomData<(M, D)>);
 
-/// The codec of a server whose answers are its own: reads requests, writes messages.
+/// The codec of a server with owned responses: reads requests, writes messages.
 #[derive(Debug)]
 pub struct OwnedCodec<M, D>(PhantomData<(M, D)>);
 
-/// The codec of the client: writes requests, reads answers.
+/// The codec of the client: writes requests, reads responses.
 #[derive(Debug)]
 pub(crate) struct ClientCodec<M, D>(PhantomData<(M, D)>);
 
@@ -208,7 +208,7 @@ impl<M: Message> Encoder for SharedEncoder<M> {
     }
 }
 
-/// Writes messages.
+/// Encodes messages.
 #[derive(Debug)]
 pub struct MessageEncoder<M>(PhantomData<M>);
 
@@ -225,7 +225,7 @@ fn write(message: &impl Message, buffer: &mut EncodeBuf<'_>) -> Result<(), Statu
     message.encode(buffer).map_err(|error| status::encode(Error::internal(error)))
 }
 
-/// Reads answers.
+/// Decodes responses.
 #[derive(Debug)]
 pub(crate) struct MessageDecoder<D>(PhantomData<D>);
 
@@ -237,7 +237,7 @@ impl<D: Message + Default> Decoder for MessageDecoder<D> {
         match D::decode(buffer) {
             Ok(message) => Ok(Some(message)),
             Err(error) => {
-                let message = format!("not a message of this method: {error}");
+                let message = format!("malformed response message: {error}");
                 Err(status::encode(Error::new(ErrorKind::InvalidAgentResponse, message)))
             }
         }

@@ -1,4 +1,4 @@
-//! The service's trait and client, generated from `proto/a2a/v1/a2a.proto`.
+//! Server trait and client, generated from `proto/a2a/v1/a2a.proto`.
 #![allow(
     missing_debug_implementations,
     missing_docs,

@@ -1,8 +1,8 @@
-//! The gRPC binding of A2A: the service and the client of `lf.a2a.v1.A2AService`.
+//! The gRPC binding of A2A: server and client of `lf.a2a.v1.A2AService`.
 //!
-//! To put an agent on the wire, [`serve`] it on a port of its own, or mount its [`router`] in an
-//! application; to call one, [`Client`] is an [`Agent`](operations::Agent) at the other end.
-//! This crate and `a2a-core` are all that an agent needs:
+//! [`serve`] serves an agent on its own port; [`router`] can be mounted in an application.
+//! [`Client`] is a remote [`Agent`](operations::Agent). This crate and `a2a-core` are sufficient
+//! for an agent:
 //!
 //! ```no_run
 //! use a2a_core::AgentCard;
@@ -10,7 +10,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), a2a_grpc::ServeError> {
-//!     let card = AgentCard::new("Echo", "Says what it hears");
+//!     let card = AgentCard::new("Echo", "Repeats messages");
 //!     let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
 //!     a2a_grpc::serve(engine, "127.0.0.1:50051").await
 //! }

@@ -1,23 +1,23 @@
-//! What travels beside the messages: the content type, and where a stream begins.
+//! Metadata of calls: the content type, and the event id at which a stream starts.
 
 use a2a_operations::EventId;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE};
 
-/// Our own initial metadata of the streaming methods: the position of the first event in the log
-/// of its task. Every further message is the next position. Peers that don't know it lose nothing.
+/// Non-standard initial metadata of streaming methods: the event id of the first event. Each
+/// further message has the next id. Other clients ignore it.
 const EVENT_POSITION: HeaderName = HeaderName::from_static("event-position");
 
-/// Says where in the log of its task a stream begins.
+/// Writes the event id at which a stream starts.
 pub fn write_position(position: EventId, headers: &mut HeaderMap) {
     headers.insert(EVENT_POSITION, HeaderValue::from(position.get()));
 }
 
-/// Reads where in the log of its task a stream begins, if the server says so.
+/// Reads the event id at which a stream starts, if the server sent it.
 pub fn read_position(headers: &HeaderMap) -> Option<EventId> {
     headers.get(EVENT_POSITION)?.to_str().ok()?.parse().ok()
 }
 
-/// Returns whether a request or an answer is gRPC, by its content type.
+/// Returns whether a request or response is gRPC, according to its content type.
 pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let rest = content_type.and_then(|value| value.strip_prefix(b"application/grpc"));
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_that_is_no_position_is_none() {
+    fn invalid_position_is_none() {
         for (text, position) in [("7", EventId::new(7)), ("0", None), ("-1", None), ("x", None)] {
             let mut headers = HeaderMap::new();
             headers.insert(EVENT_POSITION, text.parse().unwrap());
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn grpc_is_told_by_its_content_type() {
+    fn grpc_is_detected_by_content_type() {
         for (content_type, expected) in [
             ("application/grpc", true),
             ("application/grpc+proto", true),

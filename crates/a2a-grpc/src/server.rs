@@ -1,4 +1,4 @@
-//! The server: an agent behind the service, beside health and reflection.
+//! The server: the service, health and reflection.
 
 pub(crate) mod deadline;
 pub(crate) mod events;

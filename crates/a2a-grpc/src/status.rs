@@ -1,4 +1,4 @@
-//! Errors as statuses of gRPC, in both directions (spec §10.6).
+//! Errors as gRPC statuses, in both directions (spec §10.6).
 
 mod decode;
 mod encode;
@@ -6,7 +6,7 @@ mod encode;
 pub(crate) use decode::decode;
 pub(crate) use encode::{encode, encode_as};
 
-/// The prefix of the names of types in `google.protobuf.Any`.
+/// The prefix of type names in `google.protobuf.Any`.
 const TYPE_PREFIX: &str = "type.googleapis.com/";
 const ERROR_INFO: &str = "google.rpc.ErrorInfo";
 const BAD_REQUEST: &str = "google.rpc.BadRequest";
@@ -27,13 +27,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_error_survives_the_wire() {
+    fn error_kinds_round_trip() {
         for kind in ErrorKind::ALL {
             let error = Error::new(kind, "the reason").with_metadata("taskId", "t");
             let status = encode(error);
             assert_eq!(i32::from(status.code()), kind.codes().grpc, "{kind:?}");
             let decoded = decode(status);
-            // Two kinds share a reason and a code; only HTTP tells them apart.
+            // Two kinds have the same reason and code; only HTTP distinguishes them.
             let expected = match kind {
                 ErrorKind::UnsupportedMediaType => ErrorKind::ContentTypeNotSupported,
                 other => other,
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_with_much_metadata_has_the_same_bytes_each_time() {
+    fn encoding_of_metadata_is_deterministic() {
         let details = || {
             let names = ["taskId", "contextId", "mediaType", "limit", "a", "b", "c", "d"];
             let error = Error::new(ErrorKind::TaskNotFound, "no such task");
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_keeps_its_violations_its_delay_and_its_challenge() {
+    fn violations_retry_delay_and_challenge_round_trip() {
         let violations = vec![Violation::new("message.parts", "must not be empty")];
         let error = Error::from_violations(violations.clone())
             .with_retry_after(Duration::from_millis(1_500))
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_any_size_fits_into_the_trailers() {
+    fn errors_of_any_size_fit_into_the_trailers() {
         let violations =
             (0..64).map(|index| Violation::new(format!("parts[{index}]"), "é".repeat(200)));
         let error = Error::from_violations(violations.collect())
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_an_error_stays_here() {
+    fn error_source_is_not_sent() {
         let status = encode(Error::internal("the password is secret"));
         let wire = pb::Status::decode(status.details()).unwrap();
         assert!(!format!("{status:?} {wire:?}").contains("secret"));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_without_details_is_known_by_its_code() {
+    fn status_without_details_is_decoded_by_code() {
         for (code, kind) in [
             (Code::NotFound, ErrorKind::TaskNotFound),
             (Code::FailedPrecondition, ErrorKind::UnsupportedOperation),
@@ -117,8 +117,8 @@ mod tests {
 
     //
     #[test]
-    fn a_reason_outweighs_the_code_of_an_older_peer() {
-        // 1.0.0 answered UNIMPLEMENTED where 1.0.1 answers FAILED_PRECONDITION.
+    fn reason_takes_precedence_over_code() {
+        // 1.0.0 uses UNIMPLEMENTED where 1.0.1 uses FAILED_PRECONDITION.
         let current = encode(Error::new(ErrorKind::PushNotificationNotSupported, "no"));
         let older = tonic::Status::with_details(
             Code::Unimplemented,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn details_that_are_no_details_are_passed_over() {
+    fn malformed_details_are_ignored() {
         let broken = tonic::Status::with_details(Code::NotFound, "x", vec![255_u8; 9].into());
         assert_eq!(decode(broken).kind(), ErrorKind::TaskNotFound);
     }

@@ -1,8 +1,6 @@
-//! What another service over gRPC shares with this one: how errors, deadlines and connections are
-//! handled, whatever the package of the messages.
+//! Error, deadline and connection handling for other gRPC services, independent of the messages.
 //!
-//! Agents and their callers have no need of it. The older revisions of the protocol have a
-//! service of their own, and are served and called the same way.
+//! Used by the service of older protocol revisions; not needed by agents and their callers.
 
 use std::future::Future;
 
@@ -27,27 +25,26 @@ pub use crate::{
     server::Guard,
 };
 
-/// Encodes an error under a code of another revision. What is hidden goes to the log.
+/// Encodes an error with a status code of another revision. Its source is logged.
 pub fn encode(error: Error, code: Code) -> Status {
     status::encode_as(error, code)
 }
 
-/// Decodes a call that failed, at the peer or on the way to it. `target` names the peer in the
-/// message.
+/// Decodes a failed call. `target` names the peer in the message.
 pub fn decode(status: Status, target: &str) -> Error {
     failure::decode(status, target)
 }
 
-/// Reads when the caller stops waiting.
+/// Reads the deadline of the caller.
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a `grpc-timeout` that is none.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a malformed `grpc-timeout`.
 pub fn deadline(headers: &HeaderMap) -> Result<Option<Instant>> {
     deadline::read(headers)
 }
 
-/// Waits for an operation no longer than the caller does.
+/// Limits an operation to the deadline of the caller.
 ///
 /// # Errors
 ///
@@ -59,12 +56,13 @@ pub async fn within<T>(
     service::within(deadline, operation).await
 }
 
-/// Waits for what ends a stream before its time: the caller's deadline, or a server that drains.
+/// Completes when a stream has to be interrupted: at the caller's deadline, or when the server
+/// drains.
 pub async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
     events::interruption(deadline, drain).await
 }
 
-/// Puts a service behind a guard that says in the words of the protocol what tonic refuses.
+/// Wraps a service so that errors of tonic become errors of the protocol.
 pub fn guarded<S>(service: S) -> Guard<S>
 where
     S: Service<Request<Body>, Response = Response<Body>>,
@@ -72,12 +70,12 @@ where
     Guard(service)
 }
 
-/// Makes a channel to the server at `address`, as [`Client::connect`](crate::Client::connect)
-/// does. It connects when it is first used.
+/// Creates a channel to the server at `address`, like [`Client::connect`](crate::Client::connect).
+/// It connects on first use.
 ///
 /// # Errors
 ///
-/// If the address can't be one.
+/// If the address is invalid.
 ///
 /// # Panics
 ///

@@ -11,7 +11,7 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::Served};
+use a2a_operations::{Agent, Call, CallContext, EventStream, Reply, trace::ServerSpan};
 use serde::{Serialize, de::DeserializeOwned};
 use tracing::Instrument as _;
 
@@ -43,7 +43,7 @@ pub enum Output {
 /// Decodes and validates a request, calls `operation` with it, and appends a unary response to
 /// `out` as JSON. Large requests are processed off the threads that serve connections.
 ///
-/// The call runs in a span named after the operation, and is counted: see [`Served`].
+/// The call runs in a span named after the operation, and is counted: see [`ServerSpan`].
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ async fn serve(
     source: impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
-    let mut served = Served::begin(operation, binding, &mut context);
+    let mut served = ServerSpan::begin(operation, binding, &mut context);
     let performed = perform(&*agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
@@ -84,98 +84,56 @@ async fn serve(
 
 async fn perform(
     agent: &dyn Agent,
-    served: &Served,
+    served: &ServerSpan,
     operation: Operation,
     context: CallContext,
     source: impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
     macro_rules! call {
-        ($method:ident($request:ident: $type:ty), $task_id:expr, $context_id:expr) => {{
-            let $request: $type = read(source).await?;
-            served.concerns($task_id, $context_id);
-            agent.$method(Call::with_context(context, $request)).await?
+        ($method:ident($request:ty)) => {{
+            let request: $request = read(source).await?;
+            served.record_ids(request.task_id(), request.context_id());
+            agent.$method(Call::from_parts(context, request)).await?
         }};
-        ($method:ident($request:ident: $type:ty), $task_id:expr) => {
-            call!($method($request: $type), $task_id, "")
-        };
-        ($method:ident($type:ty)) => {
-            call!($method(_request: $type), "", "")
-        };
     }
 
     match operation {
         Operation::SendMessage => {
-            let reply = call!(
-                send_message(request: SendMessageRequest),
-                ids(&request).0,
-                ids(&request).1
-            );
+            let reply = call!(send_message(SendMessageRequest));
             if let Some(Payload::Task(task)) = &reply.response.payload {
-                served.concerns(&task.id, &task.context_id);
+                served.record_ids(&task.id, &task.context_id);
             }
             json(reply, out)
         }
         Operation::SendStreamingMessage => {
-            let reply = call!(
-                send_streaming_message(request: SendMessageRequest),
-                ids(&request).0,
-                ids(&request).1
-            );
-            Ok(reply.map(Output::Events))
+            Ok(call!(send_streaming_message(SendMessageRequest)).map(Output::Events))
         }
-        Operation::GetTask => {
-            let reply = call!(get_task(request: GetTaskRequest), &request.id);
-            task(reply, served, out)
-        }
-        Operation::ListTasks => {
-            let reply = call!(list_tasks(request: ListTasksRequest), "", &request.context_id);
-            json(reply, out)
-        }
-        Operation::CancelTask => {
-            let reply = call!(cancel_task(request: CancelTaskRequest), &request.id);
-            task(reply, served, out)
-        }
+        Operation::GetTask => task(call!(get_task(GetTaskRequest)), served, out),
+        Operation::ListTasks => json(call!(list_tasks(ListTasksRequest)), out),
+        Operation::CancelTask => task(call!(cancel_task(CancelTaskRequest)), served, out),
         Operation::SubscribeToTask => {
-            let reply = call!(subscribe_to_task(request: SubscribeToTaskRequest), &request.id);
-            Ok(reply.map(Output::Events))
+            Ok(call!(subscribe_to_task(SubscribeToTaskRequest)).map(Output::Events))
         }
         Operation::CreateTaskPushNotificationConfig => {
-            let reply = call!(
-                create_task_push_notification_config(request: TaskPushNotificationConfig),
-                &request.task_id
-            );
-            json(reply, out)
+            json(call!(create_task_push_notification_config(TaskPushNotificationConfig)), out)
         }
         Operation::GetTaskPushNotificationConfig => {
-            let reply = call!(
-                get_task_push_notification_config(request: GetTaskPushNotificationConfigRequest),
-                &request.task_id
-            );
-            json(reply, out)
+            type Request = GetTaskPushNotificationConfigRequest;
+            json(call!(get_task_push_notification_config(Request)), out)
         }
         Operation::ListTaskPushNotificationConfigs => {
-            let reply = call!(
-                list_task_push_notification_configs(
-                    request: ListTaskPushNotificationConfigsRequest
-                ),
-                &request.task_id
-            );
-            json(reply, out)
+            type Request = ListTaskPushNotificationConfigsRequest;
+            json(call!(list_task_push_notification_configs(Request)), out)
         }
         Operation::DeleteTaskPushNotificationConfig => {
-            let reply = call!(
-                delete_task_push_notification_config(
-                    request: DeleteTaskPushNotificationConfigRequest
-                ),
-                &request.task_id
-            );
+            type Request = DeleteTaskPushNotificationConfigRequest;
             // `google.protobuf.Empty` is an empty object in JSON.
-            json(reply.map(|()| Empty {}), out)
+            let reply = call!(delete_task_push_notification_config(Request)).map(|()| Empty {});
+            json(reply, out)
         }
         Operation::GetExtendedAgentCard => {
-            let reply = call!(get_extended_agent_card(GetExtendedAgentCardRequest));
-            json(reply, out)
+            json(call!(get_extended_agent_card(GetExtendedAgentCardRequest)), out)
         }
     }
 }
@@ -202,12 +160,8 @@ fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>>
     Ok(reply.map(|_| Output::Json(out)))
 }
 
-fn task(reply: Reply<Arc<Task>>, served: &Served, out: Vec<u8>) -> Result<Reply<Output>> {
-    served.concerns("", &reply.response.context_id);
+fn task(reply: Reply<Arc<Task>>, served: &ServerSpan, out: Vec<u8>) -> Result<Reply<Output>> {
+    served.record_ids("", &reply.response.context_id);
     let Reply { response, activated } = reply;
     json(Reply { response: &*response, activated }, out)
-}
-
-fn ids(request: &SendMessageRequest) -> (&str, &str) {
-    request.message.as_ref().map_or(("", ""), |message| (&message.task_id, &message.context_id))
 }

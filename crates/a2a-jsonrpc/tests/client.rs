@@ -1,4 +1,4 @@
-//! What the client sends, and what it makes of the answers that deployed servers give.
+//! What the client sends, and how it reads responses of deployed servers.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -54,7 +54,7 @@ const NOT_FOUND: &str =
 
 // covers: R-138, R-139, R-150
 #[tokio::test]
-async fn every_operation_reaches_our_server_as_it_was_sent() {
+async fn operations_arrive_unchanged() {
     let fake = Fake::new();
     let address = serve(router(fake.clone())).await;
     let client = Client::new(&format!("http://{address}/")).unwrap();
@@ -62,7 +62,7 @@ async fn every_operation_reaches_our_server_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn every_kind_of_error_survives_the_way() {
+async fn error_kinds_round_trip() {
     for kind in ErrorKind::ALL {
         let fake = Fake::new().refusing(move || {
             Error::new(kind, "the reason")
@@ -102,7 +102,7 @@ async fn a_call_has_these_bytes() {
 }
 
 #[tokio::test]
-async fn the_url_of_the_interface_is_called_as_it_is() {
+async fn interface_url_is_used_unchanged() {
     for path in ["/", "/rpc", "/rpc/", "/a//b?key=1%202"] {
         let mut server = Canned::serve([json(200, NOT_FOUND)]).await;
         let client = Client::new(&format!("{}{path}", server.url)).unwrap();
@@ -116,7 +116,7 @@ async fn the_url_of_the_interface_is_called_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_error_is_read_under_any_status_and_in_any_form() {
+async fn errors_are_read_with_any_status_and_format() {
     for (answer, kind) in [
         (json(200, NOT_FOUND), ErrorKind::TaskNotFound),
         (json(404, NOT_FOUND), ErrorKind::TaskNotFound),
@@ -157,7 +157,7 @@ async fn an_error_is_read_under_any_status_and_in_any_form() {
 }
 
 #[tokio::test]
-async fn an_answer_without_content_is_not_one() {
+async fn empty_response_is_rejected() {
     for result in ["{}", r#"{"task":null}"#, r#"{"unknown":{}}"#] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
         let (client, _server) = client([json(200, &body)]).await;
@@ -167,7 +167,7 @@ async fn an_answer_without_content_is_not_one() {
 }
 
 #[tokio::test]
-async fn a_delete_may_answer_with_nothing_in_every_form() {
+async fn delete_accepts_every_empty_response() {
     for answered in [
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
@@ -180,7 +180,7 @@ async fn a_delete_may_answer_with_nothing_in_every_form() {
 }
 
 #[tokio::test]
-async fn members_of_an_answer_that_are_not_known_are_passed_over() {
+async fn unknown_response_members_are_ignored() {
     let body = r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t","kind":"task","status":{"state":"TASK_STATE_NEW","x":1}},"extra":[]}"#;
     let (client, _server) = client([json(200, body)]).await;
     let task = client.get_task(get_task()).await.unwrap().response;
@@ -188,7 +188,7 @@ async fn members_of_an_answer_that_are_not_known_are_passed_over() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_is_an_error_of_the_operation() {
+async fn rejected_stream_is_an_error_of_the_operation() {
     for answer in [
         json(200, NOT_FOUND),
         json(404, NOT_FOUND),
@@ -207,13 +207,13 @@ async fn a_stream_that_is_refused_is_an_error_of_the_operation() {
 }
 
 #[tokio::test]
-async fn events_are_read_with_their_positions() {
+async fn events_have_ids() {
     let body =
         format!("id: 4\ndata: {WORKING}\n\n: ping\n\nid: b7\nevent: message\ndata: {DONE}\n\n");
     let (client, mut server) = client([sse(&body)]).await;
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(3);
-    let call = Call::with_context(context, subscribe().request);
+    let call = Call::from_parts(context, subscribe().request);
     let events = collect(client.subscribe_to_task(call).await.unwrap().response).await;
     let seen: Vec<_> =
         events.iter().map(|event| event.as_ref().unwrap()).map(|e| (e.id(), e.state())).collect();
@@ -227,7 +227,7 @@ async fn events_are_read_with_their_positions() {
 }
 
 #[tokio::test]
-async fn a_stream_may_be_answered_with_one_json_text() {
+async fn json_response_is_read_as_a_stream_of_one_event() {
     let (client, _server) = client([json(200, DONE)]).await;
     let events = collect(client.subscribe_to_task(subscribe()).await.unwrap().response).await;
     assert_eq!(events.len(), 1);
@@ -235,9 +235,9 @@ async fn a_stream_may_be_answered_with_one_json_text() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_badly_ends_with_an_error() {
+async fn interrupted_stream_ends_with_an_error() {
     for (rest, kind) in [
-        // Cut before the task settled: between events, and inside of one.
+        // Interrupted before the task settled: between events and within one.
         (String::new(), ErrorKind::Unavailable),
         ("data: {\"jsonrpc\"".to_owned(), ErrorKind::Unavailable),
         (format!("event: error\ndata: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
@@ -264,7 +264,7 @@ async fn a_stream_that_ends_badly_ends_with_an_error() {
 }
 
 #[tokio::test]
-async fn extensions_that_were_used_are_told() {
+async fn activated_extensions_are_returned() {
     let answer = json(200, r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t"}}"#)
         .replace("\r\nconnection", "\r\nA2A-Extensions: urn:a, urn:b\r\nconnection");
     let (client, _server) = client([answer]).await;
@@ -273,7 +273,7 @@ async fn extensions_that_were_used_are_told() {
 }
 
 #[tokio::test]
-async fn a_stream_whose_first_event_is_late_is_open_all_the_same() {
+async fn stream_with_a_late_first_event_is_opened() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = Client::new(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     let (opened, is_open) = oneshot::channel::<()>();

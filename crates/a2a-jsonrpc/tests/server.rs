@@ -1,4 +1,4 @@
-//! What the server answers, byte by byte.
+//! Responses of the server, byte by byte.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -34,7 +34,7 @@ const SEND: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"
 
 // covers: R-155, R-169, R-170, R-171, R-172, R-174, R-279
 #[tokio::test]
-async fn each_kind_of_error_has_its_code_status_and_details() {
+async fn error_kinds_have_code_status_and_details() {
     let mut shown = String::new();
     for kind in ErrorKind::ALL {
         let fake = Fake::new().refusing(move || {
@@ -52,7 +52,7 @@ async fn each_kind_of_error_has_its_code_status_and_details() {
 
 // covers: R-142, R-143, R-162, R-163, R-175, R-276, R-280, R-281, R-284
 #[tokio::test]
-async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
+async fn invalid_requests_are_rejected_and_the_connection_remains_usable() {
     let options = Options::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
     let mut connection = connect(router_with(Fake::new(), options)).await;
     let mut shown = String::new();
@@ -107,7 +107,7 @@ async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
     ] {
         let got = connection.ask(request, &headers, body).await;
         shown.push_str(&format!("== {name}\n{}\n", got.shown()));
-        // The same connection has to be good for the next call.
+        // The connection must remain usable.
         let next = post(&mut connection, &get_task).await;
         assert!(next.body.contains("\"result\":{\"id\":\"t\""), "after {name}: {next:?}");
     }
@@ -116,7 +116,7 @@ async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
 
 // covers: R-281
 #[tokio::test]
-async fn the_answer_has_the_id_of_the_call() {
+async fn response_has_the_id_of_the_request() {
     let mut connection = connect(router(Fake::new())).await;
     for id in ["1", "-1.50", "null", r#""a\u0062\n""#, "12345678901234567890123"] {
         let got = post(&mut connection, &call(id, "GetTask", r#"{"id":"t"}"#)).await;
@@ -130,7 +130,7 @@ async fn the_answer_has_the_id_of_the_call() {
 
 // covers: R-274, R-276, R-278, R-283
 #[tokio::test]
-async fn each_operation_answers_in_its_form() {
+async fn responses_of_operations() {
     let mut connection = connect(router(Fake::new())).await;
     let task = r#"{"id":"t","contextId":"c-1","status":{"state":"TASK_STATE_WORKING","timestamp":"2026-01-02T03:04:05.678Z"}}"#;
     let config = r#"{"taskId":"t","url":"https://example.com"}"#;
@@ -168,7 +168,7 @@ async fn each_operation_answers_in_its_form() {
 
 // covers: R-277, R-278
 #[tokio::test]
-async fn a_stream_is_framed_event_by_event() {
+async fn stream_has_one_frame_per_event() {
     let fake = Fake::new().streaming(|| {
         vec![
             Ok(opening(task("t-1"))),
@@ -190,7 +190,7 @@ async fn a_stream_is_framed_event_by_event() {
 }
 
 #[tokio::test]
-async fn a_stream_that_fails_says_so_in_its_last_event() {
+async fn failed_stream_ends_with_an_error_event() {
     let fake = Fake::new().streaming(|| {
         vec![Ok(status(TaskState::Working)), Err(Error::internal("secret")), Ok(artifact("late"))]
     });
@@ -207,7 +207,7 @@ async fn a_stream_that_fails_says_so_in_its_last_event() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_is_a_plain_answer() {
+async fn rejected_stream_is_a_plain_response() {
     let fake = Fake::new().refusing(|| Error::task_not_found("t"));
     let mut connection = connect(router(fake)).await;
     let got = post(&mut connection, &call("1", "SubscribeToTask", r#"{"id":"t"}"#)).await;
@@ -217,7 +217,7 @@ async fn a_stream_that_is_refused_is_a_plain_answer() {
 
 // covers: R-134, R-150
 #[tokio::test]
-async fn what_travels_beside_a_call_reaches_the_agent() {
+async fn service_parameters_reach_the_agent() {
     let fake = Fake::new();
     let caller = Extension(Caller::authenticated("alice"));
     let mut connection = connect(router(fake.clone()).layer(caller)).await;
@@ -245,7 +245,7 @@ async fn what_travels_beside_a_call_reaches_the_agent() {
 
 // covers: R-140
 #[tokio::test]
-async fn a_version_may_stand_in_the_query_or_be_waived() {
+async fn version_is_read_from_the_query_or_optional() {
     let body = call("1", "GetTask", r#"{"id":"t"}"#);
     let mut strict = connect(router(Fake::new())).await;
     let got = strict.ask("POST /?A2A-Version=1.0", &[], &body).await;
@@ -256,7 +256,7 @@ async fn a_version_may_stand_in_the_query_or_be_waived() {
 }
 
 #[tokio::test]
-async fn a_prefix_changes_nothing() {
+async fn router_works_under_a_prefix() {
     let nested =
         Router::new().nest("/a/b", router(Fake::new())).nest_service("/rpc", router(Fake::new()));
     let mut connection = connect(nested).await;
@@ -269,7 +269,7 @@ async fn a_prefix_changes_nothing() {
 
 // covers: R-158, R-163, R-166, R-167
 #[tokio::test]
-async fn a_refusal_says_what_to_do_next() {
+async fn errors_have_challenge_and_retry_after() {
     let busy = Fake::new().refusing(|| {
         Error::new(ErrorKind::ResourceExhausted, "too many")
             .with_retry_after(Duration::from_secs(9))

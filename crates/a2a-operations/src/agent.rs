@@ -1,6 +1,6 @@
 //! The eleven operations of the protocol.
 
-use std::sync::Arc;
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use a2a_core::{
     Result,
@@ -18,38 +18,37 @@ use crate::{Call, EventStream, Reply};
 
 /// An A2A agent: the protocol's eleven operations (spec §3.1).
 ///
-/// Both ends speak it, as with `tower::Service`: an [`Engine`](crate::Engine) is one, every
-/// binding's client is one, and every binding's server puts one on the wire. To write an agent,
+/// The trait is used on both sides, like `tower::Service`: an [`Engine`](crate::Engine) implements
+/// it, every client implements it, and every server exposes an implementation. To write an agent,
 /// implement [`AgentExecutor`](crate::AgentExecutor) instead.
 ///
 /// # Laws
 ///
-/// Every implementation keeps these, and the behaviour suite checks them at every seat.
+/// Every implementation must uphold these laws; the behaviour suite checks them.
 ///
 /// - Dropping a returned future or an [`EventStream`] detaches the caller. It cancels nothing:
-///   only [`cancel_task`](Self::cancel_task) does.
-/// - Events of a task come in the order in which they were made, to every reader the same.
+/// - Dropping a returned future or an [`EventStream`] detaches the caller and cancels nothing; only
+///   [`cancel_task`](Self::cancel_task) does.
 /// - A stream that ends without an error ended at a `Message`, a terminal or an interrupted
 ///   state. Any other end is an `Err` of kind [`Unavailable`](a2a_core::ErrorKind::Unavailable)
 ///   as its last item.
-/// - A refused stream is refused by the future, before it opens.
-/// - [`CallContext::caller`](crate::CallContext::caller) stays in this process: it is never
-///   written to a wire.
-/// - A task that is not the caller's is answered like one that does not exist.
+/// - A stream is rejected by the future, before it opens.
+/// - [`CallContext::caller`](crate::CallContext::caller) is never written to a wire.
+/// - A task of another caller is indistinguishable from one that does not exist.
 ///
 /// There are no default bodies, so that a wrapper that forgets a method does not compile.
 #[async_trait]
 pub trait Agent: Send + Sync + 'static {
-    /// Delivers a message and waits for what comes of it (spec §3.1.1).
+    /// Sends a message and waits for the response (spec §3.1.1).
     ///
-    /// Answers with a task in a terminal or interrupted state, or with a message. With
-    /// `returnImmediately` answers as soon as the task exists.
+    /// Responds with a task in a terminal or interrupted state, or with a message; with
+    /// `returnImmediately`, as soon as the task exists.
     async fn send_message(
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<SendMessageResponse>>;
 
-    /// Delivers a message and streams what comes of it (spec §3.1.2).
+    /// Sends a message and streams the response (spec §3.1.2).
     ///
     /// The stream is one `Message`, or a `Task` and then its updates up to a terminal state or
     /// INPUT_REQUIRED.
@@ -64,20 +63,20 @@ pub trait Agent: Send + Sync + 'static {
     /// Returns a page of the caller's tasks, newest status first (spec §3.1.4).
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>>;
 
-    /// Cancels a task and returns it as it is then (spec §3.1.5).
+    /// Cancels a task and returns its state (spec §3.1.5).
     async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>>;
 
     /// Streams a task that has not ended: first the `Task`, then its updates up to a terminal
     /// state (spec §3.1.6).
     ///
-    /// With [`CallContext::last_event_id`](crate::CallContext::last_event_id) the stream is
-    /// instead exactly the events after that one, also those of a task that has ended since.
+    /// With [`CallContext::last_event_id`](crate::CallContext::last_event_id) the stream consists
+    /// of exactly the events after that one, even if the task has ended.
     async fn subscribe_to_task(
         &self,
         call: Call<SubscribeToTaskRequest>,
     ) -> Result<Reply<EventStream>>;
 
-    /// Stores a webhook for a task, under a fresh id where none is given (spec §3.1.7).
+    /// Stores a webhook for a task, with a fresh id if none is given (spec §3.1.7).
     async fn create_task_push_notification_config(
         &self,
         call: Call<TaskPushNotificationConfig>,
@@ -95,7 +94,7 @@ pub trait Agent: Send + Sync + 'static {
         call: Call<ListTaskPushNotificationConfigsRequest>,
     ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>>;
 
-    /// Removes a webhook of a task; removing it again succeeds too (spec §3.1.10).
+    /// Deletes a webhook of a task; idempotent (spec §3.1.10).
     async fn delete_task_push_notification_config(
         &self,
         call: Call<DeleteTaskPushNotificationConfigRequest>,
@@ -108,10 +107,9 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<Reply<AgentCard>>;
 }
 
-/// Writes the methods of an [`Agent`] that pass a call on as it is to another agent: all of them,
-/// or those that are named.
+/// Implements methods of [`Agent`] by forwarding to another agent: all of them, or the named ones.
 ///
-/// What stands behind `=>` is the other agent, made of `self` under the name in front of it.
+/// After `=>` follows an expression for the other agent, in which the name before it is `self`.
 ///
 /// ```
 /// use a2a_core::{Result, v1::{SendMessageRequest, SendMessageResponse}};
@@ -146,70 +144,111 @@ pub trait Agent: Send + Sync + 'static {
 #[macro_export]
 macro_rules! forward_agent {
     ($this:ident => $agent:expr) => {
-        $crate::forward_agent! {
-            $this => $agent;
-            send_message, send_streaming_message, get_task, list_tasks, cancel_task,
-            subscribe_to_task, create_task_push_notification_config,
-            get_task_push_notification_config, list_task_push_notification_configs,
-            delete_task_push_notification_config, get_extended_agent_card,
-        }
+        $crate::agent_methods!(forward $this $agent);
     };
     ($this:ident => $agent:expr; $($method:ident),* $(,)?) => {
-        $($crate::forward_agent!(@ $method $this $agent);)*
+        $($crate::agent_methods!(@ $method => forward $this $agent);)*
     };
-    (@ send_message $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, send_message, SendMessageRequest => SendMessageResponse);
+}
+
+/// Writes the methods of an [`Agent`] that a wrapper treats alike: all of them, or those that are
+/// named. Each calls one method of the wrapper, which gets the operation, the call, and the
+/// operation as a function that calls it on an agent.
+///
+/// ```
+/// use a2a_core::{Operation, Request, Result};
+/// use a2a_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
+///
+/// /// Logs the operations of an agent.
+/// struct Logged<A>(A);
+///
+/// impl<A: Agent> Logged<A> {
+///     async fn log<R: Request, T>(
+///         &self,
+///         operation: Operation,
+///         call: Call<R>,
+///         method: AgentMethod<R, T>,
+///     ) -> Result<Reply<T>> {
+///         println!("{}", operation.name());
+///         method(&self.0, call).await
+///     }
+/// }
+///
+/// impl<A: Agent> Agent for Logged<A> {
+///     intercept_agent!(log);
+/// }
+/// ```
+#[macro_export]
+macro_rules! intercept_agent {
+    ($intercept:ident) => {
+        $crate::agent_methods!(intercept $intercept);
     };
-    (@ send_streaming_message $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, send_streaming_message, SendMessageRequest => EventStream);
+    ($intercept:ident; $($method:ident),* $(,)?) => {
+        $($crate::agent_methods!(@ $method => intercept $intercept);)*
     };
-    (@ get_task $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, get_task, GetTaskRequest => SharedTask);
+}
+
+/// The table of operations: method, operation, request and response.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! agent_methods {
+    (@ send_message => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, send_message SendMessage SendMessageRequest SendMessageResponse);
     };
-    (@ list_tasks $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, list_tasks, ListTasksRequest => ListTasksResponse);
+    (@ send_streaming_message => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, send_streaming_message SendStreamingMessage SendMessageRequest EventStream);
     };
-    (@ cancel_task $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, cancel_task, CancelTaskRequest => SharedTask);
+    (@ get_task => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, get_task GetTask GetTaskRequest SharedTask);
     };
-    (@ subscribe_to_task $this:ident $agent:expr) => {
-        $crate::forward_agent!(@@ $this $agent, subscribe_to_task, SubscribeToTaskRequest => EventStream);
+    (@ list_tasks => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, list_tasks ListTasks ListTasksRequest ListTasksResponse);
     };
-    (@ create_task_push_notification_config $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, create_task_push_notification_config,
-            TaskPushNotificationConfig => TaskPushNotificationConfig
+    (@ cancel_task => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, cancel_task CancelTask CancelTaskRequest SharedTask);
+    };
+    (@ subscribe_to_task => $($how:tt)*) => {
+        $crate::agent_methods!(@@ $($how)*, subscribe_to_task SubscribeToTask SubscribeToTaskRequest EventStream);
+    };
+    (@ create_task_push_notification_config => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, create_task_push_notification_config CreateTaskPushNotificationConfig
+            TaskPushNotificationConfig TaskPushNotificationConfig
         );
     };
-    (@ get_task_push_notification_config $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, get_task_push_notification_config,
-            GetTaskPushNotificationConfigRequest => TaskPushNotificationConfig
+    (@ get_task_push_notification_config => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, get_task_push_notification_config GetTaskPushNotificationConfig
+            GetTaskPushNotificationConfigRequest TaskPushNotificationConfig
         );
     };
-    (@ list_task_push_notification_configs $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, list_task_push_notification_configs,
-            ListTaskPushNotificationConfigsRequest => ListTaskPushNotificationConfigsResponse
+    (@ list_task_push_notification_configs => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, list_task_push_notification_configs ListTaskPushNotificationConfigs
+            ListTaskPushNotificationConfigsRequest ListTaskPushNotificationConfigsResponse
         );
     };
-    (@ delete_task_push_notification_config $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, delete_task_push_notification_config,
-            DeleteTaskPushNotificationConfigRequest => Nothing
+    (@ delete_task_push_notification_config => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, delete_task_push_notification_config DeleteTaskPushNotificationConfig
+            DeleteTaskPushNotificationConfigRequest Nothing
         );
     };
-    (@ get_extended_agent_card $this:ident $agent:expr) => {
-        $crate::forward_agent!(
-            @@ $this $agent, get_extended_agent_card, GetExtendedAgentCardRequest => AgentCard
+    (@ get_extended_agent_card => $($how:tt)*) => {
+        $crate::agent_methods!(
+            @@ $($how)*, get_extended_agent_card GetExtendedAgentCard
+            GetExtendedAgentCardRequest AgentCard
         );
+    };
+    (@ $unknown:ident => $($how:tt)*) => {
+        compile_error!(concat!("`", stringify!($unknown), "` is not a method of `Agent`"));
     };
     // What an `async fn` of async-trait becomes, without a future around the other agent's.
-    (@@ $this:ident $agent:expr, $method:ident, $request:ident => $response:ident) => {
+    (@@ forward $this:ident $agent:expr, $method:ident $operation:ident $request:ident $response:ident) => {
         fn $method<'agent, 'future>(
             &'agent self,
             call: $crate::Call<$crate::forward::$request>,
-        ) -> $crate::forward::Future<'future, $crate::forward::$response>
+        ) -> $crate::ReplyFuture<'future, $crate::forward::$response>
         where
             'agent: 'future,
             Self: 'future,
@@ -218,26 +257,60 @@ macro_rules! forward_agent {
             $crate::Agent::$method(&$agent, call)
         }
     };
+    (@@ intercept $intercept:ident, $method:ident $operation:ident $request:ident $response:ident) => {
+        fn $method<'agent, 'future>(
+            &'agent self,
+            call: $crate::Call<$crate::forward::$request>,
+        ) -> $crate::ReplyFuture<'future, $crate::forward::$response>
+        where
+            'agent: 'future,
+            Self: 'future,
+        {
+            let operation = $crate::forward::Operation::$operation;
+            ::std::boxed::Box::pin(self.$intercept(operation, call, |agent, call| {
+                $crate::Agent::$method(agent, call)
+            }))
+        }
+    };
+    ($($how:tt)*) => {
+        $crate::agent_methods!(@ send_message => $($how)*);
+        $crate::agent_methods!(@ send_streaming_message => $($how)*);
+        $crate::agent_methods!(@ get_task => $($how)*);
+        $crate::agent_methods!(@ list_tasks => $($how)*);
+        $crate::agent_methods!(@ cancel_task => $($how)*);
+        $crate::agent_methods!(@ subscribe_to_task => $($how)*);
+        $crate::agent_methods!(@ create_task_push_notification_config => $($how)*);
+        $crate::agent_methods!(@ get_task_push_notification_config => $($how)*);
+        $crate::agent_methods!(@ list_task_push_notification_configs => $($how)*);
+        $crate::agent_methods!(@ delete_task_push_notification_config => $($how)*);
+        $crate::agent_methods!(@ get_extended_agent_card => $($how)*);
+    };
 }
 
-/// The types that [`forward_agent!`] names.
+/// The future of an agent's reply.
+pub type ReplyFuture<'a, T> = Pin<Box<dyn Future<Output = Result<Reply<T>>> + Send + 'a>>;
+
+/// An operation as a function that calls it on an agent; see [`intercept_agent!`].
+pub type AgentMethod<R, T> = for<'a> fn(&'a dyn Agent, Call<R>) -> ReplyFuture<'a, T>;
+
+/// The types that [`forward_agent!`] and [`intercept_agent!`] name.
 #[doc(hidden)]
 pub mod forward {
-    use std::{pin::Pin, sync::Arc};
+    use std::sync::Arc;
 
-    pub use a2a_core::v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, TaskPushNotificationConfig,
+    pub use a2a_core::{
+        Operation,
+        v1::{
+            AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+            GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+            ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+            ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
+            SubscribeToTaskRequest, TaskPushNotificationConfig,
+        },
     };
 
     pub use crate::EventStream;
-    use crate::Reply;
 
-    pub type Future<'a, T> =
-        Pin<Box<dyn std::future::Future<Output = a2a_core::Result<Reply<T>>> + Send + 'a>>;
     pub type Nothing = ();
     pub type SharedTask = Arc<a2a_core::v1::Task>;
 }

@@ -1,4 +1,4 @@
-//! What surrounds a request and an answer, on every binding alike.
+//! The context of requests and responses, common to all bindings.
 
 use std::{
     any::Any,
@@ -15,28 +15,28 @@ use a2a_core::{
 
 use crate::EventId;
 
-/// A request of an operation, with its context.
+/// A request with its context.
 #[derive(Clone, Debug, Default)]
 pub struct Call<T> {
-    /// What came with the request.
+    /// The context of the request.
     pub context: CallContext,
     /// The request itself.
     pub request: T,
 }
 
 impl<T> Call<T> {
-    /// Creates a call with the context that a fresh client has: version 1.0, anonymous.
+    /// Creates a call with the default context: version 1.0, anonymous.
     pub fn new(request: T) -> Self {
         Self { context: CallContext::default(), request }
     }
 
-    /// Creates a call with the given context.
-    pub fn with_context(context: CallContext, request: T) -> Self {
+    /// Creates a call from a context and a request.
+    pub fn from_parts(context: CallContext, request: T) -> Self {
         Self { context, request }
     }
 }
 
-/// An answer of an operation, with what travels beside it.
+/// A response with its metadata.
 #[derive(Clone, Debug, Default)]
 pub struct Reply<T> {
     /// The answer itself.
@@ -46,51 +46,51 @@ pub struct Reply<T> {
 }
 
 impl<T> Reply<T> {
-    /// Creates an answer for which no extension was used.
+    /// Creates a response without activated extensions.
     pub fn new(response: T) -> Self {
         Self { response, activated: ExtensionSet::new() }
     }
 
-    /// Changes the answer and keeps what travels beside it.
+    /// Maps the response and keeps the metadata.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Reply<U> {
         Reply { response: change(self.response), activated: self.activated }
     }
 }
 
-/// What comes with a request and is not part of it (spec §3.2.6).
+/// The metadata of a request (spec §3.2.6).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CallContext {
-    /// The revision that the caller speaks (`A2A-Version`).
+    /// The protocol version of the caller (`A2A-Version`).
     pub version: ProtocolVersion,
-    /// The extensions that the caller asks for (`A2A-Extensions`).
+    /// The requested extensions (`A2A-Extensions`).
     pub extensions: ExtensionSet,
-    /// Other service parameters and the W3C trace context, passed on end to end. Keys are
-    /// lower case.
+    /// Other service parameters and the W3C trace context, forwarded end to end. Keys are lower
+    /// case.
     pub parameters: BTreeMap<String, String>,
-    /// Who calls. Never written to a wire, never forwarded.
+    /// The caller. Never written to a wire, never forwarded.
     pub caller: Caller,
-    /// What the call authenticates with at the agent that is called, in place of what its client
-    /// always sends. Clients write it; no server reads anything into it.
+    /// The credential to send with this call, in place of the client's own. Set by clients; servers
+    /// ignore it.
     pub credential: Option<Credential>,
-    /// The last event that a reader of a cut stream has seen (`Last-Event-ID`).
+    /// The last event received by a reader of an interrupted stream (`Last-Event-ID`).
     pub last_event_id: Option<EventId>,
-    /// Names one send, so that a retry joins the task that the first try made
+    /// Identifies one send, so that a retry joins the task of the first attempt
     /// (`Idempotency-Key`).
     pub idempotency_key: Option<String>,
 }
 
-/// Who makes a call, as the server established it.
+/// The authenticated caller.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
     subject: Option<Arc<str>>,
     credential: Option<Credential>,
-    /// In one place, as every call has a caller and few have a grant.
+    /// Boxed, as every call has a caller and few have a grant.
     grant: Option<Arc<Grant>>,
     evidence: Evidence,
 }
 
-/// What the caller's credential is good for.
+/// What the caller's credential grants.
 #[derive(Clone, Default)]
 struct Grant {
     scopes: BTreeSet<String>,
@@ -99,7 +99,7 @@ struct Grant {
 }
 
 impl Caller {
-    /// A caller that has not authenticated.
+    /// An unauthenticated caller.
     pub const ANONYMOUS: Self =
         Self { subject: None, credential: None, grant: None, evidence: Evidence(None) };
 
@@ -108,56 +108,55 @@ impl Caller {
         Self { subject: Some(subject.into()), ..Self::ANONYMOUS }
     }
 
-    /// The name under which the caller authenticated.
+    /// The authenticated subject.
     pub fn subject(&self) -> Option<&str> {
         self.subject.as_deref()
     }
 
-    /// Keeps what the caller authenticated with, for a gateway that passes it on. It makes the
-    /// caller no other.
+    /// Keeps the caller's credential, for a gateway that forwards it. Does not affect identity.
     #[must_use]
     pub fn with_credential(mut self, credential: Credential) -> Self {
         self.credential = Some(credential);
         self
     }
 
-    /// What the caller authenticated with, where a layer in front kept it.
+    /// The caller's credential, if a layer kept it.
     pub fn credential(&self) -> Option<&Credential> {
         self.credential.as_ref()
     }
 
-    /// Says what the caller's credential is good for: OAuth 2.0 scopes, each a word.
+    /// Sets the OAuth 2.0 scopes of the caller's credential.
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item: Into<String>>) -> Self {
         self.grant().scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The scopes of what the caller authenticated with; none where it has no scopes.
+    /// The scopes of the caller's credential; empty if it has none.
     pub fn scopes(&self) -> &BTreeSet<String> {
         static NONE: BTreeSet<String> = BTreeSet::new();
         self.grant.as_ref().map_or(&NONE, |grant| &grant.scopes)
     }
 
-    /// Returns whether the caller's credential is good for a scope.
+    /// Returns whether the caller's credential grants a scope.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes().contains(scope)
     }
 
-    /// Says until when the caller is who it says.
+    /// Sets when the authentication expires.
     #[must_use]
     pub fn with_expiry(mut self, expires: SystemTime) -> Self {
         self.grant().expires = Some(expires);
         self
     }
 
-    /// When the caller has to authenticate anew: what streams to it ends then. `None` for what
-    /// does not expire.
+    /// When the authentication expires, which ends the caller's streams; `None` if it does not
+    /// expire.
     pub fn expires(&self) -> Option<SystemTime> {
         self.grant.as_ref()?.expires
     }
 
-    /// Keeps claims of the token that the caller authenticated with, after they were verified.
+    /// Sets the verified claims of the caller's token.
     #[must_use]
     pub fn with_claims(mut self, claims: Struct) -> Self {
         if !claims.is_empty() || self.grant.is_some() {
@@ -166,28 +165,26 @@ impl Caller {
         self
     }
 
-    /// The verified claims of the caller's token that the verifier was told to keep, as the issuer
-    /// wrote them; empty without a token. They are not kept with a task: an executor that is run
-    /// again on another node sees none.
+    /// The verified claims that the verifier was configured to keep, unchanged; empty without a
+    /// token. They are not stored with a task: a rerun on another node sees none.
     pub fn claims(&self) -> &Struct {
         static NONE: Struct = Struct { fields: BTreeMap::new() };
         self.grant.as_ref().map_or(&NONE, |grant| &grant.claims)
     }
 
-    /// A verified claim of the caller's token, by its name.
+    /// A verified claim by name.
     pub fn claim(&self, name: &str) -> Option<&Value> {
         self.claims().get(name)
     }
 
-    /// Leaves something for whoever admits the call, in front of the agent: the layer that
-    /// identifies a caller knows more than a caller is. It makes the caller no other.
+    /// Attaches data for the authorization layer in front of the agent. Does not affect identity.
     #[must_use]
     pub fn with_evidence<E: Any + Send + Sync>(mut self, evidence: Arc<E>) -> Self {
         self.evidence = Evidence(Some(evidence));
         self
     }
 
-    /// Takes what was left by [`with_evidence`](Self::with_evidence), where it is an `E`.
+    /// Takes the data attached by [`with_evidence`](Self::with_evidence), if it is an `E`.
     pub fn take_evidence<E: Any + Send + Sync>(&mut self) -> Option<Arc<E>> {
         self.evidence.0.take()?.downcast().ok()
     }
@@ -219,7 +216,7 @@ impl PartialEq for Caller {
 
 impl Eq for Caller {}
 
-/// What one layer leaves in a caller for another.
+/// Data that one layer attaches to a caller for another.
 #[derive(Clone, Default)]
 struct Evidence(Option<Arc<dyn Any + Send + Sync>>);
 
@@ -229,30 +226,30 @@ impl fmt::Debug for Evidence {
     }
 }
 
-/// What a call authenticates with: secrets, and where each goes. Nothing prints the secrets.
+/// The secrets of a call and their places in the request. Never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credential(Arc<[(Place, Arc<str>)]>);
 
-/// Where in a request a secret goes.
+/// The place of a secret in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// The `Authorization` header, in gRPC the metadata of that name.
+    /// The `Authorization` header; in gRPC the metadata entry of that name.
     Authorization,
     /// Another header, by its name in lower case.
     Header(Arc<str>),
     /// The cookie of this name.
     Cookie(Arc<str>),
-    /// The parameter of the query of this name. gRPC has no query.
+    /// The query parameter of this name. gRPC has none.
     Query(Arc<str>),
 }
 
 impl Credential {
-    /// Creates a credential of the whole value of `Authorization`, for example `Bearer secret`.
+    /// Creates a credential from the value of `Authorization`, for example `Bearer secret`.
     pub fn new(value: impl Into<Arc<str>>) -> Self {
         Self::at(Place::Authorization, value)
     }
 
-    /// Creates a credential that goes elsewhere.
+    /// Creates a credential for another place.
     pub fn at(place: Place, value: impl Into<Arc<str>>) -> Self {
         Self(Arc::new([(place, value.into())]))
     }
@@ -262,7 +259,7 @@ impl Credential {
         self.expose().find(|(place, _)| **place == Place::Authorization).map(|(_, value)| value)
     }
 
-    /// The secrets themselves, and where they go.
+    /// The secrets and their places.
     pub fn expose(&self) -> impl Iterator<Item = (&Place, &str)> {
         self.0.iter().map(|(place, value)| (place, &**value))
     }
@@ -280,9 +277,9 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// Whose tasks a store may touch: every read and write of a task carries one.
+/// The tenant and owner of tasks. Every store call that reads or writes a task has a scope.
 ///
-/// Another caller's task is "not found" by construction, not by a check that can be forgotten.
+/// Another caller's task is "not found" by construction, not by a check that could be forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
     /// The tenant of the request; empty without one.
@@ -303,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_has_the_scopes_it_was_given_and_no_other() {
+    fn caller_has_exactly_the_granted_scopes() {
         let caller = Caller::authenticated("ann").with_scopes(["read", "write", "read"]);
         assert_eq!(caller.scopes().iter().collect::<Vec<_>>(), ["read", "write"]);
         assert!(caller.has_scope("read") && !caller.has_scope("rea") && !caller.has_scope(""));
@@ -313,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_caller_may_do_changes_nothing_about_what_is_its_own() {
+    fn granted_scopes_do_not_change_task_ownership() {
         let plain = Caller::authenticated("ann");
         let scoped = plain.clone().with_scopes(["all"]).with_expiry(SystemTime::UNIX_EPOCH);
         assert_eq!(scoped.expires(), Some(SystemTime::UNIX_EPOCH));
@@ -333,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_is_taken_once_and_only_as_what_it_is() {
+    fn evidence_is_taken_once_and_by_type() {
         let mut caller = Caller::authenticated("ann").with_evidence(Arc::new(7_u32));
         assert_eq!(caller, Caller::authenticated("ann"));
         let mut other = caller.clone();

@@ -1,4 +1,4 @@
-//! Who vouches for an agent card.
+//! Signing and verifying agent cards.
 
 use std::fmt;
 
@@ -6,19 +6,19 @@ use a2a_core::{AgentCard, Result};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// What is known of who signed an agent card (spec §8.4.3).
+/// The result of verifying the signatures of an agent card (spec §8.4.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CardSignature {
-    /// A key that is trusted has signed it.
+    /// Signed by a trusted key.
     Verified {
         /// The id of the key.
         key_id: String,
-        /// What of the card is signed, as JSON: this is to be read in place of what was received,
-        /// which may have members beside that anybody could have put there.
+        /// The signed part of the card, as JSON. Use it instead of the received card, which may
+        /// have unsigned members added by anyone.
         covered: Bytes,
     },
-    /// It is signed, and none of its signatures could be verified.
+    /// Signed, but no signature could be verified.
     Unverifiable {
         /// Why, for each of the signatures.
         reason: String,
@@ -37,16 +37,16 @@ impl fmt::Display for CardSignature {
     }
 }
 
-/// Checks the signatures of agent cards. `a2a-auth` has the one with a store of trusted keys.
+/// Verifies the signatures of agent cards. `a2a-auth` provides an implementation with trusted keys.
 #[async_trait]
 pub trait CardVerifier: fmt::Debug + Send + Sync + 'static {
-    /// Checks a card, given as the bytes that were received. It does not fail: what can't be
-    /// checked is [`Unverifiable`](CardSignature::Unverifiable).
+    /// Verifies a card, given as the received bytes. Never fails: a card that cannot be verified is
+    /// [`Unverifiable`](CardSignature::Unverifiable).
     async fn verify(&self, json: &[u8]) -> CardSignature;
 }
 
-/// Signs agent cards before they are shown. `a2a-auth` has the one with a key.
+/// Signs agent cards before they are published. `a2a-auth` provides an implementation.
 pub trait CardSigner: fmt::Debug + Send + Sync + 'static {
-    /// Adds a signature to a card that will not be changed any more.
+    /// Adds a signature to a final card.
     fn sign(&self, card: AgentCard) -> Result<AgentCard>;
 }

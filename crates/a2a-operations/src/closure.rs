@@ -1,4 +1,4 @@
-//! Agents made of a closure.
+//! Agents from closures.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -8,14 +8,14 @@ use futures_util::StreamExt as _;
 
 use crate::{AgentError, AgentExecutor, RequestContext, TaskUpdater, UpdateError};
 
-/// The name of the artifact that holds the answer of a closure.
+/// The name of the artifact with the answer of a closure.
 const ARTIFACT: &str = "answer";
 
-/// What a closure answers with.
+/// The answer of a closure.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Nothing to say: the task is completed.
+    /// No output: the task is completed.
     Done,
     /// An artifact; the task is completed.
     Artifact(Artifact),
@@ -23,13 +23,13 @@ pub enum Answer {
     Message(Message),
 }
 
-/// What a closure may return.
+/// Values that a closure may return.
 pub trait IntoAnswer {
-    /// Makes the answer.
+    /// Converts into an answer.
     ///
     /// # Errors
     ///
-    /// The task fails with the error.
+    /// An error fails the task.
     fn into_answer(self) -> Result<Answer, AgentError>;
 }
 
@@ -86,10 +86,10 @@ impl<T: IntoAnswer, E: Into<AgentError>> IntoAnswer for Result<T, E> {
     }
 }
 
-/// Makes an agent of a closure from the text of a message to the answer.
+/// Creates an agent from a closure that maps the text of a message to an answer.
 ///
-/// What the closure returns becomes the artifact of a completed task; a [`Message`] answers
-/// without a task, an error fails it.
+/// The result becomes the artifact of a completed task; a [`Message`] responds without a task, and
+/// an error fails it.
 ///
 /// ```
 /// use a2a_operations::agent_fn;
@@ -104,8 +104,7 @@ where
     AgentFn(answer)
 }
 
-/// Makes an agent of a closure that needs something from outside: each call gets a clone of
-/// `state`.
+/// Creates an agent from a closure with shared state: each call gets a clone of `state`.
 ///
 /// ```
 /// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
@@ -124,10 +123,10 @@ where
     AgentFn(move |text| answer(state.clone(), text))
 }
 
-/// Makes an agent of a closure from the text of a message to a stream of text: each item is a
-/// chunk of one artifact.
+/// Creates an agent from a closure that maps the text of a message to a stream of text: each item
+/// is a chunk of one artifact.
 ///
-/// A chunk is passed on when the next one comes, so that the last one is marked as such.
+/// A chunk is sent when the next one arrives, so that the last one is marked as such.
 ///
 /// ```
 /// use a2a_operations::stream_fn;

@@ -1,8 +1,7 @@
 //! An engine: runs an [`AgentExecutor`] behind the eleven operations.
 //!
-//! A task owns its execution: a connection only watches. Each task that is worked on is one
-//! entry with its log of events; readers keep a cursor into it. A change is stored before anyone
-//! sees it.
+//! A task owns its execution; connections only watch. Each active task is one entry with an event
+//! log, into which readers keep a cursor. A change is stored before it becomes visible.
 
 mod cluster;
 mod config;
@@ -51,7 +50,7 @@ use runtime::{Entry, Registry};
 use slots::Slots;
 use task::{LiveTask, Log};
 
-/// An agent made of an [`AgentExecutor`], a store and a card. Clones are the same engine.
+/// An agent built from an [`AgentExecutor`], a store and a card. Clones share one engine.
 ///
 /// ```
 /// use a2a_core::AgentCard;
@@ -66,52 +65,52 @@ pub struct Engine {
 }
 
 pub(crate) struct Inner {
-    agent: Served,
+    agent: ServedAgent,
     store: Arc<dyn Store>,
     config: EngineConfig,
     push: Push,
     entries: Registry,
     cluster: Cluster,
     load: Load,
-    /// The messages that were answered with a message.
+    /// Exchanges that were answered with a message.
     replies: Replies,
-    /// Executors, cancels, writers and webhooks at work.
+    /// Running executors, cancels, writers and webhook deliveries.
     tasks: TaskTracker,
-    /// Whether the engine does what it does by itself.
+    /// Whether the background tasks were started.
     started: AtomicBool,
     /// Cancelled when the engine shuts down.
     draining: CancellationToken,
 }
 
 /// The agent that an engine serves.
-struct Served {
+struct ServedAgent {
     card: AgentCard,
     extended_card: Option<AgentCard>,
     executor: Arc<dyn DynExecutor>,
     extensions: Registered,
 }
 
-/// How events reach webhooks.
+/// Webhook delivery.
 struct Push {
     sender: Option<Arc<dyn PushSender>>,
-    /// Who calls the webhooks, where there is a sender.
+    /// Delivers to webhooks, if there is a sender.
     outbox: Option<Outbox>,
-    /// Webhooks that are being registered.
+    /// Serializes the registration of webhooks.
     registrations: Registrations,
 }
 
-/// How much an engine is at.
+/// The load of an engine.
 #[derive(Default)]
 struct Load {
-    /// How many executors are at work, those in `ask` not counted.
+    /// Running executors, except those waiting in `ask`.
     running: AtomicUsize,
-    /// How many executors wait in `ask`.
+    /// Executors waiting in `ask`.
     asking: AtomicUsize,
-    /// The tasks of each caller that are worked on.
+    /// Running tasks per caller.
     slots: Arc<Slots>,
 }
 
-/// Makes an [`Engine`].
+/// Builds an [`Engine`].
 #[derive(Debug)]
 #[must_use]
 pub struct EngineBuilder {
@@ -134,12 +133,12 @@ impl fmt::Debug for Executor {
 }
 
 impl Engine {
-    /// Creates an engine that keeps its tasks in memory.
+    /// Creates an engine with a memory store.
     pub fn new(card: AgentCard, executor: impl AgentExecutor) -> Self {
         Self::builder(card, executor).build()
     }
 
-    /// Starts to make an engine with a store, bounds or an extended card of its own.
+    /// Creates a builder, to set a store, limits or an extended card.
     pub fn builder(card: AgentCard, executor: impl AgentExecutor) -> EngineBuilder {
         EngineBuilder {
             card,
@@ -153,92 +152,92 @@ impl Engine {
         }
     }
 
-    /// The card, as it was given. Servers fill in the interfaces.
+    /// The card, as given. Servers add the interfaces.
     pub fn card(&self) -> &AgentCard {
         &self.inner.agent.card
     }
 
-    /// Takes over what an earlier process left behind, renews leases, follows other nodes and
-    /// delivers to webhooks, from now on. Within a tokio runtime an engine does so from the
-    /// start, outside of one from its first call on.
+    /// Starts the background tasks: takeover of interrupted tasks, lease renewal, signals of other
+    /// nodes, and webhook delivery. Inside a tokio runtime they start with the engine, otherwise
+    /// with the first call.
     pub fn start(&self) {
         self.inner.start();
     }
 
-    /// Stops: accepts no more messages, ends every stream with an error that says to resume
-    /// elsewhere, and gives the executors until `grace` before they are dropped. What they were
-    /// at is left to other nodes, or to the next start.
+    /// Shuts down: rejects new messages, ends every stream with a resumable error, and drops
+    /// executors that are still running after `grace`. Their work is left to other nodes, or to the
+    /// next start.
     pub async fn shutdown(&self, grace: Duration) {
         self.inner.draining.cancel();
         self.inner.tasks.close();
         for entry in self.inner.entries.all() {
-            // An executor that waits for a message needs no grace period: the next message reruns it.
+            // The next message reruns a waiting executor, so it needs no grace period.
             entry.change(LiveTask::drop_asking);
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
             for entry in self.inner.entries.all() {
                 entry.change(LiveTask::drop_executor);
             }
-            // They say what they were at, and let go of it.
+            // Interrupted executors write a checkpoint and release their leases.
             let _ = tokio::time::timeout(LAST_WRITES, self.inner.tasks.wait()).await;
         }
     }
 }
 
-/// How long the store may take for the last writes of executors that were dropped.
+/// Timeout for the last writes of dropped executors.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 impl EngineBuilder {
-    /// Keeps tasks in `store`.
+    /// Sets the store.
     pub fn store(self, store: impl Store) -> Self {
         self.shared_store(Arc::new(store))
     }
 
-    /// Keeps tasks in a store that others hold too. It still belongs to one engine only.
+    /// Sets a store that is shared with the application. It still belongs to one engine only.
     pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// Sets bounds and times.
+    /// Sets limits and timeouts.
     pub fn config(mut self, config: EngineConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets the card for authenticated callers, and says in the public one that there is one.
+    /// Sets the card for authenticated callers, and declares it in the public card.
     pub fn extended_card(mut self, card: AgentCard) -> Self {
         self.card = self.card.with_extended_card(true);
         self.extended_card = Some(card);
         self
     }
 
-    /// Calls webhooks through `sender`, and says so in the card.
+    /// Delivers to webhooks through `sender`, and declares push notifications in the card.
     pub fn push_sender(mut self, sender: impl PushSender) -> Self {
         self.card = self.card.with_push_notifications(true);
         self.push = Some(Arc::new(sender));
         self
     }
 
-    /// Offers an extension, and says so in the cards. It is at work for callers that ask for it.
-    /// One with the same URI is replaced; a card that declares the URI itself keeps its words.
+    /// Adds an extension and declares it in the cards. It is active for callers that request it. An
+    /// extension with the same URI is replaced; a declaration in the card takes precedence.
     ///
     /// # Panics
     ///
-    /// Where the URI is empty, or has a comma or a blank in it: it could not be asked for.
+    /// If the URI is empty, or contains a comma or whitespace, so that it could not be requested.
     pub fn extension(mut self, extension: impl Extension) -> Self {
         self.extensions.add(Arc::new(extension));
         self
     }
 
     /// Does not declare [`IDEMPOTENCY_KEY`](crate::extension::IDEMPOTENCY_KEY) in the card, for an
-    /// agent whose sends are not to be repeated. Keys that come are honored still.
+    /// agent whose sends must not be retried. Keys that are sent are still honored.
     pub fn without_idempotency_key(mut self) -> Self {
         self.declares_idempotency_key = false;
         self
     }
 
-    /// Makes the engine.
+    /// Builds the engine.
     pub fn build(self) -> Engine {
         let declare = |card: AgentCard| {
             let card = self.extensions.declare(card);
@@ -254,7 +253,7 @@ impl EngineBuilder {
             .map(|push| Outbox::new(store.clone(), Arc::clone(push), &self.config, &draining));
         let engine = Engine {
             inner: Arc::new(Inner {
-                agent: Served {
+                agent: ServedAgent {
                     card,
                     extended_card,
                     executor: self.executor.0,
@@ -278,7 +277,7 @@ impl EngineBuilder {
 }
 
 impl Inner {
-    /// Finds the entry of a task, or makes one from the store.
+    /// Finds the entry of a task, or loads it from the store.
     async fn find_or_load(
         self: &Arc<Self>,
         scope: &Scope,
@@ -294,25 +293,25 @@ impl Inner {
         let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
         let handle = Handle::new(Arc::clone(self), entry);
         if self.cluster.is_shared {
-            // What other nodes wrote between the look into the store and now was not noted.
+            // Other nodes may have written between the read and the registration.
             handle.catch_up().await?;
         }
         Ok(Some(handle))
     }
 
-    /// An empty log behind position `last`.
+    /// An empty log that continues after position `last`.
     fn empty_log(&self, last: u64) -> Log {
         Log::new(last, self.config.max_log_events, self.config.max_log_bytes)
     }
 
-    /// Returns a task as callers see it.
+    /// Returns a task as visible to callers.
     async fn task(self: &Arc<Self>, scope: &Scope, task_id: &str) -> Result<Option<Arc<Task>>> {
         if let Some(entry) = self.entries.find(scope, task_id) {
             let handle = Handle::new(Arc::clone(self), entry);
             let live = handle.lock();
-            // A task that another node works on may have moved on in the store. So may one that
-            // this node holds, if it was paused for so long that another has taken it.
-            let is_fresh = || self.cluster.renewed.elapsed() < self.config.lease_renewal * 2;
+            // The store may be ahead if another node holds the task, or has taken it over because
+            // this node was paused past its lease.
+            let is_fresh = || self.cluster.last_renewal.elapsed() < self.config.lease_renewal * 2;
             let is_current = !self.cluster.is_shared || live.is_here() && is_fresh();
             if live.is_stored() && is_current {
                 return Ok(Some(Arc::clone(&live.task)));
@@ -323,12 +322,12 @@ impl Inner {
     }
 }
 
-/// The time, which a paused clock of a test stops too.
+/// The current time, which tests can pause.
 fn now() -> std::time::Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// An executor behind a pointer: the engine erases its type once, so that it is compiled once.
+/// An executor behind a pointer: erasing its type once lets the engine be compiled once.
 #[async_trait]
 trait DynExecutor: Send + Sync {
     async fn execute(
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_kept_of_a_task_that_nobody_works_on_or_watches() {
+    async fn idle_tasks_leave_the_registry() {
         let engine = Engine::new(AgentCard::new("a", "b"), agent_fn(async |text: String| text));
         let mut streams = Vec::new();
         for _ in 0..10 {

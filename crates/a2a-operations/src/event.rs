@@ -1,4 +1,4 @@
-//! One event of a task, shared by all who read it.
+//! Events of a task, shared by all readers.
 
 use std::{
     cell::RefCell,
@@ -20,7 +20,7 @@ impl EventId {
     /// The position of a task's first event.
     pub const FIRST: Self = Self(NonZeroU64::MIN);
 
-    /// Creates a position; there is none at 0.
+    /// Creates a position; `None` for 0.
     pub const fn new(position: u64) -> Option<Self> {
         match NonZeroU64::new(position) {
             Some(position) => Some(Self(position)),
@@ -54,17 +54,17 @@ impl FromStr for EventId {
     }
 }
 
-/// One event of a stream: a cheap handle to the message, its position, and its encodings.
+/// One event: a cheap handle to the message, its position, and its encodings.
 ///
-/// Each encoding is made when it is first asked for, once for all readers.
+/// Each encoding is computed on first use, once for all readers.
 #[derive(Clone)]
 pub struct Event(Arc<Inner>);
 
-/// Longest text that is written into [`SCRATCH`] and copied, in bytes.
+/// Maximum length of a text that is written into [`SCRATCH`] and copied, in bytes.
 const MAX_SCRATCH: usize = 64 << 10;
 
 thread_local! {
-    /// Where events are encoded, so that a buffer need not grow for each one.
+    /// A buffer for encoding, so that none has to grow per event.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -78,29 +78,29 @@ struct Inner {
 
 /// Whether a stream may end at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// More is to come.
-    No,
+pub enum StreamEnd {
+    /// More events follow.
+    Open,
     /// The task waits for its caller.
     Interrupted(TaskState),
-    /// Nothing more can come: a terminal state, or a message without a task.
-    Finally,
+    /// No more events can follow: a terminal state, or a message without a task.
+    Terminal,
 }
 
 impl Event {
-    /// Creates an event; `id` is its position in the task's log, where it has one.
+    /// Creates an event; `id` is its position in the task's log, if any.
     pub fn new(id: Option<EventId>, response: StreamResponse) -> Self {
         let (len, json, protobuf) = Default::default();
         Self(Arc::new(Inner { id, response, len, json, protobuf }))
     }
 
-    /// An event that is the whole task.
+    /// An event with the whole task.
     pub(crate) fn of_task(id: Option<EventId>, task: Task) -> Self {
         Self::new(id, StreamResponse { payload: Some(Payload::Task(task)) })
     }
 
-    /// The position in the log of the task. An opening `Task` has the position of the last event
-    /// that went into it; a message without a task has none.
+    /// The position in the log of the task. An initial `Task` has the position of its newest event;
+    /// a message without a task has none.
     pub fn id(&self) -> Option<EventId> {
         self.0.id
     }
@@ -110,7 +110,7 @@ impl Event {
         &self.0.response
     }
 
-    /// Takes the event out of the handle, copying it only if others hold it too.
+    /// Unwraps the event, cloning it only if it is shared.
     pub fn into_response(self) -> StreamResponse {
         match Arc::try_unwrap(self.0) {
             Ok(inner) => inner.response,
@@ -118,12 +118,12 @@ impl Event {
         }
     }
 
-    /// What is in the event; `None` for an event without content.
+    /// The content of the event; `None` if it is empty.
     pub fn payload(&self) -> Option<&Payload> {
         self.0.response.payload.as_ref()
     }
 
-    /// The task, where the event is one.
+    /// The task, if the event is one.
     pub fn task(&self) -> Option<&Task> {
         match self.payload() {
             Some(Payload::Task(task)) => Some(task),
@@ -131,7 +131,7 @@ impl Event {
         }
     }
 
-    /// The state of the task that the event tells, if it tells one.
+    /// The task state of the event, if it has one.
     pub fn state(&self) -> Option<TaskState> {
         let status = match self.payload()? {
             Payload::Task(task) => task.status.as_ref(),
@@ -141,15 +141,15 @@ impl Event {
         status.map(|status| status.state())
     }
 
-    /// Returns whether a stream may end here.
-    pub fn settled(&self) -> Settled {
+    /// Returns whether a stream may end at this event.
+    pub fn stream_end(&self) -> StreamEnd {
         if let Some(Payload::Message(_)) = self.payload() {
-            return Settled::Finally;
+            return StreamEnd::Terminal;
         }
         match self.state() {
-            Some(state) if state.is_terminal() => Settled::Finally,
-            Some(state) if state.is_interrupted() => Settled::Interrupted(state),
-            _ => Settled::No,
+            Some(state) if state.is_terminal() => StreamEnd::Terminal,
+            Some(state) if state.is_interrupted() => StreamEnd::Interrupted(state),
+            _ => StreamEnd::Open,
         }
     }
 
@@ -160,8 +160,8 @@ impl Event {
             match a2a_core::json::write(text, &self.0.response) {
                 Ok(()) if text.len() > MAX_SCRATCH => Bytes::from(std::mem::take(text)),
                 Ok(()) => Bytes::copy_from_slice(text),
-                // Maps have string keys and numbers are finite, so nothing can fail; an empty
-                // object is an event that every reader passes over.
+                // Map keys are strings and numbers are finite, so encoding cannot fail; readers
+                // ignore an empty object.
                 Err(_) => Bytes::from_static(b"{}"),
             }
         };

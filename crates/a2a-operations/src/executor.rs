@@ -1,4 +1,4 @@
-//! What a person writes to make an agent.
+//! The interface for agent authors.
 
 use std::{error::Error as StdError, fmt, future::Future};
 
@@ -8,10 +8,10 @@ pub use context::{CancelContext, RequestContext};
 
 mod context;
 
-/// The code behind an agent: handles one message at a time for a task.
+/// The logic of an agent: handles one message of a task at a time.
 ///
-/// An [`Engine`](crate::Engine) runs each task in a tokio task of its own. Several tasks run side
-/// by side; the messages of one task are handled one after the other.
+/// An [`Engine`](crate::Engine) runs each task in its own tokio task. Tasks run concurrently; the
+/// messages of one task are handled in order.
 ///
 /// ```
 /// use a2a_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
@@ -28,16 +28,16 @@ mod context;
 /// }
 /// ```
 pub trait AgentExecutor: Send + Sync + 'static {
-    /// Handles one message. Returning without a terminal state leaves the task as it is; an
-    /// error or a panic fails it.
+    /// Handles one message. Returning without a terminal state leaves the task unchanged; an error
+    /// or a panic fails it.
     fn execute(
         &self,
         context: RequestContext,
         updates: TaskUpdater,
     ) -> impl Future<Output = Result<(), AgentError>> + Send;
 
-    /// Called when the client cancels the task, concurrently with `execute`. It has the grace
-    /// period to return, even if `execute` returns earlier. The default does nothing: the engine
+    /// Called when the client cancels the task, concurrently with `execute`. It may run for the
+    /// grace period, even if `execute` returns earlier. The default does nothing: the engine
     /// signals [`RequestContext::cancelled`], waits for the grace period, drops `execute` and sets
     /// CANCELED.
     fn cancel(&self, context: CancelContext) -> impl Future<Output = ()> + Send {
@@ -45,36 +45,35 @@ pub trait AgentExecutor: Send + Sync + 'static {
         std::future::ready(())
     }
 
-    /// What becomes of a task whose node stopped or crashed in the middle of `execute`.
+    /// What to do with a task whose node stopped or crashed during `execute`.
     fn recovery(&self) -> Recovery {
         Recovery::Fail
     }
 
-    /// How long `execute` may work on one message. Beyond it, its future is dropped and the task
-    /// is FAILED. By default only what the [engine](crate::EngineConfig::run_limits) says holds;
-    /// the shorter times do where both say something.
+    /// Limits of one run of `execute`. Beyond them its future is dropped and the task is FAILED. By
+    /// default only the limits of the [engine](crate::EngineConfig::run_limits) apply; otherwise
+    /// the shorter ones do.
     fn run_limits(&self) -> RunLimits {
         RunLimits::default()
     }
 }
 
-/// What becomes of a task whose node is gone in the middle of [`AgentExecutor::execute`].
+/// What to do with a task whose node failed during [`AgentExecutor::execute`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// The task is FAILED, with a text that says why.
+    /// The task is FAILED, with an explanation.
     #[default]
     Fail,
-    /// `execute` is run again with the same message and the task as it stands, on this node or
-    /// another. What it does has to bear being done twice;
-    /// [`RequestContext::is_rerun`] tells it. After
+    /// `execute` is rerun with the same message and the current task, on this node or another. It
+    /// has to be idempotent; [`RequestContext::is_rerun`] is set. After
     /// [`max_reruns`](crate::EngineConfig::max_reruns) in a row the task is FAILED.
     Rerun,
 }
 
-/// Why an executor failed: a text that the caller reads, and a cause that only the log gets.
+/// Why an executor failed: a public message, and a cause for the log only.
 ///
-/// Any error becomes one by `?`, with a text that tells nothing of the cause.
+/// Any error converts by `?`, with a generic message.
 #[derive(Debug)]
 pub struct AgentError {
     message: Option<String>,
@@ -82,24 +81,24 @@ pub struct AgentError {
 }
 
 impl AgentError {
-    /// Creates an error whose text the caller reads.
+    /// Creates an error with a public message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: Some(message.into()), source: None }
     }
 
-    /// Keeps the cause for the log.
+    /// Adds a cause for the log.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// The text that the caller reads; without one, the caller gets an error id.
+    /// The public message; without one, the caller gets an error id.
     pub fn message(&self) -> Option<&str> {
         self.message.as_deref()
     }
 
-    /// The cause that only the log gets.
+    /// The cause, for the log only.
     pub fn source(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         self.source.as_deref()
     }

@@ -1,8 +1,8 @@
-//! What an A2A agent is, and an engine that is one.
+//! The agent interface, and an engine that implements it.
 //!
-//! [`Agent`] is the protocol's eleven operations (spec §3.1) as a trait. Servers put one on the
-//! wire, clients are one. To write an agent, implement [`AgentExecutor`], or take a closure with
-//! [`agent_fn`], and hand it to an [`Engine`]; to write a binding, start at [`Agent`].
+//! [`Agent`] is the protocol's eleven operations (spec §3.1) as a trait: servers expose one,
+//! clients are one. To write an agent, implement [`AgentExecutor`] or pass a closure to
+//! [`agent_fn`], and give it to an [`Engine`]; to write a binding, start at [`Agent`].
 
 mod agent;
 mod call;
@@ -16,22 +16,22 @@ pub mod metrics;
 mod push;
 mod quota;
 pub mod rate;
+mod sharded_map;
 pub mod store;
 mod stream;
-mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod trace;
 mod updater;
 
-pub use agent::Agent;
 #[doc(hidden)]
 pub use agent::forward;
+pub use agent::{Agent, AgentMethod, ReplyFuture};
 pub use call::{Call, CallContext, Caller, Credential, Place, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};
-pub use event::{Event, EventId, Settled};
+pub use event::{Event, EventId, StreamEnd};
 pub use executor::{AgentError, AgentExecutor, CancelContext, Recovery, RequestContext};
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 pub use quota::{Quota, QuotaConfig};

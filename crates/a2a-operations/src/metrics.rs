@@ -1,7 +1,7 @@
-//! What is counted, through the `metrics` facade: nothing where the application has no recorder.
+//! Metrics through the `metrics` facade. Without a recorder, nothing is recorded.
 //!
-//! Labels have few values each, all of them known when this is compiled: never ids, tenants or
-//! subjects. `docs/observability.md` has them all.
+//! Label values are few and known at compile time: never ids, tenants or subjects. All metrics are
+//! listed in `docs/observability.md`.
 
 use std::{
     cell::RefCell,
@@ -34,7 +34,7 @@ impl<const N: usize> Keys<N> {
 
     /// Calls a function with the key for these values.
     fn with<T>(&self, values: [&'static str; N], use_key: impl FnOnce(&Key) -> T) -> T {
-        // Label values are few compiled-in strings, so comparing addresses is enough.
+        // Label values are static strings, so comparing addresses is enough.
         let is_asked = |known: &[&'static str; N]| {
             known.iter().zip(&values).all(|(known, asked)| ptr::eq(*known, *asked))
         };
@@ -60,7 +60,7 @@ macro_rules! histogram_of {
     ($($series:tt)+) => { series!(registered_histogram, $($series)+) };
 }
 
-/// The counter or the histogram of some values of labels.
+/// The counter or the histogram for some label values.
 macro_rules! series {
     ($handle:ident, $name:literal, $($label:literal => $value:expr),+ $(,)?) => {{
         thread_local! {
@@ -78,9 +78,9 @@ fn registered_histogram(key: &Key) -> Histogram {
     with_recorder(|recorder| recorder.register_histogram(key, &METADATA))
 }
 
-/// The outcome of what succeeded.
+/// The outcome of a successful call.
 pub(crate) const OK: &str = "ok";
-/// The outcome of what its caller did not wait for.
+/// The outcome of a call whose caller disconnected.
 pub(crate) const DROPPED: &str = "dropped";
 
 pub(crate) fn served(
@@ -130,13 +130,13 @@ pub(crate) fn called(
     .record(time);
 }
 
-/// Counts a request or a connection that was refused before it reached an operation. `reason` is
-/// one of few fixed words, such as `unauthenticated` or `rate`.
+/// Counts a request or a connection that was rejected before it reached an operation. `reason` is
+/// one of a few fixed words, such as `unauthenticated` or `rate`.
 pub fn refused(reason: &'static str) {
     counter!("a2a_refused_total", "reason" => reason).increment(1);
 }
 
-/// Counts a connection that was accepted, until it is dropped.
+/// Counts an open connection, until dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct OpenConnection(());
@@ -156,7 +156,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// Counts a connection of a store's pool as in use, until it is dropped.
+/// Counts a database connection in use, until dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct PoolConnection(());
@@ -175,8 +175,7 @@ impl Drop for PoolConnection {
     }
 }
 
-/// Counts a call that waits for a connection of a store's pool, until it is dropped, and measures
-/// how long it waited.
+/// Counts a call that waits for a database connection, until dropped, and measures the wait.
 #[derive(Debug)]
 #[must_use]
 pub struct PoolWait {
@@ -185,13 +184,13 @@ pub struct PoolWait {
 }
 
 impl PoolWait {
-    /// Begins to wait.
+    /// Starts to wait.
     pub fn begin() -> Self {
         gauge!("a2a_store_pool_waiting").increment(1);
         Self { since: Instant::now(), outcome: "abandoned" }
     }
 
-    /// Ends the wait with a connection; dropped without, it counts as `abandoned`.
+    /// Ends the wait with a connection; if dropped instead, the outcome is `abandoned`.
     pub fn end(mut self) {
         self.outcome = OK;
     }
@@ -213,23 +212,23 @@ pub(crate) fn reader_closed() {
     gauge!("a2a_stream_readers").decrement(1);
 }
 
-/// What a node works on and watches at a moment.
+/// The gauges of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Sample {
-    /// How many tasks there are in each state.
+    /// Number of tasks by state.
     pub(crate) states: [usize; STATES.len()],
-    /// How many tasks this node holds.
+    /// Tasks leased to this node.
     pub(crate) held: usize,
-    /// How many messages wait for their turn.
+    /// Queued messages.
     pub(crate) queued: usize,
-    /// How far the slowest reader is behind, in events.
+    /// Lag of the slowest reader, in events.
     pub(crate) lag: u64,
-    /// How many executors are at work, and how many wait for a message.
+    /// Running and waiting executors.
     pub(crate) running: usize,
     pub(crate) asking: usize,
 }
 
-/// The states of tasks, as label values.
+/// Task states as label values.
 const STATES: [(TaskState, &str); 9] = [
     (TaskState::Unspecified, "unspecified"),
     (TaskState::Submitted, "submitted"),
@@ -272,7 +271,7 @@ pub(crate) fn executed(outcome: &'static str, time: Duration) {
     histogram!("a2a_execution_duration_seconds").record(time);
 }
 
-/// Counts a task that was taken over; `next` is what becomes of it.
+/// Counts a task that was taken over; `next` is what happens to it.
 pub(crate) fn took_over(next: &'static str) {
     counter!("a2a_lease_takeovers_total", "next" => next).increment(1);
 }
@@ -286,7 +285,7 @@ pub(crate) fn delivered(outcome: &'static str, time: Duration) {
     histogram!("a2a_webhook_delivery_duration_seconds").record(time);
 }
 
-/// Counts a delivery that waits because its host or its caller has its share.
+/// Counts a delivery postponed by a concurrency limit.
 pub(crate) fn postponed() {
     counter!("a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
 }
@@ -309,46 +308,46 @@ fn number(count: usize) -> f64 {
     count as f64
 }
 
-/// Tells the recorder what each metric is. To be called once, after it was installed.
+/// Describes all metrics to the recorder. Call it once, after installing the recorder.
 pub fn describe() {
     let counters = [
-        ("a2a_operations_total", "Operations that were served"),
-        ("a2a_client_calls_total", "Tries to call operations of other agents"),
-        ("a2a_connections_total", "Connections that were accepted"),
-        ("a2a_refused_total", "Requests and connections refused before an operation"),
-        ("a2a_task_transitions_total", "Changes of the state of tasks, by the new state"),
-        ("a2a_executions_total", "Runs of the executor, by how they ended"),
+        ("a2a_operations_total", "Operations served"),
+        ("a2a_client_calls_total", "Attempts to call operations of other agents"),
+        ("a2a_connections_total", "Connections accepted"),
+        ("a2a_refused_total", "Requests and connections rejected before an operation"),
+        ("a2a_task_transitions_total", "Task state transitions, by new state"),
+        ("a2a_executions_total", "Executor runs, by outcome"),
         ("a2a_lease_takeovers_total", "Tasks taken over from other nodes"),
-        ("a2a_leases_lost_total", "Tasks that other nodes took over"),
-        ("a2a_webhook_deliveries_total", "Tries to deliver events to webhooks"),
-        ("a2a_store_errors_total", "Calls of the store that failed"),
+        ("a2a_leases_lost_total", "Leases lost to other nodes"),
+        ("a2a_webhook_deliveries_total", "Webhook delivery attempts"),
+        ("a2a_store_errors_total", "Failed store calls"),
     ];
     for (name, text) in counters {
         describe_counter!(name, text);
     }
     let histograms = [
-        ("a2a_operation_duration_seconds", "Time until an operation was answered"),
-        ("a2a_client_call_duration_seconds", "Time until a call was answered"),
-        ("a2a_execution_duration_seconds", "Time that the executor took for a message"),
-        ("a2a_webhook_delivery_duration_seconds", "Time that a try to deliver took"),
-        ("a2a_store_call_duration_seconds", "Time that a call of the store took"),
-        ("a2a_store_pool_wait_seconds", "Time until a connection of the pool was free"),
+        ("a2a_operation_duration_seconds", "Duration of served operations"),
+        ("a2a_client_call_duration_seconds", "Duration of client calls"),
+        ("a2a_execution_duration_seconds", "Duration of executor runs"),
+        ("a2a_webhook_delivery_duration_seconds", "Duration of webhook delivery attempts"),
+        ("a2a_store_call_duration_seconds", "Duration of store calls"),
+        ("a2a_store_pool_wait_seconds", "Wait for a pooled connection"),
     ];
     for (name, text) in histograms {
         describe_histogram!(name, Unit::Seconds, text);
     }
     let gauges = [
-        ("a2a_connections", Unit::Count, "Connections that are open"),
-        ("a2a_stream_readers", Unit::Count, "Streams that read the events of tasks"),
-        ("a2a_tasks", Unit::Count, "Tasks that are worked on or watched, by state"),
-        ("a2a_tasks_held", Unit::Count, "Tasks that this node holds"),
-        ("a2a_messages_queued", Unit::Count, "Messages that wait for their turn"),
-        ("a2a_executors", Unit::Count, "Executors at work or waiting for a message"),
-        ("a2a_log_lag_events", Unit::Count, "How far the slowest reader is behind"),
-        ("a2a_store_pool_connections_in_use", Unit::Count, "Connections of the pool in use"),
-        ("a2a_store_pool_waiting", Unit::Count, "Calls that wait for a connection of the pool"),
-        ("a2a_outbox_webhooks", Unit::Count, "Webhooks that have events to get"),
-        ("a2a_outbox_overdue_seconds", Unit::Seconds, "For how long one of them has been due"),
+        ("a2a_connections", Unit::Count, "Open connections"),
+        ("a2a_stream_readers", Unit::Count, "Open event streams"),
+        ("a2a_tasks", Unit::Count, "Active tasks, by state"),
+        ("a2a_tasks_held", Unit::Count, "Tasks leased to this node"),
+        ("a2a_messages_queued", Unit::Count, "Queued messages"),
+        ("a2a_executors", Unit::Count, "Executors, running or waiting for input"),
+        ("a2a_log_lag_events", Unit::Count, "Lag of the slowest reader"),
+        ("a2a_store_pool_connections_in_use", Unit::Count, "Pooled connections in use"),
+        ("a2a_store_pool_waiting", Unit::Count, "Calls waiting for a pooled connection"),
+        ("a2a_outbox_webhooks", Unit::Count, "Webhooks with pending events"),
+        ("a2a_outbox_overdue_seconds", Unit::Seconds, "Age of the oldest due webhook delivery"),
     ];
     for (name, unit, text) in gauges {
         describe_gauge!(name, unit, text);

@@ -1,4 +1,4 @@
-//! How events reach webhooks.
+//! Webhook delivery traits.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -13,11 +13,11 @@ use crate::{Event, trace::TraceContext};
 /// A webhook of a task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Webhook {
-    /// Where it is, and what to show there.
+    /// Its URL and credentials.
     pub config: TaskPushNotificationConfig,
-    /// The revision in which it was registered, and which its deliveries speak.
+    /// The protocol version of the registration, which deliveries use too.
     pub revision: ProtocolVersion,
-    /// The request that registered it, whose trace its deliveries belong to.
+    /// The trace context of the registration, which deliveries belong to.
     pub trace: Option<TraceContext>,
 }
 
@@ -27,60 +27,59 @@ impl From<TaskPushNotificationConfig> for Webhook {
     }
 }
 
-/// An event on its way to a webhook.
+/// An event to deliver to a webhook.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// The event.
     pub event: Event,
-    /// The task, at the event or later: older revisions send it in place of the event.
+    /// The task at the event or later: older revisions deliver it in place of the event.
     pub task: Arc<Task>,
 }
 
-/// Delivers events to webhooks (spec §4.3.3). `a2a-http` has the one that speaks HTTP.
+/// Delivers events to webhooks (spec §4.3.3). `a2a-http` provides an implementation over HTTP.
 #[async_trait]
 pub trait PushSender: fmt::Debug + Send + Sync + 'static {
     /// Checks a webhook before it is stored.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an address that may not be
-    /// called, with the field `url`.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the field `url`, if the address
+    /// must not be called.
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<()>;
 
-    /// Names the host that is called for a webhook. Webhooks with the same name share what one
-    /// host may get: see
+    /// The host of a webhook. Webhooks with the same host share its limits: see
     /// [`push_concurrency_per_host`](crate::EngineConfig::push_concurrency_per_host).
     fn destination(&self, config: &TaskPushNotificationConfig) -> String;
 
-    /// Makes one try to deliver an event.
+    /// Attempts to deliver an event.
     async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError>;
 }
 
-/// Signs what is delivered to webhooks, so that a receiver can tell who calls (spec §13.2).
-/// `a2a-auth` has the one that writes JSON Web Tokens.
+/// Signs webhook deliveries, so that receivers can authenticate the sender (spec §13.2). `a2a-auth`
+/// provides an implementation with JSON Web Tokens.
 pub trait PushSigner: fmt::Debug + Send + Sync + 'static {
-    /// Returns a token that proves who sends this body to this webhook, and when: visible ASCII,
-    /// as it fits a header. Each try is signed anew.
+    /// Returns a token for this delivery, as visible ASCII for a header. Each attempt is signed
+    /// anew.
     fn sign(&self, webhook: &Webhook, delivery: &Delivery, body: &[u8]) -> Result<String>;
 }
 
-/// Why an event did not reach a webhook.
+/// Why a delivery failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
-    /// It may work later; `after` is when the receiver asked to be called again.
-    #[error("the webhook could not be reached")]
+    /// A transient failure; `after` is the delay that the receiver asked for.
+    #[error("webhook delivery failed")]
     Retry {
-        /// How long the receiver wants to be left alone.
+        /// The delay that the receiver asked for.
         after: Option<Duration>,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// It will not work later.
-    #[error("the webhook refuses")]
+    /// A permanent failure.
+    #[error("the webhook rejected the delivery")]
     Refused {
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

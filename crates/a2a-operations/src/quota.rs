@@ -1,6 +1,6 @@
-//! What one caller may have of an agent.
+//! Limits per caller in front of an agent.
 
-mod held;
+mod permit;
 mod running;
 
 use std::{fmt, num::NonZeroUsize, sync::Arc};
@@ -19,57 +19,56 @@ use async_trait::async_trait;
 use tokio::task::JoinError;
 
 use self::{
-    held::{Held, Kind, Share},
-    running::{Followed, Guarded},
+    permit::{Kind, Permit, Permits},
+    running::{CountedStream, RunningTask},
 };
 use crate::{
     Agent, Call, CallContext, Caller, EventStream, Reply, metrics,
     rate::{Rate, Rates},
 };
 
-/// What one caller may have of an agent at a time, and how often it may call.
+/// Limits per caller: rate, running tasks and open streams.
 ///
-/// Callers are told apart by their [subject](Caller::subject). Those that have not authenticated
-/// are one caller together.
+/// Callers are identified by their [subject](Caller::subject). All unauthenticated callers count as
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuotaConfig {
-    /// How often a caller may call, all operations together. Default: no bound.
+    /// Request rate per caller, all operations together. Default: none.
     pub rate: Option<Rate>,
-    /// Most tasks of a caller that work at a time, for agents that run elsewhere: they are
-    /// followed, or asked for where they don't stream. One that waits for its user, or for
-    /// credentials, does not work. Default: no bound.
+    /// Maximum number of running tasks per caller, for agents that run elsewhere. Tasks are tracked
+    /// by subscribing, or by polling if the agent does not stream. A task waiting for user input or
+    /// credentials does not count. Default: none.
     pub running_tasks: Option<NonZeroUsize>,
-    /// Most streams that a caller has open at a time. Default: no bound.
+    /// Maximum number of open streams per caller. Default: none.
     pub open_streams: Option<NonZeroUsize>,
-    /// Whether callers that have not authenticated are let through without any bound.
-    /// Default: no.
+    /// Whether unauthenticated callers are exempt. Default: no.
     pub exempts_anonymous: bool,
 }
 
 impl QuotaConfig {
-    /// Sets how often a caller may call.
+    /// Sets the request rate per caller.
     #[must_use]
     pub fn with_rate(mut self, rate: impl Into<Option<Rate>>) -> Self {
         self.rate = rate.into();
         self
     }
 
-    /// Sets how many tasks of a caller may work at a time.
+    /// Sets the maximum number of running tasks per caller.
     #[must_use]
     pub fn with_running_tasks(mut self, tasks: impl Into<Option<NonZeroUsize>>) -> Self {
         self.running_tasks = tasks.into();
         self
     }
 
-    /// Sets how many streams a caller may have open at a time.
+    /// Sets the maximum number of open streams per caller.
     #[must_use]
     pub fn with_open_streams(mut self, streams: impl Into<Option<NonZeroUsize>>) -> Self {
         self.open_streams = streams.into();
         self
     }
 
-    /// Lets callers through that have not authenticated, without any bound.
+    /// Exempts unauthenticated callers.
     #[must_use]
     pub fn with_anonymous_exempt(mut self, exempt: bool) -> Self {
         self.exempts_anonymous = exempt;
@@ -77,38 +76,38 @@ impl QuotaConfig {
     }
 }
 
-/// Most callers whose rate is remembered.
+/// Maximum number of callers whose rate is remembered.
 const MAX_CALLERS: usize = 65_536;
 
-/// An agent that gives each caller its part: what is beyond is refused with
-/// [`ResourceExhausted`](ErrorKind::ResourceExhausted), and all else is the agent's.
+/// Limits callers of an agent. Requests beyond a limit are rejected with
+/// [`ResourceExhausted`](ErrorKind::ResourceExhausted), others are forwarded.
 ///
-/// It goes around an agent that runs elsewhere, inside of what authenticates; an
-/// [engine](crate::Engine) counts the tasks it runs [by itself](crate::EngineConfig::caller_limits).
-/// What a caller holds is given back when its task stops working and its stream ends, whether it fails, is dropped or comes
-/// to its end; that a caller hangs up does not make its task stop.
+/// For agents that run elsewhere, inside the authentication layer; an [engine](crate::Engine)
+/// enforces [its own limits](crate::EngineConfig::caller_limits). A permit is released when the
+/// task stops working or the stream ends, fails or is dropped. A disconnected caller's task still
+/// counts.
 #[derive(Clone)]
 pub struct Quota {
     agent: Arc<dyn Agent>,
     config: Arc<QuotaConfig>,
     rates: Option<Arc<Rates<Arc<str>>>>,
-    held: Held,
+    permits: Permits,
 }
 
 impl Quota {
-    /// Holds the callers of `agent` to their part.
+    /// Wraps an agent.
     pub fn new(agent: impl Agent, config: QuotaConfig) -> Self {
         Self {
             agent: Arc::new(agent),
             rates: config.rate.map(|rate| Arc::new(Rates::new(rate, MAX_CALLERS))),
             config: Arc::new(config),
-            held: Held::default(),
+            permits: Permits::default(),
         }
     }
 
-    /// How many callers hold anything now.
+    /// The number of callers with tasks or streams.
     pub fn callers(&self) -> usize {
-        self.held.callers()
+        self.permits.callers()
     }
 
     fn is_exempt(&self, caller: &Caller) -> bool {
@@ -128,12 +127,12 @@ impl Quota {
         })
     }
 
-    /// Takes the place of one more task that works.
-    fn task(&self, caller: &Caller) -> Result<Option<Share>> {
+    /// Takes a permit for a running task.
+    fn task(&self, caller: &Caller) -> Result<Option<Permit>> {
         self.take(caller, Kind::Task, self.config.running_tasks)
     }
 
-    fn stream(&self, caller: &Caller) -> Result<Option<Share>> {
+    fn stream(&self, caller: &Caller) -> Result<Option<Permit>> {
         self.take(caller, Kind::Stream, self.config.open_streams)
     }
 
@@ -142,10 +141,10 @@ impl Quota {
         caller: &Caller,
         kind: Kind,
         most: Option<NonZeroUsize>,
-    ) -> Result<Option<Share>> {
+    ) -> Result<Option<Permit>> {
         let Some(most) = most.filter(|_| !self.is_exempt(caller)) else { return Ok(None) };
         let subject = caller.subject().unwrap_or_default();
-        self.held.take(subject, kind, most.get()).map(Some).ok_or_else(|| {
+        self.permits.take(subject, kind, most.get()).map(Some).ok_or_else(|| {
             metrics::refused("quota");
             let message = format!("a caller may have {most} {} at a time", kind.name());
             Error::new(ErrorKind::ResourceExhausted, message)
@@ -155,7 +154,7 @@ impl Quota {
     }
 }
 
-/// Counts the call and hands it on.
+/// Checks the rate and forwards the call.
 macro_rules! counted {
     ($($method:ident ($request:ty) -> $response:ty;)*) => {
         #[async_trait]
@@ -172,18 +171,18 @@ macro_rules! counted {
                 call: Call<SendMessageRequest>,
             ) -> Result<Reply<SendMessageResponse>> {
                 self.admit(&call.context)?;
-                let Some(share) = self.task(&call.context.caller)? else {
+                let Some(permit) = self.task(&call.context.caller)? else {
                     return self.agent.send_message(call).await;
                 };
                 let agent = Arc::clone(&self.agent);
-                // A task of its own: a caller that hangs up leaves its task working, and what
-                // that works is to be counted still.
+                // Spawned, because the task of a disconnected caller keeps running and has to be
+                // counted.
                 let sent = tokio::spawn(async move {
                     let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
-                    let followed = Followed::new(Arc::clone(&agent), context, tenant, share);
+                    let followed = RunningTask::new(Arc::clone(&agent), context, tenant, permit);
                     let reply = agent.send_message(call).await?;
                     if let Some(Payload::Task(task)) = &reply.response.payload
-                        && works(task)
+                        && is_working(task)
                     {
                         tokio::spawn(followed.of_task(&task.id).follow(None));
                     }
@@ -200,15 +199,15 @@ macro_rules! counted {
                 let stream = self.stream(&call.context.caller)?;
                 let Some(task) = self.task(&call.context.caller)? else {
                     let reply = self.agent.send_streaming_message(call).await?;
-                    return Ok(reply.map(|events| Guarded::new(events, stream, None).into()));
+                    return Ok(reply.map(|events| CountedStream::new(events, stream, None).into()));
                 };
                 let agent = Arc::clone(&self.agent);
-                // As above: the first event may be long in coming.
+                // As above: the first event may take long.
                 let sent = tokio::spawn(async move {
                     let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
-                    let task = Followed::new(Arc::clone(&agent), context, tenant, task);
+                    let task = RunningTask::new(Arc::clone(&agent), context, tenant, task);
                     let reply = agent.send_streaming_message(call).await?;
-                    Ok(reply.map(|events| Guarded::new(events, stream, Some(task))))
+                    Ok(reply.map(|events| CountedStream::new(events, stream, Some(task))))
                 });
                 let reply = sent.await.unwrap_or_else(|failed| Err(lost(failed)))?;
                 Ok(reply.map(EventStream::from))
@@ -221,7 +220,7 @@ macro_rules! counted {
                 self.admit(&call.context)?;
                 let stream = self.stream(&call.context.caller)?;
                 let reply = self.agent.subscribe_to_task(call).await?;
-                Ok(reply.map(|events| Guarded::new(events, stream, None).into()))
+                Ok(reply.map(|events| CountedStream::new(events, stream, None).into()))
             }
         }
     };
@@ -241,13 +240,13 @@ counted! {
     get_extended_agent_card(GetExtendedAgentCardRequest) -> AgentCard;
 }
 
-/// Returns whether a task goes on by itself.
-fn works(task: &Task) -> bool {
+/// Returns whether a task continues without further input.
+fn is_working(task: &Task) -> bool {
     let state = task.status.as_ref().map_or(TaskState::Unspecified, |status| status.state());
     !state.is_terminal() && !state.is_interrupted()
 }
 
-/// A call whose task was lost: it panicked, or the runtime is going away.
+/// The spawned call was lost: it panicked, or the runtime is shutting down.
 fn lost(failed: JoinError) -> Error {
     if failed.is_panic() {
         Error::internal(failed)

@@ -1,4 +1,4 @@
-//! How often something may happen.
+//! Rate limits.
 
 use std::{
     collections::HashMap,
@@ -18,11 +18,10 @@ use governor::{
     state::{InMemoryState, NotKeyed},
 };
 
-/// How often something may happen: so often in a time, spread over it, and that much at once
-/// after a pause.
+/// A rate: a count per period, spread evenly, with a burst after an idle time.
 ///
-/// As text it is the number and the time, for example `600/m`; the times are `s`, `m` and `h`. A
-/// burst of another size stands behind a plus: `600/m+50`.
+/// The text form is the count and the period, for example `600/m`; periods are `s`, `m` and `h`.
+/// Another burst size follows after a plus: `600/m+50`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rate {
     count: NonZeroU32,
@@ -34,28 +33,28 @@ pub struct Rate {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRate {
-    /// There is no time, or it is not one of those that are known.
+    /// The period is missing or unknown.
     #[error("{0:?} is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h")]
     Form(String),
-    /// A number is none, or too large.
+    /// A number is malformed or out of range.
     #[error("{text:?} is not a number of the rate")]
     Number {
-        /// What stands there.
+        /// The malformed text.
         text: String,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: ParseIntError,
     },
 }
 
 impl Rate {
-    /// Allows `count` in each `period`, which is at least one nanosecond for each, and as many
-    /// at once.
+    /// Allows `count` per `period`, which is at least one nanosecond each, with a burst of the same
+    /// size.
     pub fn new(count: NonZeroU32, period: Duration) -> Self {
         Self { count, period, burst: count }
     }
 
-    /// Sets how many may happen at once.
+    /// Sets the burst size.
     #[must_use]
     pub fn with_burst(mut self, burst: NonZeroU32) -> Self {
         self.burst = burst;
@@ -64,7 +63,7 @@ impl Rate {
 
     fn quota(self) -> Quota {
         let each = (self.period / self.count.get()).max(Duration::from_nanos(1));
-        // Only a period of nothing is none.
+        // Only a zero period is invalid.
         let quota = Quota::with_period(each).unwrap_or(Quota::per_second(self.count));
         quota.allow_burst(self.burst)
     }
@@ -112,10 +111,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// One rate for each of many keys.
+/// A rate limiter for many keys.
 ///
-/// At most `max_keys` are remembered. Those that were not seen for the longest time are
-/// forgotten, at the latest when as many others have come as half of that, and start anew.
+/// At most `max_keys` are remembered. The least recently seen ones are evicted, at the latest after
+/// half as many other keys were seen, and start anew.
 pub struct Rates<K> {
     rate: Rate,
     half: usize,
@@ -126,31 +125,30 @@ pub struct Rates<K> {
 type Limiter =
     RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<std::time::Instant>>;
 
-/// Who was seen lately, and who was before.
+/// Recently seen keys, and the generation before.
 struct Generations<K> {
     young: HashMap<K, Limiter>,
     old: HashMap<K, Limiter>,
 }
 
 impl<K: Eq + Hash> Rates<K> {
-    /// Holds each key to `rate`, and remembers at most `max_keys`, at least two.
+    /// Limits each key to `rate`, and remembers at most `max_keys`, at least two.
     pub fn new(rate: Rate, max_keys: usize) -> Self {
         let seen = Generations { young: HashMap::new(), old: HashMap::new() };
         let half = (max_keys / 2).max(1);
         Self { rate, half, clock: MonotonicClock, seen: Mutex::new(seen) }
     }
 
-    /// The rate that each key is held to.
+    /// The rate of each key.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Counts one for a key.
+    /// Counts an event for a key.
     ///
     /// # Errors
     ///
-    /// The time after which it may happen again, where it has happened too often. Nothing is
-    /// counted then.
+    /// The delay after which to retry, if the rate is exceeded. Nothing is counted then.
     pub fn check(&self, key: K) -> Result<(), Duration> {
         let Generations { young, old } =
             &mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +163,7 @@ impl<K: Eq + Hash> Rates<K> {
         limiter.check().map_err(|early| early.wait_time_from(self.clock.now()))
     }
 
-    /// How many keys are remembered.
+    /// The number of remembered keys.
     pub fn len(&self) -> usize {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.young.len() + seen.old.len()
@@ -192,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_written_as_it_is_read() {
+    fn rate_round_trips_as_text() {
         for text in ["1/s", "600/m", "36000/h", "10/s+1", "1/h+50"] {
             assert_eq!(rate(text).to_string(), text);
         }
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_has_its_burst_and_is_told_how_long_to_wait() {
+    fn each_key_has_its_own_burst_and_retry_delay() {
         let rates = Rates::new(rate("1/h+3"), 100);
         for key in ["a", "b"] {
             for _ in 0..3 {
@@ -237,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_bounded_and_who_comes_often_is_remembered() {
+    fn keys_are_limited_and_frequent_keys_survive() {
         let rates = Rates::new(rate("1/h"), 100);
         rates.check(0).unwrap();
         for key in 1..10_000 {
             rates.check(key).unwrap();
             assert!(rates.len() <= 100, "{}", rates.len());
-            // Seen again within any 50 others, so never forgotten.
+            // Seen again within any 50 others, so never evicted.
             if key % 40 == 0 {
                 assert!(rates.check(0).is_err(), "after {key}");
             }

@@ -1,4 +1,4 @@
-//! Where tasks, their events and their webhooks are kept, and how nodes share them.
+//! Stores for tasks, events, leases and webhooks.
 
 mod error;
 mod lease;
@@ -14,18 +14,19 @@ pub use lease::{Acquired, Command, LeaseStore, Orphan};
 pub use measured::Measured;
 pub use memory::{MemoryLimits, MemoryStore};
 pub use outbox::{
-    Backlog, DeadLetter, DeadLetterQuery, Due, DuePush, PushKey, PushOutcome, PushStore, Redelivery,
+    Backlog, ClaimedDeliveries, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey,
+    DeliveryOutcome, PushStore, Redelivery,
 };
-pub use page::{PageKey, Shown, TaskPage, TaskQuery};
+pub use page::{PageKey, TaskPage, TaskQuery, TaskView};
 pub use signal::{Signal, Signals};
 pub use task::{
-    Claim, Committed, Hold, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
+    Claim, Committed, LeaseUpdate, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
 };
 
-/// Everything that an [`Engine`](crate::Engine) keeps.
+/// Everything that an [`Engine`](crate::Engine) persists.
 ///
-/// A store belongs to one node: what [`LeaseStore`] acquires, it acquires in the name of that
-/// node. Many nodes serve one agent by opening the same database each.
+/// A store belongs to one node: leases that it acquires are held in the name of that node. To serve
+/// one agent from many nodes, each node opens the same database.
 pub trait Store: TaskStore + LeaseStore + PushStore {}
 
 impl<S: TaskStore + LeaseStore + PushStore + ?Sized> Store for S {}

@@ -1,4 +1,4 @@
-//! A stream of events that never looks finished when it was cut.
+//! A stream of events that cannot be truncated silently.
 
 use std::{
     fmt,
@@ -9,13 +9,13 @@ use std::{
 use a2a_core::{Error, Result};
 use futures_core::Stream;
 
-use crate::{Event, event::Settled};
+use crate::{Event, event::StreamEnd};
 
-/// The events of a task, or the one message that answers a send.
+/// The events of a task, or the one message that responds to a send.
 ///
 /// After an `Err` item the stream ends. A stream that ends without one ended at a message, a
-/// terminal or an interrupted state: whatever it is made of, a stream that stops anywhere else
-/// gets an `Err` of kind [`Unavailable`](a2a_core::ErrorKind::Unavailable) as its last item.
+/// terminal or an interrupted state: a source that stops anywhere else gets an `Err` of kind
+/// [`Unavailable`](a2a_core::ErrorKind::Unavailable) as its last item.
 ///
 /// Dropping the stream detaches the reader and cancels nothing.
 pub struct EventStream {
@@ -40,13 +40,13 @@ impl Stream for EventStream {
         }
         let item = ready!(self.inner.as_mut().poll_next(cx));
         match &item {
-            Some(Ok(event)) => self.settled = event.settled() != Settled::No,
+            Some(Ok(event)) => self.settled = event.stream_end() != StreamEnd::Open,
             Some(Err(_)) => self.ended = true,
             None => {
                 self.ended = true;
                 if !self.settled {
                     return Poll::Ready(Some(Err(Error::unavailable(
-                        "the stream was cut before the task settled",
+                        "the stream was interrupted before the task settled",
                     ))));
                 }
             }

@@ -1,4 +1,4 @@
-//! How an executor tells what becomes of its task.
+//! Updates of a task by its executor.
 
 use a2a_core::v1::{
     Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
@@ -10,38 +10,38 @@ use crate::{
     extension::Active,
 };
 
-/// Changes the task that an executor works on.
+/// Updates the task of an executor.
 ///
-/// Each method returns when the change is accepted; a change of the status, when it is stored.
-/// Readers see changes in the order in which they were made. Clones change the same task.
+/// Each method returns when the update is accepted; a status update, when it is stored. Readers see
+/// updates in order. Clones update the same task.
 #[derive(Clone, Debug)]
 pub struct TaskUpdater {
     handle: Handle,
-    /// The run that this belongs to; a later one does not listen to it.
+    /// The generation of the run; updates of an earlier one are rejected.
     run: u64,
-    /// The extensions that the message asked for, if it did for any.
+    /// The extensions requested by the message.
     extensions: Option<Active>,
 }
 
-/// Why a change was not accepted.
+/// Why an update was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// The task has ended, or a message has answered in its place; nothing can change it.
+    /// The task has ended, or was answered with a message.
     #[error("the task has ended")]
     Ended,
-    /// The client has canceled, so no further message comes.
+    /// The client has canceled, so no further message will come.
     #[error("the task is being canceled")]
     Canceled,
-    /// The task is as large as it may be; it is FAILED with that as the reason.
-    #[error("the task is at its limit {0}")]
+    /// The task has reached a size limit; it is FAILED with that reason.
+    #[error("the task reached its limit {0}")]
     Limit(TaskLimit),
-    /// The store does not take the change.
+    /// The update could not be stored.
     #[error("the task could not be stored")]
     Store,
-    /// Another run works on the task now, here or on another node: this one was taken for dead.
-    #[error("another run works on the task")]
-    Moved,
+    /// Another run has taken over the task, on this or another node: this one was presumed dead.
+    #[error("another run has taken over the task")]
+    Superseded,
 }
 
 /// The message of a status: none, a text, parts, or a whole message.
@@ -94,12 +94,12 @@ impl TaskUpdater {
         self.handle.task_id()
     }
 
-    /// The id of the conversation.
+    /// The id of the context.
     pub fn context_id(&self) -> &str {
         self.handle.context_id()
     }
 
-    /// Says that work has begun: WORKING.
+    /// Sets WORKING.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl TaskUpdater {
         self.handle.push_status(self.run, update).await
     }
 
-    /// Ends the task: COMPLETED.
+    /// Completes the task: COMPLETED.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl TaskUpdater {
         self.status(TaskState::Completed, message).await
     }
 
-    /// Ends the task: FAILED.
+    /// Fails the task: FAILED.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl TaskUpdater {
         self.status(TaskState::Failed, message).await
     }
 
-    /// Declines the task: REJECTED.
+    /// Rejects the task: REJECTED.
     ///
     /// # Errors
     ///
@@ -154,8 +154,8 @@ impl TaskUpdater {
         self.status(TaskState::Rejected, message).await
     }
 
-    /// Asks the client for more: INPUT_REQUIRED. The next message runs the executor again; to
-    /// go on in place, see [`ask`](Self::ask).
+    /// Requests input: INPUT_REQUIRED. The next message reruns the executor; to continue in place,
+    /// see [`ask`](Self::ask).
     ///
     /// # Errors
     ///
@@ -167,24 +167,23 @@ impl TaskUpdater {
         self.status(TaskState::InputRequired, message).await
     }
 
-    /// Asks the client for an authorization (spec §7.6): AUTH_REQUIRED. The message says what is
-    /// needed, for what, and where to give it.
+    /// Requests authorization (spec §7.6): AUTH_REQUIRED. The message states what is needed, why,
+    /// and where to provide it.
     ///
-    /// Credentials come out of band, over HTTPS and not in a message: the user signs in on a page
-    /// of the agent, say. The executor waits for that meanwhile and then says
-    /// [`start`](Self::start), or whatever comes next; streams stay open. Where a message answers,
-    /// as client and agent have agreed, [`ask_auth`](Self::ask_auth) waits for it, or the executor
-    /// returns and is run again by it.
+    /// Credentials are provided out of band over HTTPS, not in a message; for example, the user
+    /// signs in on a page of the agent. The executor waits for that and then calls
+    /// [`start`](Self::start) or another update; streams stay open. If client and agent have agreed
+    /// on a message as the answer, wait for it with [`ask_auth`](Self::ask_auth), or return and let
+    /// it rerun the executor.
     ///
-    /// # What is left to the agent
+    /// # Responsibilities of the agent
     ///
-    /// - The change of a state is no permission, and a message is none by itself: what counts is
-    ///   what came over the way that was agreed on (spec §7.6.4).
-    /// - What is allowed, for how long and to whom, is the agent's to define and to keep. It holds
-    ///   for what was asked; a later message, of the same conversation or task too, is not covered
-    ///   unless that was a part of it.
-    /// - Credentials inside a message are bound to the agent that asks, and encrypted for it:
-    ///   agents in between see the message too (spec §7.6.3).
+    /// - Neither the state change nor a message is a permission by itself: only the agreed channel
+    ///   counts (spec §7.6.4).
+    /// - The agent defines and enforces the scope, duration and subject of the authorization. It
+    ///   covers what was asked for, and no later message, context or task unless that was agreed.
+    /// - Credentials inside a message must be bound to the requesting agent and encrypted for it:
+    ///   intermediate agents see the message too (spec §7.6.3).
     ///
     /// # Errors
     ///
@@ -193,7 +192,7 @@ impl TaskUpdater {
         self.status(TaskState::AuthRequired, message).await
     }
 
-    /// Gives a whole artifact. One with the same id is replaced.
+    /// Sends a whole artifact. One with the same id is replaced.
     ///
     /// # Errors
     ///
@@ -202,7 +201,7 @@ impl TaskUpdater {
         self.chunk(artifact, false, true).await
     }
 
-    /// Gives the first chunk of an artifact.
+    /// Sends the first chunk of an artifact.
     ///
     /// # Errors
     ///
@@ -211,7 +210,7 @@ impl TaskUpdater {
         self.chunk(artifact, false, false).await
     }
 
-    /// Gives a further chunk of the artifact with the same id.
+    /// Sends a further chunk of the artifact with the same id.
     ///
     /// # Errors
     ///
@@ -220,7 +219,7 @@ impl TaskUpdater {
         self.chunk(artifact, true, false).await
     }
 
-    /// Gives the last chunk of the artifact with the same id.
+    /// Sends the last chunk of the artifact with the same id.
     ///
     /// # Errors
     ///
@@ -244,7 +243,7 @@ impl TaskUpdater {
         self.artifact_update(update).await
     }
 
-    /// Passes on an artifact update, for example another agent's. The engine sets the ids of the
+    /// Forwards an artifact update, for example of another agent. The engine sets the ids of the
     /// task.
     ///
     /// # Errors
@@ -260,8 +259,8 @@ impl TaskUpdater {
         self.handle.push_artifact(self.run, update).await
     }
 
-    /// Passes on a status update, for example another agent's. The engine sets the ids of the
-    /// task, and the time where it has none.
+    /// Forwards a status update, for example of another agent. The engine sets the ids of the task,
+    /// and the time if it is missing.
     ///
     /// # Errors
     ///
@@ -276,8 +275,8 @@ impl TaskUpdater {
         self.handle.push_status(self.run, update).await
     }
 
-    /// Answers with a message in place of a task. Where the task has appeared already, it is
-    /// completed with that message.
+    /// Responds with a message in place of a task. If the task is already visible, it is completed
+    /// with that message.
     ///
     /// # Errors
     ///
@@ -291,12 +290,12 @@ impl TaskUpdater {
         self.handle.reply(self.run, message).await
     }
 
-    /// Asks the client for more, INPUT_REQUIRED, and returns its next message: a conversation as
+    /// Requests input, INPUT_REQUIRED, and returns the next message: a conversation as
     /// straight-line code.
     ///
     /// The wait is in memory only. After [`ask_timeout`](crate::EngineConfig::ask_timeout), or a
     /// restart, the executor is dropped here; the task stays INPUT_REQUIRED, and the next message
-    /// runs it from the start, with the conversation so far in
+    /// reruns the executor from the start, with the conversation so far in
     /// [`RequestContext::task`](crate::RequestContext::task).
     ///
     /// # Errors
@@ -306,9 +305,8 @@ impl TaskUpdater {
         self.ask_in(TaskState::InputRequired, question.into().0).await
     }
 
-    /// Asks the client for an authorization as [`require_auth`](Self::require_auth) does, and
-    /// returns its next message. Dropped when the authorization comes out of band instead, it
-    /// leaves everything as it is:
+    /// Requests authorization like [`require_auth`](Self::require_auth), and returns the next
+    /// message. Dropping the future, when the authorization arrives out of band, has no effect:
     ///
     /// ```
     /// # use a2a_operations::{TaskUpdater, UpdateError};
@@ -325,9 +323,9 @@ impl TaskUpdater {
     /// # }
     /// ```
     ///
-    /// The wait is in memory only, like that of [`ask`](Self::ask). After a restart the task is
-    /// one whose work was cut off: run again from the start, or failed, as the executor's
-    /// [`recovery`](crate::AgentExecutor::recovery) has it.
+    /// The wait is in memory only, as in [`ask`](Self::ask). After a restart the run counts as
+    /// interrupted: it is rerun from the start, or failed, depending on the executor's
+    /// [`recovery`](crate::AgentExecutor::recovery).
     ///
     /// # Errors
     ///
@@ -352,7 +350,7 @@ impl TaskUpdater {
     }
 }
 
-/// A status with the time of now, as an update that has no ids yet.
+/// A status update with the current time, without ids.
 fn update(state: TaskState, message: Option<Message>) -> TaskStatusUpdateEvent {
     let status = Some(TaskStatus::now(state, message));
     TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() }

@@ -1,4 +1,4 @@
-//! Tasks that wait for an authorization: out of band, in a message, and whichever comes first.
+//! AUTH_REQUIRED: authorization out of band, by message, and both at once.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -20,7 +20,7 @@ use a2a_operations::{
 use futures_util::StreamExt as _;
 use tokio::sync::Notify;
 
-/// Wants an authorization for each message, and says how it came.
+/// Requests an authorization for each message, and reports how it was granted.
 struct Careful {
     approved: Arc<Notify>,
 }
@@ -95,14 +95,14 @@ async fn state_of(engine: &Engine, id: &str) -> TaskState {
     engine.get_task(Call::new(request)).await.expect("a task").response.state()
 }
 
-/// Reads states to the end of a stream.
+/// Reads the states of a stream to its end.
 async fn states(stream: EventStream) -> Vec<TaskState> {
     stream.filter_map(async |event| event.expect("an event").state()).collect().await
 }
 
 //
 #[tokio::test]
-async fn a_task_says_what_it_needs_and_goes_on_when_that_has_come_out_of_band() {
+async fn task_continues_after_out_of_band_authorization() {
     let (engine, approved) = engine();
     let task = task_of(&engine, send("out of band")).await;
     assert_eq!(task.state(), TaskState::AuthRequired);
@@ -116,7 +116,7 @@ async fn a_task_says_what_it_needs_and_goes_on_when_that_has_come_out_of_band() 
 }
 
 #[tokio::test]
-async fn the_stream_of_a_send_stays_open_until_the_authorization_has_come() {
+async fn send_stream_stays_open_until_authorized() {
     for text in ["out of band", "either"] {
         let (engine, approved) = engine();
         let sent = engine.send_streaming_message(send(text)).await.expect("a stream");
@@ -134,7 +134,7 @@ async fn the_stream_of_a_send_stays_open_until_the_authorization_has_come() {
 
 //
 #[tokio::test]
-async fn a_message_answers_where_that_is_agreed_on_and_a_wrong_one_is_no_permission() {
+async fn ask_auth_returns_the_message_and_grants_nothing_by_itself() {
     let (engine, _) = engine();
     let task = task_of(&engine, send("in a message")).await;
     assert_eq!(task.state(), TaskState::AuthRequired);
@@ -146,7 +146,7 @@ async fn a_message_answers_where_that_is_agreed_on_and_a_wrong_one_is_no_permiss
 }
 
 #[tokio::test]
-async fn whichever_way_comes_first_counts() {
+async fn first_authorization_channel_wins() {
     let (engine, approved) = engine();
     let task = task_of(&engine, send("either")).await;
     let rejected = task_of(&engine, to_task(&task.id, "never mind")).await;
@@ -161,7 +161,7 @@ async fn whichever_way_comes_first_counts() {
 
 //
 #[tokio::test]
-async fn an_executor_that_does_not_wait_is_run_again_by_the_next_message() {
+async fn require_auth_reruns_the_executor_on_the_next_message() {
     let (engine, _) = engine();
     let task = task_of(&engine, send("later")).await;
     assert_eq!(task.state(), TaskState::AuthRequired);

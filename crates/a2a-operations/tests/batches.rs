@@ -1,4 +1,4 @@
-//! What an executor changes between two yields is one write.
+//! Changes between two yields of an executor are written together.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -37,10 +37,10 @@ async fn task_of(engine: &Engine, call: Call<SendMessageRequest>) -> Task {
 
 async fn stored(store: &MemoryStore, id: &str) -> StoredTask {
     let scope = Scope::new("", &Caller::ANONYMOUS);
-    store.get(&scope, id).await.expect("the store works").expect("the task is stored")
+    store.get(&scope, id).await.expect("the store succeeds").expect("the task is stored")
 }
 
-/// Answers with many chunks, and waits for a signal behind each one if it has one.
+/// Emits many chunks, optionally waiting for a signal after each.
 struct Chunks {
     number: usize,
     next: Option<Arc<Notify>>,
@@ -63,7 +63,7 @@ impl AgentExecutor for Chunks {
 }
 
 #[tokio::test]
-async fn an_answer_that_its_sender_waits_for_is_one_write_without_events() {
+async fn blocking_send_is_one_write_without_events() {
     let store = Arc::new(MemoryStore::new());
     let executor = agent_fn(async |text: String| text);
     let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
@@ -75,7 +75,7 @@ async fn an_answer_that_its_sender_waits_for_is_one_write_without_events() {
 }
 
 #[tokio::test]
-async fn a_burst_of_chunks_is_one_write_and_the_stream_has_all_of_them() {
+async fn burst_of_chunks_is_one_write_and_streams_completely() {
     let store = Arc::new(MemoryStore::new());
     let executor = Chunks { number: 200, next: None };
     let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
@@ -88,7 +88,7 @@ async fn a_burst_of_chunks_is_one_write_and_the_stream_has_all_of_them() {
 }
 
 #[tokio::test]
-async fn a_burst_beyond_the_bound_of_what_may_wait_is_several_writes() {
+async fn burst_beyond_the_pending_limit_is_several_writes() {
     let store = Arc::new(MemoryStore::new());
     let executor = Chunks { number: 1_000, next: None };
     let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
@@ -100,7 +100,7 @@ async fn a_burst_beyond_the_bound_of_what_may_wait_is_several_writes() {
 }
 
 #[tokio::test]
-async fn a_chunk_is_read_before_the_next_one_is_made() {
+async fn chunk_is_delivered_before_the_next_is_produced() {
     let next = Arc::new(Notify::new());
     let executor = Chunks { number: 3, next: Some(Arc::clone(&next)) };
     let engine = Engine::new(card(), executor);
@@ -117,7 +117,7 @@ async fn a_chunk_is_read_before_the_next_one_is_made() {
 }
 
 #[tokio::test]
-async fn agents_that_call_each_other_do_not_pile_up_on_the_stack() {
+async fn mutually_calling_agents_do_not_overflow_the_stack() {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let executor = agent_fn(async |text: String| -> Result<String, AgentError> {
         let depth: u32 = text.parse()?;

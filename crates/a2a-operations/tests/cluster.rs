@@ -1,7 +1,7 @@
-//! Several engines over one store: nodes of one agent.
+//! Several engines on one store: nodes of one agent.
 //!
-//! A node that crashes is a runtime that is dropped; one that is paused is a runtime of one thread
-//! that an executor blocks.
+//! A crashed node is a dropped runtime; a paused one is a single-threaded runtime blocked by an
+//! executor.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -55,7 +55,7 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
 }
 
-/// Ends a node in the middle of what it does. Nothing of it is left when this returns.
+/// Kills a node. Nothing of it runs when this returns.
 fn crash(node: Runtime) {
     let ended = std::thread::spawn(move || node.shutdown_timeout(Duration::from_secs(5)));
     ended.join().expect("the runtime ends");
@@ -119,8 +119,7 @@ fn chunks(task: &Task) -> String {
     task.artifacts.iter().map(Artifact::text).collect()
 }
 
-/// Writes chunks, one for each permit; goes on behind those that are there; `ask` asks; `fail`
-/// does not want to be run again.
+/// Emits chunks, one per permit, after the existing ones; `ask` asks; `fail` does not want a rerun.
 struct Writer {
     step: Arc<Notify>,
     chunks: usize,
@@ -188,7 +187,7 @@ impl AgentExecutor for Writer {
 }
 
 #[tokio::test]
-async fn a_reader_at_another_node_gets_every_event_once_and_in_order() {
+async fn reader_on_another_node_gets_every_event_once_in_order() {
     let (one, two) = stores();
     let (writer, step, _) = Writer::new(200);
     let (one, two) = (engine(one, writer), engine(two, Writer::new(200).0));
@@ -223,7 +222,7 @@ async fn a_reader_at_another_node_gets_every_event_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn an_answer_reaches_the_executor_that_asks_at_another_node() {
+async fn input_reaches_an_executor_on_another_node() {
     let (one, two) = stores();
     let (writer, _, runs) = Writer::new(0);
     let (other, _, other_runs) = Writer::new(0);
@@ -238,7 +237,7 @@ async fn an_answer_reaches_the_executor_that_asks_at_another_node() {
 }
 
 #[tokio::test]
-async fn a_stream_of_an_answer_to_another_node_has_what_comes_of_it() {
+async fn streamed_input_to_another_node_returns_its_turn() {
     let (one, two) = stores();
     let (one, two) = (engine(one, Writer::new(0).0), engine(two, Writer::new(0).0));
     let task = task_of(&one, send("ask")).await;
@@ -249,7 +248,7 @@ async fn a_stream_of_an_answer_to_another_node_has_what_comes_of_it() {
 }
 
 #[tokio::test]
-async fn a_parked_task_continues_at_any_node() {
+async fn parked_task_continues_on_any_node() {
     let (one, two) = stores();
     let (other, _, runs) = Writer::new(0);
     let (one, two) = (engine(one, Writer::new(0).0), engine(two, other));
@@ -265,7 +264,7 @@ async fn a_parked_task_continues_at_any_node() {
 }
 
 #[tokio::test]
-async fn a_cancel_reaches_the_executor_at_another_node() {
+async fn cancel_reaches_an_executor_on_another_node() {
     let (one, two) = stores();
     let (one, two) = (engine(one, Writer::new(5).0), engine(two, Writer::new(5).0));
     let task = task_of(&one, at_once(send("go"))).await;
@@ -278,14 +277,14 @@ async fn a_cancel_reaches_the_executor_at_another_node() {
 }
 
 #[tokio::test]
-async fn messages_from_two_nodes_are_handled_one_after_the_other() {
+async fn messages_from_two_nodes_are_serialized() {
     let (one, two) = stores();
     let (writer, step, _) = Writer::new(1);
     let (one, two) = (engine(one, writer), engine(two, Writer::new(1).0));
     let task = task_of(&one, at_once(send("go"))).await;
     let (id, node) = (task.id.clone(), two.clone());
     let queued = tokio::spawn(async move { node.send_message(to_task(&id, "second")).await });
-    // The first turn ends the task, so what queued behind it is refused, here as there.
+    // The first turn ends the task, so queued messages are rejected on both nodes.
     let refused = loop {
         step.notify_one();
         if queued.is_finished() {
@@ -297,7 +296,7 @@ async fn messages_from_two_nodes_are_handled_one_after_the_other() {
 }
 
 #[test]
-fn a_task_goes_on_at_another_node_when_its_own_crashes() {
+fn task_of_a_crashed_node_is_rerun_on_another() {
     let (one, two) = stores();
     let here = runtime();
     let there = runtime();
@@ -342,7 +341,7 @@ fn a_task_goes_on_at_another_node_when_its_own_crashes() {
 }
 
 #[test]
-fn a_task_fails_when_its_node_crashes_and_its_executor_is_not_run_again() {
+fn task_of_a_crashed_node_fails_without_rerun() {
     let (one, two) = stores();
     let here = runtime();
     let there = runtime();
@@ -365,7 +364,7 @@ fn a_task_fails_when_its_node_crashes_and_its_executor_is_not_run_again() {
 }
 
 #[test]
-fn a_question_outlives_the_node_that_asked_it() {
+fn input_required_survives_its_node() {
     let (one, two) = stores();
     let here = runtime();
     let there = runtime();
@@ -387,7 +386,7 @@ fn a_question_outlives_the_node_that_asked_it() {
     });
 }
 
-/// Blocks its whole node, once, until it is told to go on.
+/// Blocks its whole node, once, until it is released.
 struct Blocks {
     seen: Arc<Notify>,
     blocked: mpsc::Sender<()>,
@@ -417,7 +416,7 @@ impl AgentExecutor for Blocks {
 }
 
 #[test]
-fn a_node_that_wakes_up_after_its_lease_overwrites_nothing() {
+fn node_past_its_lease_overwrites_nothing() {
     let (one, two) = stores();
     let (blocked, is_blocked) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel();
@@ -435,7 +434,7 @@ fn a_node_that_wakes_up_after_its_lease_overwrites_nothing() {
             let id = stream.next().await.unwrap().task().unwrap().id.clone();
             id_to.send(id.clone()).unwrap();
             seen.notify_one();
-            // What it shows in the end is what the other node did.
+            // It finally shows the result of the other node.
             let events: Vec<_> = soon("the end", stream.collect::<Vec<_>>()).await;
             let task = one.get_task(get(&id)).await.unwrap().response;
             (positions(&events), task)
@@ -472,7 +471,7 @@ fn a_node_that_wakes_up_after_its_lease_overwrites_nothing() {
         go_on.send(()).unwrap();
         let (seen, task) =
             tokio::task::spawn_blocking(move || paused.join().unwrap()).await.unwrap();
-        assert_eq!(outcome_of.recv_timeout(limit).unwrap(), Err(UpdateError::Moved));
+        assert_eq!(outcome_of.recv_timeout(limit).unwrap(), Err(UpdateError::Superseded));
         assert_eq!(
             task.status.as_ref().unwrap().message.as_ref().unwrap().text(),
             "by the one that took over"
@@ -484,8 +483,8 @@ fn a_node_that_wakes_up_after_its_lease_overwrites_nothing() {
 }
 
 #[tokio::test]
-async fn a_shutdown_hands_its_tasks_to_another_node_at_once() {
-    // Leases that would run out only after the test has failed.
+async fn shutdown_hands_tasks_over_at_once() {
+    // Leases that would expire only after the test has failed.
     let limits = MemoryLimits::default().with_lease(Duration::from_secs(60));
     let one = MemoryStore::with_limits(limits);
     let two = one.join("two");
@@ -514,7 +513,7 @@ async fn a_shutdown_hands_its_tasks_to_another_node_at_once() {
 }
 
 #[tokio::test]
-async fn a_further_message_that_is_sent_again_is_handled_once_wherever_it_comes() {
+async fn retried_message_is_handled_once_on_any_node() {
     let (one, two) = stores();
     let (one, two) = (engine(one, Writer::new(0).0), engine(two, Writer::new(0).0));
     let task = task_of(&one, send("park")).await;
@@ -537,7 +536,7 @@ async fn a_further_message_that_is_sent_again_is_handled_once_wherever_it_comes(
     }
 }
 
-/// Runs as long as it is not let go, and notes how many did so at once.
+/// Runs until it is released, and records the maximum concurrency.
 struct Crowd {
     step: Arc<Notify>,
     now: AtomicUsize,
@@ -564,7 +563,7 @@ impl AgentExecutor for Crowd {
 }
 
 #[test]
-fn a_node_takes_over_no_more_than_it_has_room_for() {
+fn takeover_respects_the_capacity_of_the_node() {
     let (one, two) = stores();
     let here = runtime();
     let there = runtime();

@@ -1,4 +1,4 @@
-//! What an engine does with executors that misbehave, and with those who watch them.
+//! An engine with misbehaving executors and readers.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -70,7 +70,7 @@ async fn events(stream: EventStream) -> Vec<Event> {
     stream.map(|event| event.expect("no error")).collect().await
 }
 
-/// An executor made of a closure over the whole interface.
+/// An executor made from a closure over the whole interface.
 struct Script<F>(F);
 
 impl<F, Fut> AgentExecutor for Script<F>
@@ -88,7 +88,7 @@ where
 }
 
 #[tokio::test]
-async fn a_closure_answers_with_the_artifact_of_a_completed_task() {
+async fn closure_result_is_the_artifact_of_a_completed_task() {
     let engine = Engine::new(card(), agent_fn(async |text: String| format!("You said: {text}")));
     let task = task_of(&engine, send("hi")).await;
     assert_eq!(task.state(), TaskState::Completed);
@@ -99,7 +99,7 @@ async fn a_closure_answers_with_the_artifact_of_a_completed_task() {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_the_task_and_ends_at_its_last_status() {
+async fn stream_starts_with_the_task_and_ends_at_the_final_status() {
     let words = |text: String| stream::iter(text.split(' ').map(str::to_owned).collect::<Vec<_>>());
     let engine = Engine::new(card(), stream_fn(words));
     let stream = engine.send_streaming_message(send("one two three")).await.unwrap().response;
@@ -120,7 +120,7 @@ async fn a_stream_begins_with_the_task_and_ends_at_its_last_status() {
 }
 
 #[tokio::test]
-async fn a_message_answer_leaves_no_task_behind() {
+async fn message_reply_creates_no_task() {
     let engine = Engine::new(card(), agent_fn(async |_text: String| Message::agent("direct")));
     let answer = engine.send_message(send("hi")).await.unwrap().response;
     let Some(send_message_response::Payload::Message(message)) = answer.payload else {
@@ -136,7 +136,7 @@ async fn a_message_answer_leaves_no_task_behind() {
 
 //
 #[tokio::test]
-async fn once_there_is_a_task_a_message_completes_it_and_answers_no_more_by_itself() {
+async fn message_reply_to_a_visible_task_completes_it() {
     let engine = Engine::new(
         card(),
         Script(async |_, updates: TaskUpdater| {
@@ -157,7 +157,7 @@ async fn once_there_is_a_task_a_message_completes_it_and_answers_no_more_by_itse
 }
 
 #[tokio::test]
-async fn an_executor_that_fails_or_panics_fails_its_task_and_hides_the_cause() {
+async fn executor_failure_fails_the_task_and_hides_the_cause() {
     let engine = Engine::new(
         card(),
         Script(async |context: RequestContext, updates: TaskUpdater| match &*context.text() {
@@ -180,7 +180,7 @@ async fn an_executor_that_fails_or_panics_fails_its_task_and_hides_the_cause() {
 }
 
 #[tokio::test]
-async fn an_executor_that_returns_early_leaves_the_task_as_it_is_and_nobody_hangs() {
+async fn executor_returning_early_leaves_the_task_unchanged() {
     let engine = Engine::new(
         card(),
         Script(async |context: RequestContext, updates: TaskUpdater| {
@@ -203,7 +203,7 @@ async fn an_executor_that_returns_early_leaves_the_task_as_it_is_and_nobody_hang
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_executor_that_ignores_cancel_is_dropped_after_its_grace() {
+async fn executor_ignoring_cancel_is_dropped_after_the_grace_period() {
     let engine = Engine::new(
         card(),
         Script(async |_context: RequestContext, updates: TaskUpdater| {
@@ -223,7 +223,7 @@ async fn an_executor_that_ignores_cancel_is_dropped_after_its_grace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_executor_that_listens_to_cancel_ends_at_once() {
+async fn executor_observing_cancel_ends_at_once() {
     let engine = Engine::new(
         card(),
         Script(async |context: RequestContext, updates: TaskUpdater| {
@@ -239,7 +239,7 @@ async fn an_executor_that_listens_to_cancel_ends_at_once() {
     assert!(before.elapsed() < Duration::from_secs(1));
 }
 
-/// Returns when it is signalled, and reports the end of its `cancel`.
+/// Returns when it is cancelled, and reports the end of its `cancel`.
 struct ReturnsFirst(mpsc::UnboundedSender<()>);
 
 impl AgentExecutor for ReturnsFirst {
@@ -255,7 +255,7 @@ impl AgentExecutor for ReturnsFirst {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancel_runs_to_its_end_even_if_execute_returns_first() {
+async fn cancel_completes_even_if_execute_returns_first() {
     let (sender, mut told) = mpsc::unbounded_channel();
     let engine = Engine::new(card(), ReturnsFirst(sender));
     for _ in 0..50 {
@@ -266,7 +266,7 @@ async fn cancel_runs_to_its_end_even_if_execute_returns_first() {
 }
 
 #[tokio::test]
-async fn nothing_changes_a_task_that_has_ended() {
+async fn ended_task_is_immutable() {
     let late = Arc::new(Notify::new());
     let refused = Arc::clone(&late);
     let engine = Engine::new(
@@ -294,7 +294,7 @@ async fn nothing_changes_a_task_that_has_ended() {
 }
 
 #[tokio::test]
-async fn a_conversation_is_straight_line_code() {
+async fn ask_continues_the_executor_in_place() {
     let engine = Engine::new(
         card(),
         Script(async |_context: RequestContext, updates: TaskUpdater| {
@@ -317,7 +317,7 @@ async fn a_conversation_is_straight_line_code() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_that_is_left_goes_on_with_its_history() {
+async fn timed_out_ask_reruns_with_the_history() {
     let engine = Engine::builder(
         card(),
         Script(async |context: RequestContext, updates: TaskUpdater| {
@@ -340,7 +340,7 @@ async fn a_conversation_that_is_left_goes_on_with_its_history() {
 }
 
 #[tokio::test]
-async fn messages_to_a_working_task_queue_up_to_their_bound() {
+async fn messages_to_a_working_task_queue_up_to_the_limit() {
     let go = Arc::new(Notify::new());
     let wait = Arc::clone(&go);
     let engine = Engine::builder(
@@ -383,7 +383,7 @@ async fn messages_to_a_working_task_queue_up_to_their_bound() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_readers_get_the_same_thousand_events_though_one_never_reads() {
+async fn stalled_reader_does_not_affect_a_thousand_others() {
     let go = Arc::new(Notify::new());
     let wait = Arc::clone(&go);
     let engine = Engine::new(
@@ -404,7 +404,7 @@ async fn a_thousand_readers_get_the_same_thousand_events_though_one_never_reads(
         }),
     );
     let task = task_of(&engine, at_once(send("go"))).await;
-    // The executor may not have begun; its WORKING belongs to every reader or to none.
+    // The executor may not have started; WORKING is seen by all readers or by none.
     let mut first = engine.subscribe_to_task(subscribe(&task.id)).await.unwrap().response;
     while first.next().await.unwrap().unwrap().state() != Some(TaskState::Working) {}
     drop(first);
@@ -427,7 +427,7 @@ async fn a_thousand_readers_get_the_same_thousand_events_though_one_never_reads(
 }
 
 #[tokio::test]
-async fn a_cut_reader_gets_exactly_what_it_missed_also_after_the_end() {
+async fn resumed_reader_gets_exactly_the_missed_events() {
     let go = Arc::new(Notify::new());
     let wait = Arc::clone(&go);
     let engine = Engine::new(
@@ -469,7 +469,7 @@ async fn a_cut_reader_gets_exactly_what_it_missed_also_after_the_end() {
 }
 
 #[tokio::test]
-async fn a_retry_under_the_same_key_joins_the_task_of_the_first_try() {
+async fn retry_with_the_same_key_joins_the_first_task() {
     let engine = Engine::new(card(), agent_fn(async |text: String| text));
     let mut call = send("once");
     call.context.idempotency_key = Some("k".into());
@@ -482,7 +482,7 @@ async fn a_retry_under_the_same_key_joins_the_task_of_the_first_try() {
 }
 
 #[tokio::test]
-async fn a_silent_executor_lets_its_task_appear_as_submitted() {
+async fn silent_executor_makes_its_task_visible_as_submitted() {
     let engine = Engine::new(
         card(),
         Script(async |_context: RequestContext, _updates: TaskUpdater| {
@@ -500,7 +500,7 @@ async fn a_silent_executor_lets_its_task_appear_as_submitted() {
 
 //
 #[tokio::test]
-async fn what_belongs_to_another_caller_is_like_what_is_not_there() {
+async fn task_of_another_caller_is_not_found() {
     let engine = Engine::new(card(), agent_fn(async |text: String| text));
     let by = |mut call: Call<SendMessageRequest>, name: &str| {
         call.context.caller = Caller::authenticated(name);

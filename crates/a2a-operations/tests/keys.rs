@@ -1,6 +1,6 @@
-//! One message under one idempotency key, sent to two nodes of which one stands still.
+//! One message with one idempotency key, sent to two nodes, one of which is stalled.
 //!
-//! A node that stands still is a runtime of one thread that an executor blocks.
+//! A stalled node is a single-threaded runtime blocked by an executor.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ use tokio::{runtime::Builder, sync::oneshot, time::timeout};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Blocks its thread before it completes its task, or answers with a message.
+/// Blocks its thread before it completes its task, or replies with a message.
 struct Frozen {
     begun: Mutex<Option<oneshot::Sender<()>>>,
     thaw: Mutex<mpsc::Receiver<()>>,
@@ -45,7 +45,7 @@ impl AgentExecutor for Frozen {
     }
 }
 
-/// Completes tasks, and answers `reply` with a message.
+/// Completes tasks, and replies to `reply` with a message.
 struct Awake;
 
 impl AgentExecutor for Awake {
@@ -73,7 +73,7 @@ fn call(text: &str) -> Call<SendMessageRequest> {
     call
 }
 
-/// What the node that stood still says in the end, asked one way or the other.
+/// The result of the stalled node, for both kinds of sends.
 #[derive(Clone, Copy)]
 enum Ask {
     Wait,
@@ -100,8 +100,8 @@ async fn ask(engine: &Engine, text: &str, ask: Ask) -> Result<Task, ErrorKind> {
     answer.await.map_err(|error: a2a_core::Error| error.kind())
 }
 
-/// Sends a message to a node that stands still while another one answers the same message, and
-/// returns what came of it here and there.
+/// Sends a message to a stalled node while another node handles the same message, and returns the
+/// results of both.
 fn two_tries(
     text: &'static str,
     how: Ask,
@@ -132,7 +132,7 @@ fn two_tries(
 }
 
 #[test]
-fn a_node_that_stood_still_joins_the_task_that_its_key_names_now() {
+fn stalled_node_joins_the_task_that_took_over_its_key() {
     for how in [Ask::Wait, Ask::Stream] {
         let (late, answer, count) = two_tries("go", how);
         let Some(send_message_response::Payload::Task(task)) = answer else {
@@ -145,7 +145,7 @@ fn a_node_that_stood_still_joins_the_task_that_its_key_names_now() {
 }
 
 #[test]
-fn a_node_that_stood_still_makes_no_task_of_what_was_answered_with_a_message() {
+fn stalled_node_creates_no_task_after_a_message_reply() {
     let (late, answer, count) = two_tries("reply", Ask::Wait);
     assert!(matches!(answer, Some(send_message_response::Payload::Message(_))), "{answer:?}");
     assert_eq!(late.unwrap_err(), ErrorKind::Unavailable, "the sender may try again");

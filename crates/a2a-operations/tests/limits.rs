@@ -1,4 +1,4 @@
-//! What an engine bounds: tasks of a caller, the size of a task, and the time of an executor.
+//! Limits per caller, per task and per run.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -29,10 +29,10 @@ use a2a_operations::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-/// More than any of these tests may take.
+/// Longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Does what the text of its message says.
+/// Follows the instructions in the message.
 #[derive(Clone, Debug, Default)]
 struct Actor {
     gate: Arc<Gate>,
@@ -52,7 +52,7 @@ impl Default for Gate {
     }
 }
 
-/// Counts an executor while it is there.
+/// Counts an executor until dropped.
 struct Running<'a>(&'a Gate);
 
 impl<'a> Running<'a> {
@@ -220,7 +220,7 @@ async fn reply(engine: &Engine, call: Call<SendMessageRequest>) -> String {
 async fn state(engine: &Engine, who: &str, id: &str) -> Task {
     let request = GetTaskRequest { id: id.into(), ..GetTaskRequest::default() };
     let context = send(who, "").context;
-    let reply = engine.get_task(Call::with_context(context, request)).await.expect("the task");
+    let reply = engine.get_task(Call::from_parts(context, request)).await.expect("the task");
     Task::clone(&reply.response)
 }
 
@@ -240,7 +240,7 @@ fn refused<T>(result: Result<T, Error>, limit: &str) {
 }
 
 #[tokio::test]
-async fn running_tasks_of_a_caller_are_bounded_however_they_are_sent() {
+async fn running_tasks_per_caller_are_limited_for_every_send_mode() {
     let card = |streams| card().with_streaming(streams);
     for streams in [true, false] {
         for position in [None, EventId::new(999_999)] {
@@ -262,7 +262,7 @@ async fn running_tasks_of_a_caller_are_bounded_however_they_are_sent() {
                 } else {
                     task(&engine, call).await.expect("within the limit");
                 }
-                // Hanging up does not stop a task.
+                // Disconnecting does not stop a task.
                 open.clear();
             }
             until(async || gate.running.load(Ordering::SeqCst) == 3).await;
@@ -275,7 +275,7 @@ async fn running_tasks_of_a_caller_are_bounded_however_they_are_sent() {
 }
 
 #[tokio::test]
-async fn tasks_that_wait_are_counted_again_when_their_message_comes() {
+async fn waiting_tasks_count_again_when_resumed() {
     let limits = CallerLimits::default().with_running_tasks(most(2));
     let (engine, gate) = engine(callers(limits));
     let mut waiting = Vec::new();
@@ -298,7 +298,7 @@ async fn tasks_that_wait_are_counted_again_when_their_message_comes() {
 }
 
 #[tokio::test]
-async fn last_places_of_an_engine_are_for_callers_that_have_none_running() {
+async fn last_slots_are_reserved_for_callers_with_none_running() {
     let (engine, _gate) = engine(EngineConfig::default().with_max_running(32));
     for _ in 0..30 {
         task(&engine, at_once("ann", "work")).await.expect("there is room");
@@ -311,7 +311,7 @@ async fn last_places_of_an_engine_are_for_callers_that_have_none_running() {
 }
 
 #[tokio::test]
-async fn open_tasks_of_a_caller_are_bounded_in_all_tenants() {
+async fn open_tasks_per_caller_are_limited_across_tenants() {
     let (engine, _gate) = engine(callers(CallerLimits::default().with_open_tasks(most(10))));
     let mut first = None;
     for number in 0..10 {
@@ -329,7 +329,7 @@ async fn open_tasks_of_a_caller_are_bounded_in_all_tenants() {
 }
 
 #[tokio::test]
-async fn open_tasks_are_counted_before_they_are_stored() {
+async fn open_tasks_count_before_they_are_stored() {
     let (engine, gate) = engine(callers(CallerLimits::default().with_open_tasks(most(5))));
     let sent: Vec<_> = (0..50)
         .map(|_| {
@@ -344,7 +344,7 @@ async fn open_tasks_are_counted_before_they_are_stored() {
         done += usize::from(sent.await.expect("no panic"));
     }
     assert_eq!((done, gate.most.load(Ordering::SeqCst)), (5, 5));
-    // Answers without a task are not counted for good.
+    // Sends answered without a task are not counted permanently.
     for _ in 0..20 {
         reply(&engine, send("ann", "say x")).await;
     }
@@ -362,7 +362,7 @@ async fn anonymous_callers_can_be_exempt() {
 }
 
 #[tokio::test]
-async fn stored_bytes_of_a_caller_are_bounded() {
+async fn stored_bytes_per_caller_are_limited() {
     let (engine, _gate) = engine(callers(CallerLimits::default().with_stored_bytes(1 << 20)));
     let text = format!("wait {}", "x".repeat(100_000));
     let mut taken = 0;
@@ -380,7 +380,7 @@ async fn stored_bytes_of_a_caller_are_bounded() {
 }
 
 #[tokio::test]
-async fn stored_bytes_are_given_back_when_tasks_are_forgotten() {
+async fn removed_tasks_free_stored_bytes() {
     let store = MemoryStore::new();
     let one = store.join("one");
     let config = callers(CallerLimits::default().with_stored_bytes(300_000));
@@ -390,12 +390,12 @@ async fn stored_bytes_are_given_back_when_tasks_are_forgotten() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let mut sweep = Sweep::default();
     sweep.tasks = Some(Duration::ZERO);
-    store.sweep(sweep).await.expect("the store works");
+    store.sweep(sweep).await.expect("the store succeeds");
     task(&engine, send("ann", &text)).await.expect("room again");
 }
 
 #[tokio::test]
-async fn messages_to_a_task_are_refused_at_each_of_its_limits() {
+async fn messages_are_rejected_at_each_task_limit() {
     let limits = TaskLimits::default();
     let long = "x".repeat(10_000);
     for (limits, text, fits, name) in [
@@ -423,12 +423,12 @@ async fn messages_to_a_task_are_refused_at_each_of_its_limits() {
 }
 
 #[tokio::test]
-async fn executor_beyond_a_limit_of_its_task_fails_the_task_with_the_reason() {
+async fn executor_exceeding_a_task_limit_fails_the_task() {
     let limits = TaskLimits::default().with_max_artifact_bytes(100_000).with_max_messages(50);
     let (engine, _gate) = engine(EngineConfig::default().with_task_limits(limits));
     for (text, reason) in [
-        ("fill 10000", "the task is at its limit max_artifact_bytes (100000)"),
-        ("chatter", "the task is at its limit max_messages (50)"),
+        ("fill 10000", "the task reached its limit max_artifact_bytes (100000)"),
+        ("chatter", "the task reached its limit max_messages (50)"),
     ] {
         let ended = timeout(LONG, task(&engine, send("ann", text))).await;
         let ended = ended.expect("it ends").expect("a task");
@@ -440,7 +440,7 @@ async fn executor_beyond_a_limit_of_its_task_fails_the_task_with_the_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn executor_that_works_or_is_silent_for_too_long_is_dropped_and_its_task_fails() {
+async fn run_limits_drop_the_executor_and_fail_the_task() {
     let second = Duration::from_secs(1);
     let time = RunLimits::default().with_max_run_time(second * 30);
     let silence = RunLimits::default().with_max_silence(second * 10);
@@ -469,7 +469,7 @@ async fn executor_that_works_or_is_silent_for_too_long_is_dropped_and_its_task_f
 }
 
 #[tokio::test(start_paused = true)]
-async fn executor_that_runs_on_after_the_end_of_its_task_is_dropped_too() {
+async fn run_limits_apply_after_the_task_ends() {
     let second = Duration::from_secs(1);
     let limits = RunLimits::default().with_max_run_time(second * 30);
     let (engine, gate) = engine(EngineConfig::default().with_run_limits(limits));
@@ -483,7 +483,7 @@ async fn executor_that_runs_on_after_the_end_of_its_task_is_dropped_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_in_which_a_task_waits_is_not_counted() {
+async fn waiting_time_does_not_count_toward_run_limits() {
     let second = Duration::from_secs(1);
     let limits = RunLimits::default().with_max_run_time(second * 30).with_max_silence(second * 20);
     let (engine, _gate) = engine(EngineConfig::default().with_run_limits(limits));
@@ -497,7 +497,7 @@ async fn time_in_which_a_task_waits_is_not_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn parked_tasks_are_forgotten_after_their_retention() {
+async fn parked_tasks_are_removed_after_their_retention() {
     let hour = Duration::from_secs(3_600);
     let config = EngineConfig::default().with_parked_retention(Some(hour * 2));
     // One waits without its executor, the other with it.
@@ -508,7 +508,7 @@ async fn parked_tasks_are_forgotten_after_their_retention() {
         assert_eq!(state(&engine, "ann", &waits.id).await.state(), TaskState::InputRequired);
         tokio::time::sleep(hour + Duration::from_secs(180)).await;
         let request = GetTaskRequest { id: waits.id, ..GetTaskRequest::default() };
-        let call = Call::with_context(send("ann", "").context, request);
+        let call = Call::from_parts(send("ann", "").context, request);
         let error = engine.get_task(call).await.expect_err("it is forgotten");
         assert_eq!(error.kind(), ErrorKind::TaskNotFound, "{text}");
     }
@@ -534,7 +534,7 @@ async fn direct_replies_can_be_read_in_their_conversation() {
 }
 
 #[tokio::test]
-async fn cards_declare_that_sends_can_be_repeated_unless_told_otherwise() {
+async fn cards_declare_idempotency_unless_disabled() {
     let declares = |engine: &Engine| {
         engine.card().extensions().iter().filter(|known| known.uri == IDEMPOTENCY_KEY).count()
     };

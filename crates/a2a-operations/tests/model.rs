@@ -1,7 +1,7 @@
-//! Engines and stores against references that are too simple to be wrong.
+//! Model tests: engines and stores against trivial references.
 //!
-//! Time is tokio's and paused, and the store is in memory, so a case that takes minutes for its
-//! nodes takes milliseconds here. `PROPTEST_CASES` sets how many cases are tried.
+//! Tokio's clock is paused and the store is in memory, so a case that takes minutes for its nodes
+//! takes milliseconds. `PROPTEST_CASES` sets the number of cases.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

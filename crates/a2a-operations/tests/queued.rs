@@ -1,4 +1,4 @@
-//! Messages that queue on a node that dies before their turn.
+//! Messages queued on a node that crashes before their turn.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ use tokio::{
 
 const LEASE: Duration = Duration::from_millis(400);
 
-/// Works on `wait` until it is run again, parks after it, and completes on anything else.
+/// Works on `wait` until it is rerun, then parks; completes on anything else.
 struct Agentic;
 
 impl AgentExecutor for Agentic {
@@ -78,7 +78,7 @@ fn runtime() -> Runtime {
 }
 
 #[test]
-fn a_message_that_was_answered_at_once_outlives_the_node_that_took_it() {
+fn acknowledged_message_survives_its_node() {
     let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
     let two = one.join("two");
     let spy = one.join("spy");

@@ -1,4 +1,4 @@
-//! What one caller may have of an agent, and when it is given back.
+//! Quotas per caller.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -18,10 +18,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// More than any of these tests may take.
+/// Longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
-/// An agent whose tasks work until the gate lets them through.
+/// An agent whose tasks work until the gate opens.
 fn gated(config: QuotaConfig) -> (Quota, Arc<Semaphore>) {
     gated_with(config, true)
 }
@@ -60,7 +60,7 @@ fn at_once(who: &str) -> Call<SendMessageRequest> {
     call
 }
 
-/// Sends until there is room.
+/// Sends until a permit is available.
 async fn send_when_free(quota: &Quota, who: &str) {
     let sent = async {
         while let Err(error) = quota.send_message(at_once(who)).await {
@@ -71,7 +71,7 @@ async fn send_when_free(quota: &Quota, who: &str) {
     timeout(LONG, sent).await.expect("there is room at last");
 }
 
-async fn nobody_holds_anything(quota: &Quota) {
+async fn assert_all_released(quota: &Quota) {
     let empty = async {
         while quota.callers() > 0 {
             sleep(Duration::from_millis(5)).await;
@@ -81,7 +81,7 @@ async fn nobody_holds_anything(quota: &Quota) {
 }
 
 #[tokio::test]
-async fn tasks_that_work_are_counted_for_each_caller_until_they_stop() {
+async fn working_tasks_count_until_they_stop() {
     let (quota, gate) = gated(QuotaConfig::default().with_running_tasks(most(2)));
     for _ in 0..2 {
         quota.send_message(at_once("ann")).await.expect("within the bound");
@@ -96,11 +96,11 @@ async fn tasks_that_work_are_counted_for_each_caller_until_they_stop() {
     quota.send_message(at_once("bob")).await.expect("another caller has its own");
     gate.add_permits(1_000);
     send_when_free(&quota, "ann").await;
-    nobody_holds_anything(&quota).await;
+    assert_all_released(&quota).await;
 }
 
 #[tokio::test]
-async fn tasks_are_counted_whatever_came_with_the_send_and_where_nothing_streams() {
+async fn tasks_count_with_any_send_options_and_without_streaming() {
     for streams in [true, false] {
         let config = QuotaConfig::default().with_running_tasks(most(3));
         let (quota, gate) = gated_with(config, streams);
@@ -108,17 +108,17 @@ async fn tasks_are_counted_whatever_came_with_the_send_and_where_nothing_streams
             let mut call = at_once("ann");
             call.context.last_event_id = EventId::new(999_999);
             assert_eq!(quota.send_message(call).await.is_ok(), number < 3, "{number}");
-            // The task would be given up for lost in the meantime.
+            // The task would be considered lost in the meantime.
             sleep(Duration::from_millis(5)).await;
         }
         gate.add_permits(1_000);
         send_when_free(&quota, "ann").await;
-        nobody_holds_anything(&quota).await;
+        assert_all_released(&quota).await;
     }
 }
 
 #[tokio::test]
-async fn who_hangs_up_has_its_task_counted_still() {
+async fn task_counts_after_its_caller_disconnects() {
     let (quota, gate) = gated(QuotaConfig::default().with_running_tasks(most(2)));
     let waiting = timeout(Duration::from_millis(50), quota.send_message(send("ann"))).await;
     assert!(waiting.is_err(), "the task works");
@@ -129,11 +129,11 @@ async fn who_hangs_up_has_its_task_counted_still() {
     assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
     gate.add_permits(1_000);
     send_when_free(&quota, "ann").await;
-    nobody_holds_anything(&quota).await;
+    assert_all_released(&quota).await;
 }
 
 #[tokio::test]
-async fn open_streams_are_counted_until_they_end_or_are_dropped() {
+async fn open_streams_count_until_they_end_or_are_dropped() {
     let (quota, gate) = gated(QuotaConfig::default().with_open_streams(most(1)));
     let mut first = quota.send_streaming_message(send("ann")).await.expect("a stream").response;
     let error = quota.send_streaming_message(send("ann")).await.expect_err("one is open");
@@ -146,11 +146,11 @@ async fn open_streams_are_counted_until_they_end_or_are_dropped() {
     assert!(second.count().await > 0);
     let third = quota.send_streaming_message(send("ann")).await.expect("room again").response;
     drop(third);
-    nobody_holds_anything(&quota).await;
+    assert_all_released(&quota).await;
 }
 
 #[tokio::test]
-async fn what_fails_is_given_back() {
+async fn failed_calls_release_their_quota() {
     let config = QuotaConfig::default().with_running_tasks(most(1)).with_open_streams(most(1));
     let (quota, _gate) = gated(config);
     for _ in 0..10 {
@@ -162,12 +162,12 @@ async fn what_fails_is_given_back() {
         let error = quota.send_streaming_message(call).await.expect_err("no such task");
         assert_eq!(error.kind(), ErrorKind::TaskNotFound);
     }
-    nobody_holds_anything(&quota).await;
+    assert_all_released(&quota).await;
 }
 
 //
 #[tokio::test]
-async fn calls_beyond_the_rate_are_refused_and_told_when_to_come_back() {
+async fn calls_beyond_the_rate_are_rejected_with_a_retry_delay() {
     let get = |who: &str| {
         let mut call = Call::new(GetTaskRequest { id: "x".into(), ..GetTaskRequest::default() });
         call.context = send(who).context;

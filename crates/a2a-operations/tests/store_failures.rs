@@ -1,5 +1,5 @@
-//! What an engine does when its store fails: for a moment, for good, or with a write that was made
-//! all the same.
+//! An engine with a failing store: transient failures, outages, and writes that succeed despite an
+//! error.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -26,9 +26,10 @@ use a2a_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, EngineConfig, Event, EventId, MemoryStore,
     Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
-        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -36,19 +37,19 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tokio::sync::Notify;
 
-/// What a store does wrong.
+/// Injected faults.
 #[derive(Debug, Default)]
 struct Faults {
-    /// It does nothing, and says that it failed.
+    /// Calls fail without effect.
     down: AtomicBool,
-    /// So many writes are made, and said to have failed.
+    /// This many writes are applied but reported as failed.
     lies: AtomicUsize,
-    /// It takes nothing new.
+    /// Inserts are rejected.
     full: AtomicBool,
-    /// Its disk is full.
+    /// The disk is full.
     unwritable: AtomicBool,
     failures: AtomicUsize,
-    /// A new task is stored, and the engine is told so when this is notified.
+    /// An insert is applied, but returns only when this is notified.
     slow_insert: Mutex<Option<Arc<Notify>>>,
 }
 
@@ -133,17 +134,17 @@ impl TaskStore for Flaky {
         self.up()?.usage(owner).await
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.up()?.claim(scope, key, fingerprint, task_id).await
+        self.up()?.claim_key(scope, key, fingerprint, task_id).await
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -151,14 +152,14 @@ impl TaskStore for Flaky {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.up()?.reclaim(scope, key, fingerprint, gone, task_id).await
+        self.up()?.take_over_key(scope, key, fingerprint, gone, task_id).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.up()?.unclaim(scope, key, task_id).await
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.up()?.release_key(scope, key, task_id).await
     }
 
-    /// Takes for ever: no lease and no takeover may wait for it.
+    /// Never returns: no lease renewal or takeover may wait for it.
     async fn sweep(&self, _sweep: Sweep) -> Result<usize, StoreError> {
         std::future::pending().await
     }
@@ -194,29 +195,29 @@ impl LeaseStore for Flaky {
         self.up()?.take_over(limit).await
     }
 
-    async fn post(
+    async fn post_command(
         &self,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        self.up()?.post(scope, task_id, command).await
+        self.up()?.post_command(scope, task_id, command).await
     }
 
     async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
         self.up()?.commands(task_id).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.up()?.answer(command_id, answer).await
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.up()?.answer_command(command_id, answer).await
     }
 
     async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
         self.up()?.read_answer(command_id).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.up()?.forget_answer(command_id).await
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.up()?.delete_answer(command_id).await
     }
 
     fn signals(&self) -> Option<Signals> {
@@ -243,12 +244,16 @@ impl PushStore for Flaky {
         self.up()?.delete_config(scope, task_id, id).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        self.up()?.due(limit).await
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.up()?.claim_deliveries(limit).await
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        self.up()?.pushed(key, outcome).await
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        self.up()?.record_delivery(key, outcome).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -268,7 +273,7 @@ impl PushStore for Flaky {
     }
 }
 
-/// Begins, waits, writes a chunk, and ends; goes on where it was.
+/// Starts, waits, emits a chunk, and completes; a rerun continues.
 #[derive(Default)]
 struct Steps {
     go_on: Arc<Notify>,
@@ -314,7 +319,7 @@ fn bench(patience: Duration) -> Bench {
     let steps = Steps::default();
     let (go_on, told) = (Arc::clone(&steps.go_on), Arc::clone(&steps.told));
     let config = EngineConfig::default()
-        .with_store_patience(patience)
+        .with_store_retry_timeout(patience)
         .with_lease_renewal(Duration::from_millis(100));
     let store: Arc<dyn Store> = Arc::new(store);
     let engine = Engine::builder(AgentCard::new("Test", "An agent under test"), steps)
@@ -334,7 +339,7 @@ async fn soon<T>(work: impl Future<Output = T>) -> T {
 }
 
 impl Bench {
-    /// Sends, and returns the id of the task and the stream behind its first status.
+    /// Sends, and returns the id of the task and the stream after its first status.
     async fn begin(&self) -> (String, a2a_operations::EventStream) {
         let mut stream = self.engine.send_streaming_message(send()).await.unwrap().response;
         let id = soon(stream.next()).await.unwrap().unwrap().task().unwrap().id.clone();
@@ -356,7 +361,7 @@ fn positions(events: &[Event]) -> Vec<u64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_fails_for_a_moment_delays_and_loses_nothing() {
+async fn transient_store_failure_loses_nothing() {
     let bench = bench(Duration::from_secs(20));
     let (id, stream) = bench.begin().await;
     bench.faults.down.store(true, Ordering::SeqCst);
@@ -374,9 +379,9 @@ async fn a_store_that_fails_for_a_moment_delays_and_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_that_was_made_though_it_failed_is_not_made_twice() {
+async fn write_that_succeeded_despite_an_error_is_not_repeated() {
     let bench = bench(Duration::from_secs(20));
-    // Each write of the task, the first included, is made and said to have failed.
+    // Each write of the task is applied but reported as failed.
     bench.faults.lies.store(1, Ordering::SeqCst);
     let (id, stream) = bench.begin().await;
     bench.faults.lies.store(2, Ordering::SeqCst);
@@ -395,7 +400,7 @@ async fn a_write_that_was_made_though_it_failed_is_not_made_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_stays_down_is_told_to_all_and_the_task_is_taken_up_later() {
+async fn store_outage_fails_waiters_and_the_task_resumes_later() {
     let bench = bench(Duration::from_secs(2));
     let (id, stream) = bench.begin().await;
     bench.faults.down.store(true, Ordering::SeqCst);
@@ -426,14 +431,14 @@ async fn a_store_that_stays_down_is_told_to_all_and_the_task_is_taken_up_later()
 }
 
 #[tokio::test]
-async fn a_full_store_is_said_to_be_full() {
+async fn full_store_returns_resource_exhausted() {
     let bench = bench(Duration::from_secs(2));
     bench.faults.full.store(true, Ordering::SeqCst);
     let refused = bench.engine.send_message(send()).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::ResourceExhausted);
 }
 
-/// A second try would only keep the caller waiting.
+/// A retry would only delay the caller.
 #[tokio::test(start_paused = true)]
 async fn unwritable_store_fails_sends_at_once_as_unavailable() {
     let bench = bench(Duration::from_secs(20));
@@ -444,9 +449,9 @@ async fn unwritable_store_fails_sends_at_once_as_unavailable() {
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
-/// Others may see a new task in the store before the engine hears that it is there.
+/// Others may see a new task in the store before the engine knows that it is stored.
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_listed_can_be_read_watched_and_canceled() {
+async fn listed_task_can_be_read_subscribed_to_and_canceled() {
     let bench = bench(Duration::from_secs(20));
     let told = Arc::new(Notify::new());
     *bench.faults.slow_insert.lock().unwrap() = Some(Arc::clone(&told));

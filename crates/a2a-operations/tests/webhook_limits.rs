@@ -1,4 +1,4 @@
-//! How many webhooks a task may have, however they come.
+//! Limits on the webhooks of a task.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test panics where it does not get it")]
 
 use a2a_core::{
@@ -15,7 +15,7 @@ use a2a_operations::{
 use async_trait::async_trait;
 use futures_util::future::join_all;
 
-/// Asks for as long as there are answers.
+/// Asks repeatedly.
 struct Asker;
 
 impl AgentExecutor for Asker {
@@ -30,7 +30,7 @@ impl AgentExecutor for Asker {
     }
 }
 
-/// Calls nobody; the host is what stands before the first slash.
+/// Delivers nothing; the host is the part before the first slash.
 #[derive(Debug)]
 struct Silent;
 
@@ -49,7 +49,7 @@ impl PushSender for Silent {
     }
 }
 
-/// An engine, and a task that waits for its user.
+/// An engine, and a task that waits for input.
 async fn scene() -> (Engine, String) {
     let engine = Engine::builder(AgentCard::new("Asker", "Asks"), Asker).push_sender(Silent);
     let engine = engine.build();
@@ -86,7 +86,7 @@ async fn count(engine: &Engine, task: &str) -> usize {
     let request =
         ListTaskPushNotificationConfigsRequest { task_id: task.into(), ..Default::default() };
     let listed = engine.list_task_push_notification_configs(Call::new(request)).await;
-    listed.expect("the task is there").response.configs.len()
+    listed.expect("the task exists").response.configs.len()
 }
 
 fn assert_exhausted(error: &Error, limit: &str) {
@@ -95,7 +95,7 @@ fn assert_exhausted(error: &Error, limit: &str) {
 }
 
 #[tokio::test]
-async fn webhooks_of_a_task_at_one_host_are_bounded_also_when_they_come_at_once() {
+async fn webhooks_per_host_are_limited_under_concurrency() {
     let (engine, task) = scene().await;
     let urls: Vec<String> = (0..50).map(|number| format!("victim/{number}")).collect();
     let put =
@@ -112,7 +112,7 @@ async fn webhooks_of_a_task_at_one_host_are_bounded_also_when_they_come_at_once(
 }
 
 #[tokio::test]
-async fn webhooks_of_a_task_are_bounded_and_can_be_replaced() {
+async fn webhooks_per_task_are_limited_and_replaceable() {
     let (engine, task) = scene().await;
     for number in 0..20 {
         let put = webhook(&task, &number.to_string(), &format!("host{number}/"));
@@ -126,7 +126,7 @@ async fn webhooks_of_a_task_are_bounded_and_can_be_replaced() {
 }
 
 #[tokio::test]
-async fn webhooks_that_come_with_messages_are_bounded_too() {
+async fn webhooks_sent_with_messages_count_toward_the_limit() {
     let (engine, task) = scene().await;
     for number in 0..5 {
         let sent = engine.send_message(Call::new(message(&task, &format!("victim/{number}"))));

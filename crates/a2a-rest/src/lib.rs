@@ -1,15 +1,14 @@
 //! The HTTP+JSON binding of A2A (spec §11): a server router and a client.
 //!
-//! [`router`] puts any [`Agent`](operations::Agent) on the wire, [`Client`] is one that lives
-//! elsewhere. Together with `a2a-core`, this crate is all that it takes to serve an agent over
-//! HTTP+JSON alone:
+//! [`router`] serves any [`Agent`](operations::Agent), and [`Client`] is a remote one. This crate
+//! and `a2a-core` are sufficient to serve an agent over HTTP+JSON only:
 //!
 //! ```no_run
 //! use a2a_core::AgentCard;
 //! use a2a_rest::operations::{Engine, agent_fn};
 //!
 //! # async fn example() -> Result<(), a2a_rest::ServeError> {
-//! let card = AgentCard::new("Echo", "Says what it hears");
+//! let card = AgentCard::new("Echo", "Repeats messages");
 //! let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
 //! a2a_rest::serve(engine, "127.0.0.1:8080").await
 //! # }

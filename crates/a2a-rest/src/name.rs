@@ -1,8 +1,8 @@
-//! The two spellings of a member's name.
+//! Proto and JSON names of members.
 
 use std::borrow::Cow;
 
-/// Spells a proto name as its JSON name; a JSON name stays as it is.
+/// Converts a proto name to its JSON name; leaves JSON names unchanged.
 pub(crate) fn camel_case(name: Cow<'_, str>) -> Cow<'_, str> {
     if !name.contains('_') {
         return name;

@@ -1,4 +1,4 @@
-//! What the client sends, and what it makes of the answers that deployed servers give.
+//! What the client sends, and how it reads responses of deployed servers.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -48,7 +48,7 @@ const NOT_FOUND: &str = r#"{"error":{"code":404,"status":"NOT_FOUND","message":"
 
 // covers: R-138, R-139, R-150, R-294
 #[tokio::test]
-async fn every_operation_reaches_our_server_as_it_was_sent() {
+async fn operations_arrive_unchanged() {
     let fake = Fake::new();
     let address = serve(router(fake.clone())).await;
     let client = Client::new(&format!("http://{address}/")).unwrap();
@@ -56,7 +56,7 @@ async fn every_operation_reaches_our_server_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn every_kind_of_error_survives_the_way() {
+async fn error_kinds_round_trip() {
     for kind in ErrorKind::ALL {
         let fake = Fake::new().refusing(move || {
             Error::new(kind, "the reason")
@@ -122,7 +122,7 @@ async fn an_error_is_read_under_any_status_and_in_any_form() {
 }
 
 #[tokio::test]
-async fn an_answer_without_content_is_not_one() {
+async fn empty_response_is_rejected() {
     for (body, kind) in [
         ("{}", ErrorKind::InvalidAgentResponse),
         (r#"{"task":null}"#, ErrorKind::InvalidAgentResponse),
@@ -134,7 +134,7 @@ async fn an_answer_without_content_is_not_one() {
 }
 
 #[tokio::test]
-async fn any_2xx_and_an_empty_body_are_a_success_where_nothing_is_told() {
+async fn delete_accepts_any_2xx_and_an_empty_body() {
     for answer in [
         json(200, "{}"),
         json(200, ""),
@@ -158,14 +158,14 @@ async fn any_2xx_and_an_empty_body_are_a_success_where_nothing_is_told() {
         TaskPushNotificationConfig { task_id: "t".into(), url: "u".into(), ..Default::default() };
     let reply = client.create_task_push_notification_config(Call::new(config)).await.unwrap();
     assert_eq!(reply.response.id, "p");
-    // One SDK reads the task from the path, another from the body.
+    // One SDK reads the task id from the path, another from the body.
     let (head, body) = server.request().await;
     assert!(head.starts_with("POST /tasks/t/pushNotificationConfigs HTTP/1.1"), "{head}");
     assert_eq!(body, r#"{"taskId":"t","url":"u"}"#);
 }
 
 #[tokio::test]
-async fn a_subscription_is_a_post_and_where_that_is_not_known_a_get() {
+async fn subscribe_uses_post_and_falls_back_to_get() {
     let stream = sse(&format!("data: {DONE}\n\n"));
     for refusal in [
         json(405, ""),
@@ -183,14 +183,14 @@ async fn a_subscription_is_a_post_and_where_that_is_not_known_a_get() {
             assert_eq!(body, "");
         }
     }
-    // Once is enough.
+    // There is only one fallback.
     let (client, _server) = client([json(405, ""), json(405, "")]).await;
     let error = client.subscribe_to_task(subscribe()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MethodNotAllowed);
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_is_an_error_of_the_operation() {
+async fn rejected_stream_is_an_error_of_the_operation() {
     for answer in [
         json(404, NOT_FOUND),
         json(200, NOT_FOUND),
@@ -208,13 +208,13 @@ async fn a_stream_that_is_refused_is_an_error_of_the_operation() {
 }
 
 #[tokio::test]
-async fn events_are_read_with_their_positions() {
+async fn events_have_ids() {
     let body =
         format!("id: 4\ndata: {WORKING}\n\n: ping\n\nid: b7\nevent: message\ndata: {DONE}\n\n");
     let (client, mut server) = client([sse(&body)]).await;
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(3);
-    let call = Call::with_context(context, subscribe().request);
+    let call = Call::from_parts(context, subscribe().request);
     let events = collect(client.subscribe_to_task(call).await.unwrap().response).await;
     let seen: Vec<_> =
         events.iter().map(|event| event.as_ref().unwrap()).map(|e| (e.id(), e.state())).collect();
@@ -227,9 +227,9 @@ async fn events_are_read_with_their_positions() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_badly_ends_with_an_error() {
+async fn interrupted_stream_ends_with_an_error() {
     for (rest, kind) in [
-        // Cut before the task settled: between events, and inside of one.
+        // Interrupted before the task settled: between events and within one.
         (String::new(), ErrorKind::Unavailable),
         ("data: {\"task\"".to_owned(), ErrorKind::Unavailable),
         (format!("event: error\ndata: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
@@ -249,7 +249,7 @@ async fn a_stream_that_ends_badly_ends_with_an_error() {
 }
 
 #[tokio::test]
-async fn an_id_that_would_change_the_path_is_refused_before_it_is_sent() {
+async fn invalid_path_ids_are_rejected_without_a_request() {
     let (client, _server) = client([]).await;
     for id in ["", ".", ".."] {
         let request = GetTaskRequest { id: id.into(), ..Default::default() };

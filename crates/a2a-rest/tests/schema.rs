@@ -1,14 +1,13 @@
-//! The JSON Schema bundle and the OpenAPI document, against every fixture of `tests/wire`.
+//! The JSON Schema bundle and the OpenAPI document, checked against every fixture of `tests/wire`.
 //!
-//! Answers, events and what our clients send have to be as the schemas say. So have the requests
-//! of fixtures, but for those that a server refuses, and those that it takes in forms that no
-//! sender should write.
+//! Responses, events and requests of this implementation must be valid, and requests of fixtures as
+//! well, except rejected ones and those in formats that are only accepted for compatibility.
 
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test says what it expects, and panics where it does not get it"
+    reason = "failed expectations panic"
 )]
 
 use std::{
@@ -23,7 +22,7 @@ use serde_json::{Value, json};
 
 const BUNDLE: &str = include_str!("../schema/a2a.schema.json");
 
-/// Fixtures whose requests have forms that readers accept beyond what senders write.
+/// Fixtures whose requests use formats that are accepted but should not be sent.
 const LENIENT: [&str; 2] = ["jsonrpc/input-forms.http", "jsonrpc/parts.http"];
 
 /// The types of the protocol, each with its validator.
@@ -60,7 +59,7 @@ impl Schemas {
     }
 }
 
-/// One request and its answer, with text for every placeholder.
+/// A request and its response, with values for all placeholders.
 struct Exchange {
     request: String,
     response: String,
@@ -95,7 +94,7 @@ fn files(folder: &str) -> Vec<String> {
     files
 }
 
-/// Puts something of its kind in place of each placeholder.
+/// Replaces placeholders by values of their type.
 fn filled(text: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
@@ -115,7 +114,7 @@ fn filled(text: &str) -> String {
     filled + rest
 }
 
-/// The JSON bodies of a message: one, or one for each event of a stream.
+/// The JSON bodies of a message: one, or one per event.
 fn bodies(message: &str) -> Vec<Value> {
     let Some((_, body)) = message.split_once("\n\n") else { return Vec::new() };
     let events: Vec<Value> = body
@@ -138,7 +137,7 @@ fn request_of(operation: Operation) -> String {
     }
 }
 
-/// The type of an answer; `None` for an empty object.
+/// The type of a response; `None` for an empty object.
 fn response_of(operation: Operation) -> Option<&'static str> {
     Some(match operation {
         Operation::SendMessage => "SendMessageResponse",
@@ -154,7 +153,7 @@ fn response_of(operation: Operation) -> Option<&'static str> {
     })
 }
 
-/// The operation of a request over HTTP+JSON, wherever the binding is mounted.
+/// The operation of an HTTP+JSON request, under any prefix.
 fn operation_of(request: &str) -> Option<Operation> {
     let mut words = request.lines().next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
@@ -167,7 +166,7 @@ fn operation_of(request: &str) -> Option<Operation> {
             Some((_, verb)) => given.ends_with(verb) && verb.is_empty() != given.contains(':'),
             None => wanted == given,
         };
-        // `POST` and `GET` both subscribe.
+        // Both `POST` and `GET` subscribe.
         let is_method = route.method == method || route.path.ends_with(":subscribe");
         is_method && wanted.iter().zip(&path[start..]).all(is_same)
     });
@@ -202,7 +201,7 @@ fn check_rest(schemas: &mut Schemas, errors: &mut Schemas, file: &str) {
         let Some(operation) = operation_of(&exchange.request) else { continue };
         if is_ok(&exchange.response) && !LENIENT.contains(&file) {
             for mut request in bodies(&exchange.request) {
-                // What is in the path may be left out of the body.
+                // Members of the path may be omitted from the body.
                 for name in ["id", "taskId"] {
                     if let Some(members) = request.as_object_mut() {
                         members.entry(name).or_insert_with(|| "t".into());
@@ -229,7 +228,7 @@ fn check_rest(schemas: &mut Schemas, errors: &mut Schemas, file: &str) {
 }
 
 #[test]
-fn every_wire_fixture_is_as_the_schemas_say() {
+fn wire_fixtures_match_the_schemas() {
     let bundle = serde_json::from_str(BUNDLE).unwrap();
     let openapi = serde_json::from_str(a2a_rest::OPENAPI).unwrap();
     let mut schemas = Schemas::new(&bundle, "/$defs");
@@ -253,7 +252,7 @@ fn every_wire_fixture_is_as_the_schemas_say() {
     }
     let faults = [schemas.faults, openapi.faults].concat();
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
-    // A fixture that is no longer found, or no longer read, would check nothing.
+    // Detects fixtures that are no longer found or read.
     assert!(schemas.checked > 300, "{} values checked", schemas.checked);
     assert!(openapi.used.contains("ErrorResponse"));
     for operation in Operation::ALL {
@@ -264,7 +263,7 @@ fn every_wire_fixture_is_as_the_schemas_say() {
 }
 
 #[test]
-fn the_schemas_refuse_what_breaks_the_rules() {
+fn schemas_reject_invalid_messages() {
     let bundle = serde_json::from_str(BUNDLE).unwrap();
     let schemas = Schemas::new(&bundle, "/$defs");
     assert!(jsonschema::draft202012::meta::is_valid(&schemas.bundle));
@@ -294,7 +293,7 @@ fn the_schemas_refuse_what_breaks_the_rules() {
 }
 
 #[test]
-fn the_schema_of_bytes_lets_through_what_is_read() {
+fn schema_of_bytes_accepts_readable_base64() {
     let schemas = Schemas::new(&serde_json::from_str(BUNDLE).unwrap(), "/$defs");
     let read = |part: &Value| serde_json::from_value::<Part>(part.clone());
     for text in ["", "aGVsbG8=", "aGVsbG8", "aGVsbA==", "aGVsbA", "_-8=", "_-8", "/+8=", "aGVs"] {

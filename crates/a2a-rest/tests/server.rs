@@ -1,4 +1,4 @@
-//! What the server answers, byte by byte.
+//! Responses of the server, byte by byte.
 
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
@@ -29,7 +29,7 @@ async fn ask(connection: &mut Connection, request: &str, body: &str) -> Got {
 const SEND: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 const CONFIG: &str = r#"{"url":"https://example.com"}"#;
 
-/// A body that the operation takes.
+/// A valid body for the operation.
 fn body(operation: Operation) -> &'static str {
     match operation {
         Operation::SendMessage | Operation::SendStreamingMessage => SEND,
@@ -40,7 +40,7 @@ fn body(operation: Operation) -> &'static str {
 
 // covers: R-293
 #[tokio::test]
-async fn every_route_of_the_descriptor_is_answered() {
+async fn routes_of_the_descriptor_are_served() {
     let fake = Fake::new();
     let mut connection = connect(router(fake.clone())).await;
     for route in ROUTES {
@@ -62,7 +62,7 @@ async fn every_route_of_the_descriptor_is_answered() {
 
 // covers: R-300
 #[tokio::test]
-async fn each_operation_answers_in_its_form() {
+async fn responses_of_operations() {
     let mut connection = connect(router(Fake::new())).await;
     let task = r#"{"id":"t","contextId":"c-1","status":{"state":"TASK_STATE_WORKING","timestamp":"2026-01-02T03:04:05.678Z"}}"#;
     for (request, body, expected) in [
@@ -92,7 +92,7 @@ async fn each_operation_answers_in_its_form() {
 
 // covers: R-155, R-169, R-170, R-171, R-172, R-173
 #[tokio::test]
-async fn each_kind_of_error_has_its_status_and_details() {
+async fn error_kinds_have_status_and_details() {
     let mut shown = String::new();
     for kind in ErrorKind::ALL {
         let fake = Fake::new().refusing(move || {
@@ -110,7 +110,7 @@ async fn each_kind_of_error_has_its_status_and_details() {
 
 // covers: R-142, R-143, R-162, R-163, R-297
 #[tokio::test]
-async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
+async fn invalid_requests_are_rejected_and_the_connection_remains_usable() {
     let options = Options::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
     let mut connection = connect(router_with(Fake::new(), options)).await;
     let mut shown = String::new();
@@ -165,7 +165,7 @@ async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
     ] {
         let got = connection.ask(request, &headers, body).await;
         shown.push_str(&format!("== {name}\n{}\n", got.shown()));
-        // The same connection has to be good for the next call.
+        // The connection must remain usable.
         let next = ask(&mut connection, "GET /tasks/t", "").await;
         assert!(next.body.starts_with("{\"id\":\"t\""), "after {name}: {next:?}");
     }
@@ -174,7 +174,7 @@ async fn what_is_no_call_is_refused_and_the_connection_goes_on() {
 
 // covers: R-295, R-300
 #[tokio::test]
-async fn a_request_is_put_together_from_where_its_members_are() {
+async fn request_is_assembled_from_path_query_and_body() {
     let fake = Fake::new();
     let mut connection = connect(router(fake.clone())).await;
     for (request, body, expected) in [
@@ -220,7 +220,7 @@ async fn a_request_is_put_together_from_where_its_members_are() {
 
 // covers: R-292
 #[tokio::test]
-async fn the_type_of_an_answer_is_one_that_was_asked_for() {
+async fn response_content_type_is_negotiated() {
     let mut connection = connect(router(Fake::new())).await;
     for (accept, expected) in [
         ("accept: application/a2a+json", "application/a2a+json"),
@@ -241,7 +241,7 @@ async fn the_type_of_an_answer_is_one_that_was_asked_for() {
 
 // covers: R-301
 #[tokio::test]
-async fn a_stream_is_framed_event_by_event() {
+async fn stream_has_one_frame_per_event() {
     let fake = Fake::new().streaming(|| {
         vec![
             Ok(opening(task("t-1"))),
@@ -265,7 +265,7 @@ async fn a_stream_is_framed_event_by_event() {
 }
 
 #[tokio::test]
-async fn a_stream_that_fails_says_so_in_its_last_event() {
+async fn failed_stream_ends_with_an_error_event() {
     let fake = Fake::new().streaming(|| {
         vec![Ok(status(TaskState::Working)), Err(Error::internal("secret")), Ok(artifact("late"))]
     });
@@ -275,7 +275,7 @@ async fn a_stream_that_fails_says_so_in_its_last_event() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_is_a_plain_answer() {
+async fn rejected_stream_is_a_plain_response() {
     let fake = Fake::new().refusing(|| Error::task_not_found("t"));
     let mut connection = connect(router(fake)).await;
     let got = ask(&mut connection, "POST /tasks/t:subscribe", "").await;
@@ -285,7 +285,7 @@ async fn a_stream_that_is_refused_is_a_plain_answer() {
 
 // covers: R-134, R-150
 #[tokio::test]
-async fn what_travels_beside_a_call_reaches_the_agent() {
+async fn service_parameters_reach_the_agent() {
     let fake = Fake::new();
     let caller = Extension(Caller::authenticated("alice"));
     let mut connection = connect(router(fake.clone()).layer(caller)).await;
@@ -310,7 +310,7 @@ async fn what_travels_beside_a_call_reaches_the_agent() {
 
 // covers: R-140
 #[tokio::test]
-async fn a_version_may_stand_in_the_query_or_be_waived() {
+async fn version_is_read_from_the_query_or_optional() {
     let mut strict = connect(router(Fake::new())).await;
     for request in ["GET /tasks/t?A2A-Version=1.0", "POST /tasks/t:cancel?a2a-version=1.0"] {
         assert_eq!(strict.ask(request, &[], "").await.status, 200, "{request}");
@@ -321,7 +321,7 @@ async fn a_version_may_stand_in_the_query_or_be_waived() {
 }
 
 #[tokio::test]
-async fn a_prefix_changes_nothing() {
+async fn router_works_under_a_prefix() {
     let nested = Router::new().nest("/a/b", router(Fake::new()));
     let mut connection = connect(nested).await;
     for (request, status) in [
@@ -339,7 +339,7 @@ async fn a_prefix_changes_nothing() {
 
 // covers: R-158, R-166, R-167
 #[tokio::test]
-async fn a_refusal_says_what_to_do_next() {
+async fn errors_have_challenge_and_retry_after() {
     let busy = Fake::new().refusing(|| {
         Error::new(ErrorKind::ResourceExhausted, "too many")
             .with_retry_after(Duration::from_secs(9))

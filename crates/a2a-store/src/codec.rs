@@ -1,8 +1,8 @@
-//! How tasks, events and webhooks become bytes in a database.
+//! The storage format of tasks, events and webhooks.
 //!
-//! A task or an event is its protobuf encoding behind a byte that says so. Where protobuf can't
-//! hold it exactly (free data with integers past 2^53, or nested deeper than it is read again),
-//! it is JSON behind another byte.
+//! A task or an event is stored as protobuf after a format byte. If protobuf would be lossy (JSON
+//! data with integers beyond 2^53, or nested too deeply to be decoded), it is stored as JSON
+//! instead.
 
 use a2a_core::{
     Artifact, Message, Part, ProtocolVersion,
@@ -20,14 +20,14 @@ use crate::seal::{SealError, SecretKeys};
 const PROTOBUF: u8 = 0;
 const JSON: u8 = 1;
 
-/// Why bytes of a database could not be read, or made.
+/// Why stored bytes could not be decoded, or a value encoded.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CodecError {
-    #[error("what is stored is not a protobuf message")]
+    #[error("malformed protobuf in the store")]
     Protobuf(#[from] prost::DecodeError),
-    #[error("what is stored is not JSON")]
+    #[error("malformed JSON in the store")]
     Json(#[from] serde_json::Error),
-    #[error("what is stored has no known form")]
+    #[error("unknown encoding in the store")]
     Form,
     #[error(transparent)]
     Seal(#[from] SealError),
@@ -38,7 +38,7 @@ pub(crate) fn encode_task(task: &Task) -> Result<Vec<u8>, CodecError> {
     encode(task, is_plain_task(task), |bytes| task.encode_raw(bytes))
 }
 
-/// Reads what [`encode_task`] made.
+/// Decodes the output of [`encode_task`].
 pub(crate) fn decode_task(bytes: &[u8]) -> Result<Task, CodecError> {
     decode(bytes)
 }
@@ -46,17 +46,17 @@ pub(crate) fn decode_task(bytes: &[u8]) -> Result<Task, CodecError> {
 /// Encodes an event, without its position.
 pub(crate) fn encode_event(event: &Event) -> Result<Vec<u8>, CodecError> {
     let response = event.response();
-    // The encoding is made once, also for all who read the event through gRPC.
+    // The encoding is cached, and shared with gRPC readers of the event.
     encode(response, is_plain(response), |bytes| bytes.extend_from_slice(&event.protobuf()))
 }
 
-/// Reads what [`encode_event`] made.
+/// Decodes the output of [`encode_event`].
 pub(crate) fn decode_event(position: EventId, bytes: &[u8]) -> Result<Event, CodecError> {
     let response: StreamResponse = decode(bytes)?;
     Ok(Event::new(Some(position), response))
 }
 
-/// Applies the artifact chunks that came after the snapshot of a task.
+/// Applies artifact chunks that are newer than the snapshot of a task.
 pub(crate) fn apply(task: &mut Task, events: &[Event]) {
     for event in events {
         if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
@@ -65,10 +65,10 @@ pub(crate) fn apply(task: &mut Task, events: &[Event]) {
     }
 }
 
-/// Set in the first byte of a webhook that is in a trace, whose ids follow.
+/// Flag in the first byte of a webhook with a trace context, which follows.
 const TRACED: u8 = 0x80;
 
-/// Encodes a webhook, sealed under its task and id.
+/// Encodes a webhook, encrypted with its task and id as associated data.
 pub(crate) fn encode_webhook(webhook: &Webhook, keys: &SecretKeys) -> Result<Vec<u8>, CodecError> {
     let Webhook { config, revision, trace } = webhook;
     if !config.token.is_empty() || config.authentication.is_some() {
@@ -85,7 +85,7 @@ pub(crate) fn encode_webhook(webhook: &Webhook, keys: &SecretKeys) -> Result<Vec
     Ok(bytes)
 }
 
-/// Reads what [`encode_webhook`] made.
+/// Decodes the output of [`encode_webhook`].
 pub(crate) fn decode_webhook(
     task_id: &str,
     config_id: &str,
@@ -111,7 +111,7 @@ fn place(task_id: &str, config_id: &str) -> Vec<u8> {
     [task_id.as_bytes(), &[0], config_id.as_bytes()].concat()
 }
 
-/// The number of a revision in a database, which never changes.
+/// The stored number of a revision, which never changes.
 fn revision_byte(revision: ProtocolVersion) -> u8 {
     match revision {
         ProtocolVersion::V0_1 => 1,
@@ -158,7 +158,7 @@ fn decode<M: prost::Message + Default + DeserializeOwned>(bytes: &[u8]) -> Resul
     match bytes.split_first() {
         Some((&PROTOBUF, bytes)) => Ok(M::decode(bytes)?),
         Some((&JSON, bytes)) => {
-            // What is stored was in memory before, so its depth was bearable.
+            // Stored values were in memory before, so their depth is acceptable.
             let mut json = serde_json::Deserializer::from_slice(bytes);
             json.disable_recursion_limit();
             Ok(M::deserialize(&mut json)?)
@@ -167,7 +167,7 @@ fn decode<M: prost::Message + Default + DeserializeOwned>(bytes: &[u8]) -> Resul
     }
 }
 
-/// Whether an event has no free data, which protobuf may not hold exactly.
+/// Whether an event has no JSON data, which protobuf may not represent exactly.
 fn is_plain(response: &StreamResponse) -> bool {
     match &response.payload {
         None => true,
@@ -208,7 +208,7 @@ fn is_plain_part(part: &Part) -> bool {
 #[cfg(test)]
 mod tests {
     use a2a_core::{TaskState, well_known::Value};
-    use a2a_operations::testing::store::scenery::{at, chunk, shown, task, webhook};
+    use a2a_operations::testing::store::fixtures::{at, chunk, shown, task, webhook};
     use serde_json::json;
 
     use super::*;
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_reads_as_it_was() {
+    fn encoding_round_trips() {
         let mut deep = json!(1);
         for _ in 0..200 {
             deep = json!([deep]);
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_takes_little_more_than_its_text_and_its_ids() {
+    fn chunk_encoding_is_compact() {
         let id = "0198f0a4-7b1c-7d60-8a5e-0123456789ab";
         let bytes = encode_event(&chunk(2, id, &"x".repeat(40))).unwrap();
         assert!(bytes.len() < 40 + id.len() + 40, "{} bytes", bytes.len());
     }
 
     #[test]
-    fn a_webhook_keeps_its_revision_and_opens_only_in_its_place() {
+    fn webhook_encoding_is_bound_to_its_task_and_id() {
         let keys = SecretKeys::new([crate::SecretKey::from_bytes([1; 32])]);
         for byte in 1..=5 {
             let revision = revision_of(byte).unwrap();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_no_known_form_are_refused() {
+    fn unknown_formats_are_rejected() {
         for bytes in [&b""[..], b"\x07", b"\x00\xff", b"\x01{", b"\x85abc"] {
             assert!(decode_task(bytes).is_err(), "{bytes:?}");
             assert!(decode_webhook("t", "a", bytes, &SecretKeys::default()).is_err());

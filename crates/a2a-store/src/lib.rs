@@ -1,11 +1,10 @@
-//! Stores that keep the tasks of an A2A agent through crashes and on many machines.
+//! Durable stores for the tasks of an A2A agent.
 //!
-//! Each is a [`Store`](a2a_operations::Store) to hand to an
-//! [`Engine`](a2a_operations::Engine):
+//! Each is a [`Store`](a2a_operations::Store) for an [`Engine`](a2a_operations::Engine):
 //!
-//! - feature `sqlite` (default): a file that one process owns;
-//! - feature `postgres`: a database that many nodes share;
-//! - feature `nats`: nodes that hear of each other through NATS JetStream.
+//! - feature `sqlite` (default): a file for one process;
+//! - feature `postgres`: a database shared by many nodes;
+//! - feature `nats`: signals between nodes through NATS JetStream.
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "nats"))]
 #[cfg_attr(

@@ -1,9 +1,8 @@
-//! Nodes that hear of each other through NATS JetStream.
+//! Signals between nodes through NATS JetStream.
 //!
-//! A database that many nodes share can tell them of each other's writes by itself. Where many
-//! nodes follow many streams, that is its first bottleneck: [`Clustered`] takes the telling off
-//! it. It wraps the store of a node, publishes what was written once it is, with the events
-//! along, and hears what the other nodes publish.
+//! A shared database can signal writes to its nodes by itself, but with many nodes and many streams
+//! that is its first bottleneck. [`Clustered`] replaces these signals: it wraps the store of a
+//! node, publishes its writes together with their events, and receives those of other nodes.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -18,20 +17,19 @@
 //! # }
 //! ```
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! Signals are hints, the truth is in the store, so nothing of value is kept here: the JetStream
-//! stream is in memory, with bounds in age and size. None is lost silently:
+//! Signals are hints, and the store is authoritative, so nothing durable is kept here: the
+//! JetStream stream is in memory, limited by age and size. No signal is lost silently:
 //!
-//! - What can't be published is kept and published later, one entry for each task, up to 10,000
-//!   entries and 4 MiB of events. Past the size only the events stay behind; past the number,
-//!   all nodes are told to read everything again.
-//! - A node that lost its connection goes on behind the last signal it has heard. Where that is
-//!   not possible, because the server was restarted or the stream has moved on, it reads
-//!   everything again.
-//! - A node that crashes between a write and its publication is missed: each says at least once a
-//!   second that it is there, and who does not hear one for 8 s, or hears that it has started
-//!   anew, reads everything again.
+//! - Signals that cannot be published are retained and published later, one entry per task, up to
+//!   10,000 entries and 4 MiB of events. Beyond the size, only events are dropped; beyond the
+//!   number, all nodes are told to reload everything.
+//! - A node that lost its connection resumes after the last signal it received. If that is
+//!   impossible, because the server was restarted or the stream was trimmed, it reloads everything.
+//! - A node may crash between a write and its publication. Each node therefore sends a heartbeat at
+//!   least once a second; a node that misses another's for 8 s, or sees it restart, reloads
+//!   everything.
 
 mod config;
 mod error;
@@ -60,12 +58,12 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::{config::NatsConfig, error::NatsError};
 use self::{listener::Listener, outbox::Outbox, publisher::Publisher, stream::Link};
 
-/// How many signals wait for the engine before no more are fetched.
+/// Maximum number of signals buffered for the engine.
 const WAITING: usize = 256;
 
-/// A store whose node tells other nodes what it does through NATS, and hears them.
+/// A store whose node exchanges signals with other nodes through NATS.
 ///
-/// The store below is to be one that tells nobody by itself: its own signals are not read.
+/// The signals of the wrapped store are ignored, so disable them.
 pub struct Clustered {
     store: Arc<dyn Store>,
     outbox: Arc<Outbox>,
@@ -74,18 +72,18 @@ pub struct Clustered {
 }
 
 impl Clustered {
-    /// Connects a node to its cluster: what happens from when this returns is heard.
+    /// Connects a node to its cluster. Signals sent after this returns are received.
     ///
     /// # Errors
     ///
-    /// [`NatsError`], if the server is not there, lets us not in, or has no JetStream. Later
-    /// faults are healed.
+    /// [`NatsError`] if the server is unreachable, rejects the credentials, or lacks JetStream.
+    /// Later failures are retried.
     pub async fn connect(store: Arc<dyn Store>, config: NatsConfig) -> Result<Self, NatsError> {
         let link = Link::open(&config, store.node()).await?;
         let outbox = Arc::new(Outbox::new());
         let (sender, receiver) = mpsc::channel(WAITING);
         let listener = Listener::start(link.clone(), store.node(), sender).await?;
-        // It ends by itself, once all is said, after the outbox is closed.
+        // Ends by itself once the outbox is closed and everything is published.
         tokio::spawn(Publisher::new(link, store.node(), Arc::clone(&outbox)).run());
         Ok(Self { store, outbox, signals: Mutex::new(Some(receiver)), _listener: listener })
     }

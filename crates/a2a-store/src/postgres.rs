@@ -1,4 +1,4 @@
-//! A store in a PostgreSQL database that many nodes share.
+//! A store in a PostgreSQL database, shared by many nodes.
 //!
 //! ```no_run
 //! use a2a_store::postgres::{PostgresConfig, PostgresStore};
@@ -12,17 +12,17 @@
 //! # }
 //! ```
 //!
-//! The address is a URL as libpq takes it. Of its parameters `sslmode` and `sslrootcert` mean
-//! what they mean there (`sslrootcert=system`, the default, is the certificates of the machine),
-//! and `schema` names the schema that the tables are in.
+//! The address is a libpq URL. Its parameters `sslmode` and `sslrootcert` have the libpq meaning
+//! (`sslrootcert=system`, the default, uses the system's certificates), and `schema` names the
+//! schema of the tables.
 
 mod address;
-mod claim;
 mod command;
 mod commit;
 mod config;
 mod dead_letter;
 mod error;
+mod idempotency_key;
 mod insert;
 mod lease;
 mod link;

@@ -1,4 +1,4 @@
-//! How secrets are kept at rest.
+//! Encryption of secrets at rest.
 
 use std::{
     fmt,
@@ -18,26 +18,26 @@ use ring::{
 
 const KEY_BYTES: usize = 32;
 const KEY_ID_BYTES: usize = 4;
-/// What the first byte of kept bytes says of the rest.
+/// Formats, in the first byte of stored secrets.
 const PLAIN: u8 = 0;
 const SEALED: u8 = 1;
 
 /// A key for the secrets of webhooks: 32 bytes.
 ///
-/// Written down it is base64, as `openssl rand -base64 32` prints it, or hexadecimal.
+/// Its text form is base64, as printed by `openssl rand -base64 32`, or hexadecimal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey([u8; KEY_BYTES]);
 
-/// The text is not 32 bytes in base64 or hexadecimal. It is not repeated here.
+/// The text is not 32 bytes in base64 or hexadecimal. It is not included here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a secret key is 32 bytes in base64 or hexadecimal")]
+#[error("a secret key must be 32 bytes in base64 or hexadecimal")]
 pub struct SecretKeyError;
 
-/// The keys that secrets are sealed with, if there are any.
+/// The keys to encrypt secrets with, if any.
 ///
-/// The first one seals, and every one opens: so a new key is put before the old one, which goes
-/// when nothing that it has sealed is left. Without a key, secrets are kept as they are, and one
-/// warning is logged.
+/// The first key encrypts, and all keys decrypt. To rotate, put the new key first, and remove the
+/// old one when nothing encrypted with it is left. Without a key, secrets are stored in plaintext,
+/// and one warning is logged.
 #[derive(Clone, Default)]
 pub struct SecretKeys(Arc<Inner>);
 
@@ -49,21 +49,21 @@ struct Inner {
 
 type KeyId = [u8; KEY_ID_BYTES];
 
-/// Why bytes could not be sealed, or what is kept could not be opened.
+/// Why a secret could not be encrypted or decrypted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SealError {
-    #[error("the system gives no random numbers")]
+    #[error("the system random number generator failed")]
     NoRandom,
-    #[error("no key is configured that opens what is sealed under key {0}")]
+    #[error("no configured key matches the encryption key {0}")]
     NoKey(String),
-    #[error("what is sealed was changed")]
+    #[error("encrypted data was modified")]
     Changed,
-    #[error("what is kept has no known form")]
+    #[error("unknown encryption format")]
     Form,
 }
 
 impl SecretKey {
-    /// Takes 32 bytes that nobody can guess.
+    /// Creates a key from 32 secret random bytes.
     pub const fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
         Self(bytes)
     }
@@ -104,7 +104,7 @@ impl fmt::Debug for SecretKey {
 }
 
 impl SecretKeys {
-    /// Takes the keys, the one that seals first.
+    /// Creates a key set; the first key encrypts.
     pub fn new(keys: impl IntoIterator<Item = SecretKey>) -> Self {
         let unbound = |key: &SecretKey| UnboundKey::new(&AES_256_GCM, &key.0).ok();
         let keys = keys.into_iter();
@@ -112,8 +112,7 @@ impl SecretKeys {
         Self(Arc::new(Inner { keys: keys.collect(), has_warned: AtomicBool::new(false) }))
     }
 
-    /// Seals bytes. They can be opened only under the same `place`, so that nothing sealed can
-    /// be moved elsewhere.
+    /// Encrypts bytes with `place` as associated data, so that they cannot be moved elsewhere.
     pub(crate) fn seal(&self, place: &[u8], bytes: &[u8]) -> Result<Vec<u8>, SealError> {
         match self.0.keys.first() {
             Some(key) => seal(key, place, bytes).ok_or(SealError::NoRandom),
@@ -121,10 +120,10 @@ impl SecretKeys {
         }
     }
 
-    /// Logs, once, that secrets are kept as they are, if they are.
+    /// Logs one warning if secrets are stored in plaintext.
     pub(crate) fn warn_if_plain(&self) {
         if self.0.keys.is_empty() && !self.0.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("secrets of webhooks are stored unencrypted: no secret key is set");
+            tracing::warn!("webhook secrets are stored unencrypted: no secret key is set");
         }
     }
 
@@ -153,7 +152,7 @@ impl SecretKeys {
     }
 }
 
-/// Seals under a random nonce: of 96 bits, so that one key is good for billions of seals.
+/// Encrypts with a random 96-bit nonce, so one key is safe for billions of encryptions.
 fn seal((id, key): &(KeyId, LessSafeKey), place: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
     let mut nonce = [0; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).ok()?;
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_can_be_opened_in_its_place_only() {
+    fn sealed_bytes_open_only_in_the_same_context() {
         let keys = SecretKeys::new([key(1)]);
         let sealed = keys.seal(b"here", b"hush").unwrap();
         assert!(!sealed.windows(4).any(|bytes| bytes == b"hush"));
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_opens_nothing_old_until_the_old_one_stands_behind_it() {
+    fn rotated_key_needs_the_old_one_to_open() {
         let sealed = SecretKeys::new([key(1)]).seal(b"", b"hush").unwrap();
         assert!(matches!(SecretKeys::new([key(2)]).open(b"", &sealed), Err(SealError::NoKey(_))));
         let both = SecretKeys::new([key(2), key(1)]);
@@ -198,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_bytes_are_kept_as_they_are_and_open_under_any_key() {
+    fn unencrypted_bytes_open_with_any_key() {
         let plain = SecretKeys::default().seal(b"", b"hush").unwrap();
         assert_eq!(plain, b"\0hush");
         assert_eq!(SecretKeys::new([key(1)]).open(b"", &plain).unwrap(), b"hush");
     }
 
     #[test]
-    fn bytes_of_no_known_form_do_not_open() {
+    fn unknown_formats_do_not_open() {
         let keys = SecretKeys::new([key(1)]);
         for bytes in [&b""[..], b"\x01", b"\x01abcd", b"\x02rest"] {
             assert!(matches!(keys.open(b"", bytes), Err(SealError::Form)), "{bytes:?}");
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_written_in_base64_or_hexadecimal() {
+    fn key_parses_from_base64_and_hexadecimal() {
         let hex = "07".repeat(KEY_BYTES);
         let base64 = BASE64_STANDARD.encode([7; KEY_BYTES]);
         for text in [&hex, &base64, &format!(" {base64}\n")] {
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_not_printed() {
+    fn key_is_redacted_in_debug_output() {
         assert_eq!(format!("{:?}", key(7)), "SecretKey(..)");
         assert!(!format!("{:?}", SecretKeys::new([key(7)])).contains('7'));
     }

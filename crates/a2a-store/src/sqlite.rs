@@ -1,13 +1,13 @@
 //! A store in a SQLite file, for one process.
 //!
-//! All writes go through one thread, which makes one transaction of those that wait, and answers
-//! after it is on the disk. Reads go beside it. The file belongs to the process that has it
-//! open: a second one is refused.
+//! All writes go through one thread, which groups them into transactions and responds after they
+//! are on disk. Reads use separate connections. The file belongs to the process that has it open; a
+//! second one is rejected.
 
-mod claim;
 mod connection;
 mod dead_letter;
 mod failure;
+mod idempotency_key;
 mod lease;
 mod lock;
 mod open;

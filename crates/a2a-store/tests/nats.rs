@@ -1,4 +1,4 @@
-//! Nodes that hear of each other through NATS.
+//! Signals through NATS.
 #![cfg(feature = "nats")]
 #![allow(
     clippy::panic,
@@ -18,8 +18,8 @@ use a2a_operations::{
     MemoryStore, Store,
     store::{MemoryLimits, Signal, Signals},
     testing::{
-        cluster::scenery::ann,
-        store::scenery::{chunk, commit, insert, positions, task},
+        cluster::fixtures::ann,
+        store::fixtures::{chunk, commit, insert, positions, task},
     },
 };
 use a2a_store::nats::{Clustered, NatsConfig, NatsError};
@@ -32,7 +32,7 @@ use tokio::{
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A cluster of its own on the shared server.
+/// A separate cluster on the shared server.
 fn cluster(nats: &Nats) -> NatsConfig {
     NatsConfig::new(nats.url()).with_cluster(nats.unique())
 }
@@ -51,12 +51,12 @@ async fn next(signals: &mut Signals) -> Signal {
     timeout(PATIENCE, signals.next()).await.unwrap().unwrap()
 }
 
-/// Hears until a task is at a position, and returns how often signals were missed.
-async fn hear_until(signals: &mut Signals, id: &str, last: u64) -> usize {
+/// Waits until a task is at a position, and returns the number of lag signals.
+async fn wait_until(signals: &mut Signals, id: &str, last: u64) -> usize {
     let mut missed = 0;
     loop {
         match next(signals).await {
-            Signal::Missed => missed += 1,
+            Signal::Lagged => missed += 1,
             Signal::Written { task_id, last_event, .. }
                 if *task_id == *id && last_event.get() >= last =>
             {
@@ -67,8 +67,8 @@ async fn hear_until(signals: &mut Signals, id: &str, last: u64) -> usize {
     }
 }
 
-async fn hear_missed(signals: &mut Signals) {
-    while !matches!(next(signals).await, Signal::Missed) {}
+async fn wait_lagged(signals: &mut Signals) {
+    while !matches!(next(signals).await, Signal::Lagged) {}
 }
 
 async fn write(store: &dyn Store, id: &str, version: u64) {
@@ -83,7 +83,7 @@ async fn begin(store: &dyn Store, id: &str) {
 mod laws {
     use super::*;
 
-    /// The laws want two nodes; without a server, those of the memory store are fine.
+    /// The laws need two nodes; without a server, those of the memory store are used.
     async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
         match a2a_test_servers::nats().await {
             Ok(nats) => nodes(cluster(nats)).await,
@@ -100,7 +100,7 @@ mod laws {
 }
 
 #[tokio::test]
-async fn events_travel_along_in_order() {
+async fn events_are_published_in_order() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let (one, two) = nodes(cluster(nats)).await;
     let mut signals = two.signals().unwrap();
@@ -117,7 +117,7 @@ async fn events_travel_along_in_order() {
 }
 
 #[tokio::test]
-async fn clusters_on_one_server_are_apart() {
+async fn clusters_on_one_server_are_isolated() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let (one, _two) = nodes(cluster(nats)).await;
     let (three, four) = nodes(cluster(nats)).await;
@@ -129,51 +129,51 @@ async fn clusters_on_one_server_are_apart() {
 }
 
 #[tokio::test]
-async fn a_restarted_server_loses_nobody() {
+async fn server_restart_loses_no_listener() {
     let Ok(mut nats) = Private::nats(&[]).await else { return };
     let (one, two) = nodes(NatsConfig::new(nats.url())).await;
     let mut signals = two.signals().unwrap();
     begin(&*one, "before").await;
-    hear_until(&mut signals, "before", 1).await;
+    wait_until(&mut signals, "before", 1).await;
     nats.kill();
     write(&*one, "before", 1).await;
     begin(&*one, "meanwhile").await;
     nats.start().await;
-    // What was on its way may be lost with the server, and then all is read again.
-    hear_missed(&mut signals).await;
+    // Signals in flight may be lost with the server, which causes a reload.
+    wait_lagged(&mut signals).await;
     begin(&*one, "after").await;
-    hear_until(&mut signals, "after", 1).await;
+    wait_until(&mut signals, "after", 1).await;
     for version in 2..100 {
         write(&*one, "before", version).await;
     }
-    assert_eq!(hear_until(&mut signals, "before", 100).await, 0);
+    assert_eq!(wait_until(&mut signals, "before", 100).await, 0);
 }
 
 #[tokio::test]
-async fn a_server_that_is_silent_for_a_while_is_gone_on_with() {
+async fn listener_resumes_after_server_silence() {
     let Ok(nats) = Private::nats(&[]).await else { return };
     let (one, two) = nodes(NatsConfig::new(nats.url())).await;
     let mut signals = two.signals().unwrap();
     begin(&*one, "t").await;
-    hear_until(&mut signals, "t", 1).await;
+    wait_until(&mut signals, "t", 1).await;
     nats.pause();
     for version in 1..=50 {
         write(&*one, "t", version).await;
     }
-    // Long enough for the listener to miss the heartbeats of the server.
+    // Longer than the heartbeat interval of the server.
     if let Ok(signal) = timeout(Duration::from_secs(4), signals.next()).await {
         panic!("heard of a server that is stopped: {signal:?}");
     }
     nats.resume();
-    assert_eq!(hear_until(&mut signals, "t", 51).await, 0, "nothing was lost");
+    assert_eq!(wait_until(&mut signals, "t", 51).await, 0, "nothing was lost");
 }
 
 #[tokio::test]
-async fn a_slow_node_gets_everything_in_the_end() {
+async fn slow_node_eventually_receives_everything() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let (one, two) = nodes(cluster(nats)).await;
     let mut signals = two.signals().unwrap();
-    // Far more signals than wait for a node that does not listen.
+    // Far more signals than the buffer of a node holds.
     for number in 0..3_000 {
         begin(&*one, &format!("t{number}")).await;
         if number % 100 == 0 {
@@ -188,16 +188,16 @@ async fn a_slow_node_gets_everything_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_node_says_its_last_words() {
+async fn closing_node_publishes_pending_signals() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let (one, two) = nodes(cluster(nats)).await;
     let mut signals = two.signals().unwrap();
     begin(&*one, "t").await;
     drop(one);
-    hear_until(&mut signals, "t", 1).await;
+    wait_until(&mut signals, "t", 1).await;
 }
 
-/// A node in a runtime of its own, which is there until that is shut down, and says nothing then.
+/// A node in its own runtime, which ends without a last message when that is shut down.
 async fn mortal(store: MemoryStore, config: NatsConfig) -> (Runtime, Arc<dyn Store>) {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let connected = runtime.spawn(Clustered::connect(Arc::new(store), config)).await;
@@ -205,7 +205,7 @@ async fn mortal(store: MemoryStore, config: NatsConfig) -> (Runtime, Arc<dyn Sto
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_dies_may_not_have_told_everything() {
+async fn killed_node_causes_a_lag_signal() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let config = cluster(nats);
     let memory = MemoryStore::new();
@@ -215,30 +215,30 @@ async fn a_node_that_dies_may_not_have_told_everything() {
     let mut signals = two.signals().unwrap();
     let (runtime, store) = mortal(one, config.clone()).await;
     begin(&*store, "t").await;
-    hear_until(&mut signals, "t", 1).await;
+    wait_until(&mut signals, "t", 1).await;
     runtime.shutdown_background();
-    // Written, and not told: as of a process that was killed in between.
+    // Written but not published, as by a process that was killed in between.
     write(&memory, "t", 1).await;
-    hear_missed(&mut signals).await;
+    wait_lagged(&mut signals).await;
 
-    // Who starts again under the same name is not waited for so long.
+    // A restart under the same name is noticed sooner.
     let (runtime, store) = mortal(memory.join("one"), config.clone()).await;
     begin(&*store, "u").await;
-    hear_until(&mut signals, "u", 1).await;
+    wait_until(&mut signals, "u", 1).await;
     runtime.shutdown_background();
     let (runtime, store) = mortal(memory.join("one"), config).await;
     begin(&*store, "v").await;
-    hear_missed(&mut signals).await;
+    wait_lagged(&mut signals).await;
     runtime.shutdown_background();
 }
 
 #[tokio::test]
-async fn a_node_that_leaves_has_told_everything() {
+async fn clean_shutdown_causes_no_lag_signal() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let (one, two) = nodes(cluster(nats)).await;
     let mut signals = two.signals().unwrap();
     begin(&*one, "t").await;
-    assert_eq!(hear_until(&mut signals, "t", 1).await, 0);
+    assert_eq!(wait_until(&mut signals, "t", 1).await, 0);
     drop(one);
     let heard = timeout(Duration::from_secs(11), signals.next()).await;
     assert!(heard.is_err(), "{heard:?}");
@@ -255,7 +255,7 @@ async fn signals_end_with_their_store() {
 }
 
 #[tokio::test]
-async fn a_password_is_asked_for_and_given() {
+async fn password_authentication_works() {
     let Ok(nats) = Private::nats(&["--user", "me", "--pass", "s@cret"]).await else { return };
     let connect =
         |url: String| Clustered::connect(Arc::new(MemoryStore::new()), NatsConfig::new(url));
@@ -265,13 +265,13 @@ async fn a_password_is_asked_for_and_given() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said() {
+async fn connection_errors_name_the_problem() {
     let connect = |config| Clustered::connect(Arc::new(MemoryStore::new()), config);
     let config = NatsConfig::new("nats://127.0.0.1:1").with_cluster("two words");
     let error = connect(config).await.unwrap_err();
     assert!(matches!(error, NatsError::ClusterName(_)), "{error:?}");
     let error = connect(NatsConfig::new("nats://me:secret@127.0.0.1:1")).await.unwrap_err();
-    assert_eq!(error.to_string(), "no connection to NATS at 127.0.0.1:1");
+    assert_eq!(error.to_string(), "failed to connect to NATS at 127.0.0.1:1");
     let config = NatsConfig::new("nats://127.0.0.1:1").with_credentials("/not/there");
     let error = connect(config).await.unwrap_err();
     assert!(matches!(error, NatsError::Credentials(_)), "{error:?}");

@@ -1,4 +1,4 @@
-//! The store in PostgreSQL keeps the laws of stores, heals, and reads through its indexes.
+//! The PostgreSQL store: the laws of stores, reconnection, and query plans.
 
 #![cfg(feature = "postgres")]
 #![allow(
@@ -10,18 +10,18 @@
 
 #[path = "support/chain.rs"]
 mod chain;
-#[path = "postgres/healing.rs"]
-mod healing;
+#[path = "postgres/fixtures.rs"]
+mod fixtures;
 #[path = "postgres/laws.rs"]
 mod laws;
 #[path = "postgres/nodes.rs"]
 mod nodes;
-#[path = "postgres/opening.rs"]
-mod opening;
+#[path = "postgres/open.rs"]
+mod open;
 #[path = "postgres/plan.rs"]
 mod plan;
-#[path = "postgres/scenery.rs"]
-mod scenery;
+#[path = "postgres/reconnect.rs"]
+mod reconnect;
 #[path = "postgres/tls.rs"]
 mod tls;
 #[path = "postgres/volume.rs"]

@@ -1,4 +1,4 @@
-//! The store in a SQLite file keeps its promises, also when its process ends in any way.
+//! The SQLite store: durability across crashes and restarts.
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 

@@ -52,7 +52,7 @@ fn listed(revisions: &Revisions) -> Vec<&'static str> {
     let newer = if served(V1_0) {
         Some(V1_0.as_str())
     } else {
-        (served(V1Draft) && !revisions.contains_kind()).then_some(DRAFT)
+        (served(V1Draft) && !revisions.contains_v0_2_or_v0_3()).then_some(DRAFT)
     };
     let older = [V0_3, V0_2, V0_1].into_iter().find(|version| served(*version));
     newer.into_iter().chain(older.map(ProtocolVersion::as_str)).collect()

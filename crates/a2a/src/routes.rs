@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use a2a_compat::{FrontOptions, Revisions};
+use a2a_compat::{Revisions, ServerOptions};
 use a2a_core::{ProtocolVersion, Result};
 use a2a_http::{Options, card::CardDocument};
 use axum::{
@@ -55,7 +55,7 @@ fn http(server: &Server) -> Router {
     let mut bindings = Router::new();
     if server.rest {
         let agent = server.agent.clone();
-        let older = a2a_compat::front::rest(agent, older(server));
+        let older = a2a_compat::server::rest(agent, older(server));
         let rest = rest.clone().unwrap_or_default().reset_fallback().merge(older);
         // Routers that both have a fallback don't merge; its answer comes back below.
         bindings = match &server.rest_prefix {
@@ -68,14 +68,14 @@ fn http(server: &Server) -> Router {
         let jsonrpc = if server.revisions == Revisions::latest() {
             a2a_jsonrpc::router_with(server.agent.clone(), options)
         } else {
-            a2a_compat::front::jsonrpc(server.agent.clone(), older(server))
+            a2a_compat::server::jsonrpc(server.agent.clone(), older(server))
         };
         if let Some(path) = &server.rpc_path {
             bindings = bindings.nest_service(path, jsonrpc.clone());
         }
         let agent = server.agent.clone();
         bindings = bindings.merge(jsonrpc);
-        bindings = bindings.merge(a2a_compat::front::extended_card(agent, older(server)));
+        bindings = bindings.merge(a2a_compat::server::extended_card(agent, older(server)));
     }
     let fallback = async move |mut request: Request| -> Response {
         match rest {
@@ -100,12 +100,12 @@ fn options(server: &Server) -> Options {
     Options::default().with_limits(server.limits.clone()).with_version_policy(server.versions)
 }
 
-/// What the fronts of the older revisions are served with.
-fn older(server: &Server) -> FrontOptions {
-    FrontOptions::default()
+/// The options of the servers for older revisions.
+fn older(server: &Server) -> ServerOptions {
+    ServerOptions::default()
         .with_revisions(server.revisions.clone())
         .with_binding(options(server))
-        .with_origins(server.origins.clone())
+        .with_task_origins(server.task_origins.clone())
 }
 
 /// The card at its address, and at the one that it had before 0.3 where older readers may come.
@@ -134,8 +134,8 @@ fn card_document(server: &Server) -> Result<Router> {
 
 fn grpc_bindings(server: &Server) -> Router {
     let agent = || server.agent.clone();
-    let has_older =
-        server.revisions.contains_kind() || server.revisions.contains(ProtocolVersion::V1Draft);
+    let has_older = server.revisions.contains_v0_2_or_v0_3()
+        || server.revisions.contains(ProtocolVersion::V1Draft);
     let mut options = a2a_grpc::Options::default()
         .with_limits(server.limits.clone())
         .with_versions(server.versions);

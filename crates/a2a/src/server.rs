@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use a2a_compat::{Origins, Revisions};
+use a2a_compat::{Revisions, TaskOrigins};
 use a2a_core::{AgentCard, Error, Validate as _};
 use a2a_http::{Drain, Limits, VersionPolicy, bind, rate::AddressRate, tls::Tls};
 use a2a_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
@@ -78,7 +78,7 @@ pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) versions: VersionPolicy,
     pub(crate) revisions: Revisions,
-    pub(crate) origins: Origins,
+    pub(crate) task_origins: TaskOrigins,
     pub(crate) layers: Vec<Layers>,
     pub(crate) routes: Router,
     pub(crate) tls: Option<Tls>,
@@ -120,7 +120,7 @@ impl Server {
             limits: Limits::default(),
             versions: VersionPolicy::default(),
             revisions: Revisions::all(),
-            origins: Origins::default(),
+            task_origins: TaskOrigins::default(),
             layers: Vec::new(),
             routes: Router::new(),
             tls: None,
@@ -277,10 +277,10 @@ impl Server {
         self
     }
 
-    /// Sets where the tasks of older revisions are remembered, and for how long. Servers of one
-    /// agent share it. Default: 64 MiB at most, without an end.
-    pub fn with_origins(mut self, origins: Origins) -> Self {
-        self.origins = origins;
+    /// Sets the table of task origins, which records the revision of each task. Servers of an agent
+    /// share it. Default: at most 64 MiB, no retention limit.
+    pub fn with_task_origins(mut self, origins: TaskOrigins) -> Self {
+        self.task_origins = origins;
         self
     }
 
@@ -304,23 +304,12 @@ impl Server {
     /// ```
     /// use a2a::{AgentCard, Engine, Server, agent_fn};
     /// use a2a_auth::server::{ApiKeys, Guard};
-    /// use a2a_core::v1::{
-    ///     ApiKeySecurityScheme, SecurityRequirement, SecurityScheme, StringList,
-    ///     security_scheme::Scheme,
-    /// };
+    /// use a2a_core::v1::SecurityScheme;
     /// use a2a_operations::Caller;
     ///
-    /// let mut card = AgentCard::new("Echo", "Says what it hears");
-    /// let key = ApiKeySecurityScheme {
-    ///     location: "header".into(),
-    ///     name: "X-API-Key".into(),
-    ///     ..ApiKeySecurityScheme::default()
-    /// };
-    /// let scheme = SecurityScheme { scheme: Some(Scheme::ApiKeySecurityScheme(key)) };
-    /// card.security_schemes.insert("key".into(), scheme);
-    /// let needed = [("key".into(), StringList::default())].into();
-    /// card.security_requirements.push(SecurityRequirement { schemes: needed });
-    ///
+    /// let card = AgentCard::new("Echo", "Says what it hears")
+    ///     .with_security_scheme("key", SecurityScheme::api_key_header("X-API-Key"))
+    ///     .requiring("key");
     /// let keys = ApiKeys::new().with_key("a long secret", Caller::authenticated("ann"));
     /// let engine = Engine::new(card, agent_fn(async |text: String| text));
     /// let server = Server::of(engine).with_auth(Guard::new().with_verifier("key", keys));

@@ -8,7 +8,7 @@ use a2a_core::{
 };
 use a2a_operations::{
     Event,
-    testing::{EventLog, LiveTask, store::scenery},
+    testing::{EventLog, LiveTask, store::fixtures},
 };
 
 use crate::message;
@@ -35,7 +35,7 @@ pub fn updated(updates: Vec<Payload>) -> LiveTask {
 
 /// Updates that change the status.
 pub fn statuses() -> Vec<Payload> {
-    let status = |millis| scenery::status(TaskState::Working, millis);
+    let status = |millis| fixtures::status(TaskState::Working, millis);
     let update =
         |millis| TaskStatusUpdateEvent { status: Some(status(millis)), ..Default::default() };
     (1..).take(UPDATES).map(|millis| Payload::StatusUpdate(update(millis))).collect()

@@ -8,7 +8,7 @@ use a2a_core::{
     },
     well_known::{Struct, Value},
 };
-use a2a_operations::{Event, EventId, testing::store::scenery};
+use a2a_operations::{Event, EventId, testing::store::fixtures};
 use bytes::Bytes;
 use prost::Message as _;
 
@@ -67,7 +67,7 @@ pub fn task() -> Task {
     Task {
         history: vec![message(), answer],
         artifacts: vec![artifact],
-        ..scenery::task("0198c8f2-5f6e-7c1d-9d54-4a1e3f0b7c25", "context", TaskState::Completed, 5)
+        ..fixtures::task("0198c8f2-5f6e-7c1d-9d54-4a1e3f0b7c25", "context", TaskState::Completed, 5)
     }
 }
 

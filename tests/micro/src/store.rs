@@ -6,7 +6,7 @@ use a2a_core::TaskState;
 use a2a_operations::{
     MemoryStore, Scope, Store,
     store::{NewTask, StoredTask, TaskPage, Transition},
-    testing::store::scenery,
+    testing::store::fixtures,
 };
 use a2a_store::sqlite::SqliteStore;
 use futures_util::future;
@@ -64,7 +64,7 @@ impl<S: Store> Stored<S> {
         Self {
             store,
             runtime,
-            scope: scenery::scope("owner"),
+            scope: fixtures::scope("owner"),
             new: (TASKS..TASKS + OPERATIONS).map(new_task).collect(),
             transitions: (0..OPERATIONS).map(transition).collect(),
         }
@@ -89,7 +89,7 @@ impl<S: Store> Stored<S> {
     pub fn commit(&mut self) {
         self.runtime.block_on(async {
             for transition in self.transitions.drain(..) {
-                self.store.commit(&self.scope, transition).await.expect("nobody else writes");
+                self.store.commit(&self.scope, transition).await.expect("there is no other writer");
             }
         });
     }
@@ -99,7 +99,7 @@ impl<S: Store> Stored<S> {
         self.runtime.block_on(async {
             let mut tasks = Vec::with_capacity(OPERATIONS);
             for number in 0..OPERATIONS {
-                tasks.push(scenery::get(&self.store, &self.scope, &id(number)).await);
+                tasks.push(fixtures::get(&self.store, &self.scope, &id(number)).await);
             }
             tasks
         })
@@ -107,11 +107,11 @@ impl<S: Store> Stored<S> {
 
     /// Lists the newest tasks, again and again.
     pub fn list(&self) -> Vec<TaskPage> {
-        let query = scenery::query(PAGE_SIZE);
+        let query = fixtures::query(PAGE_SIZE);
         self.runtime.block_on(async {
             let mut pages = Vec::with_capacity(PAGES);
             for _ in 0..PAGES {
-                pages.push(scenery::list(&self.store, &self.scope, &query).await);
+                pages.push(fixtures::list(&self.store, &self.scope, &query).await);
             }
             pages
         })
@@ -134,13 +134,14 @@ fn millis(number: usize) -> i64 {
 }
 
 fn new_task(number: usize) -> NewTask {
-    scenery::new_task(&scenery::task(&id(number), "context", TaskState::Working, millis(number)))
+    fixtures::new_task(&fixtures::task(&id(number), "context", TaskState::Working, millis(number)))
 }
 
 /// A chunk of an artifact, and the end of the task.
 fn transition(number: usize) -> Transition {
     let id = id(number);
-    let task = scenery::task(&id, "context", TaskState::Completed, millis(number));
-    let events = vec![scenery::chunk(2, &id, "the second week of May"), scenery::changed(3, &task)];
-    Transition { snapshot: Some(Arc::new(task)), ..scenery::transition(&id, 1, 1, events) }
+    let task = fixtures::task(&id, "context", TaskState::Completed, millis(number));
+    let events =
+        vec![fixtures::chunk(2, &id, "the second week of May"), fixtures::changed(3, &task)];
+    Transition { snapshot: Some(Arc::new(task)), ..fixtures::transition(&id, 1, 1, events) }
 }

@@ -41,7 +41,7 @@ async fn forged(scene: &Scene) -> Verdict {
     if status["state"] != "TASK_STATE_FAILED" || status.to_string().contains("quoted") {
         return Err(format!("gave stderr to the caller: {status}"));
     }
-    let log = server.scene.logged();
+    let log = server.scene.logged().await?;
     let lines: Vec<_> = log.lines().filter(|line| line.contains("command stderr")).collect();
     if log.lines().any(|line| line.starts_with(forged)) || log.contains(['\u{1b}', '\u{7}', '\r']) {
         return Err(format!("has a line in its log that it did not write: {log}"));
@@ -56,7 +56,7 @@ async fn flood(scene: &Scene) -> Verdict {
     let line = "f".repeat(120);
     let server = server(scene, &format!("yes {line} | head -c 30000000 >&2")).await?;
     server.scene.works("SendMessage", waiting("go")).await?;
-    let log = server.scene.logged();
+    let log = server.scene.logged().await?;
     let bytes = log.len() as u64;
     if !log.contains("command stderr omitted") {
         return Err(format!("does not say that stderr was omitted, in {bytes} bytes of log"));

@@ -55,7 +55,7 @@ async fn log(scene: &Scene) -> Verdict {
             scene.request(&line, &headers, b"").await?;
         }
     }
-    let logged = scene.logged();
+    let logged = scene.logged().await?;
     match logged.lines().any(|line| line.starts_with(MARK) || line.contains('\u{1b}')) {
         true => Err("has a line in its log that it did not write".to_owned()),
         false => Ok(format!("wrote {} lines, none of them forged", logged.lines().count())),
@@ -72,7 +72,7 @@ async fn secrets(scene: &Scene) -> Verdict {
     let params = json!({"taskId": id, "url": "https://example.com/", "token": secret,
         "authentication": {"scheme": "Bearer", "credentials": secret}});
     scene.call(&scene.ann, "CreateTaskPushNotificationConfig", params).await?;
-    let logged = scene.logged();
+    let logged = scene.logged().await?;
     let tokens = [Some(secret), Some(&*scene.ann), scene.bob.as_deref()];
     for token in tokens.into_iter().flatten() {
         if let Some(line) = logged.lines().find(|line| line.contains(token)) {

@@ -338,7 +338,7 @@ async fn forwarded_key(scene: &Scene) -> Verdict {
     if !heard.contains("seven") {
         return Err(format!("passed nothing on: {}; upstream heard {heard}", reply.told()));
     }
-    match heard.contains(KEY) || server.scene.logged().contains(KEY) {
+    match heard.contains(KEY) || server.scene.logged().await?.contains(KEY) {
         true => Err("passed the key on".to_owned()),
         false => Ok("the upstream gets the parameter beside the key, and not the key".to_owned()),
     }

@@ -1,6 +1,6 @@
 //! Hostile input in the older revisions, and the table of ids that clients of 0.1 choose.
 
-use a2a_compat::{FrontOptions, Origins, front};
+use a2a_compat::{ServerOptions, TaskOrigins, server};
 use a2a_core::{AgentCard, ProtocolVersion};
 use a2a_operations::{
     AgentError, AgentExecutor, Caller, Engine, RequestContext, Scope, TaskUpdater,
@@ -61,10 +61,10 @@ async fn send(router: &Router, caller: &str, id: &str, text: &str) -> Result<Val
 }
 
 async fn filling(_: &Scene) -> Verdict {
-    let origins = Origins::default().with_max_bytes(1 << 20);
-    let options = FrontOptions::default().with_origins(origins.clone());
+    let origins = TaskOrigins::default().with_max_bytes(1 << 20);
+    let options = ServerOptions::default().with_task_origins(origins.clone());
     let engine = Engine::builder(AgentCard::new("Curious", "Asks"), Curious).build();
-    let router = front::jsonrpc(engine, options);
+    let router = server::jsonrpc(engine, options);
     let first = send(&router, "ann", "order-1", "ask").await?;
     if first["result"]["status"]["state"] != "input-required" {
         return Err(format!("no waiting task: {first}"));
@@ -92,10 +92,10 @@ async fn filling(_: &Scene) -> Verdict {
 async fn memory(_: &Scene) -> Verdict {
     let here = Process { id: std::process::id(), log: std::path::PathBuf::new() };
     let Some(before) = here.memory() else { return Ok("memory can't be read here".to_owned()) };
-    let origins = Origins::default();
+    let origins = TaskOrigins::default();
     let bob = Scope::new("", &Caller::authenticated("bob"));
     for index in 0..50_000 {
-        origins.remember(&bob, &format!("{index:01000}"), ProtocolVersion::V0_1, "task");
+        origins.insert(&bob, &format!("{index:01000}"), ProtocolVersion::V0_1, "task");
     }
     let grown = here.memory().unwrap_or(before).saturating_sub(before);
     if grown > (16 << 20) + SLACK {

@@ -26,6 +26,8 @@ pub(super) const FAST: Duration = Duration::from_millis(100);
 const TRIES: usize = 5;
 /// How often that is measured before a server counts as slow.
 const ROUNDS: usize = 5;
+/// How long a line of the log may take to be written.
+const WRITTEN: Duration = Duration::from_secs(5);
 
 /// A server, and what attackers have.
 #[derive(Debug)]
@@ -200,9 +202,23 @@ impl Scene {
         Err(format!("a normal request takes {middle:.0?}"))
     }
 
-    /// What the server has logged so far.
-    pub(super) fn logged(&self) -> String {
-        self.process.as_ref().map(Process::logged).unwrap_or_default()
+    /// What the server has logged of everything before this call. It writes its log a little later
+    /// but in order, so this waits for the line of one more request.
+    pub(super) async fn logged(&self) -> Result<String, String> {
+        let Some(process) = &self.process else { return Ok(String::new()) };
+        let mark = format!("/logged/{}", a2a_core::fresh_id());
+        self.request(&format!("GET {mark}"), "", b"").await?;
+        let deadline = Instant::now() + WRITTEN;
+        loop {
+            let log = process.logged();
+            if log.contains(&mark) {
+                return Ok(log);
+            }
+            if Instant::now() > deadline {
+                return Err(format!("{mark} is missing in the log after {WRITTEN:?}"));
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
     }
 }
 

@@ -174,7 +174,7 @@ impl Started {
 
     /// The most that the server's log has to say, for when something went wrong.
     pub fn last_lines(&self) -> String {
-        let logged = self.scene.logged();
+        let logged = self.scene.process.as_ref().map(Process::logged).unwrap_or_default();
         let lines: Vec<_> = logged.lines().rev().take(20).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }

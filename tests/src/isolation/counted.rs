@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use a2a_operations::{
     EventId, Scope, Store, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
-        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -78,9 +79,9 @@ counted! {
     replay(scope: &Scope, task_id: &str, after: EventId) -> Option<Replay>;
     list(scope: &Scope, query: &TaskQuery) -> TaskPage;
     usage(owner: &str) -> Usage;
-    claim(scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim;
-    reclaim(scope: &Scope, key: &str, fingerprint: u64, gone: &str, task_id: &str) -> Claim;
-    unclaim(scope: &Scope, key: &str, task_id: &str) -> ();
+    claim_key(scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim;
+    take_over_key(scope: &Scope, key: &str, fingerprint: u64, gone: &str, task_id: &str) -> Claim;
+    release_key(scope: &Scope, key: &str, task_id: &str) -> ();
     }
     not {
     sweep(sweep: Sweep) -> usize;
@@ -96,8 +97,8 @@ counted! {
     delete_config(scope: &Scope, task_id: &str, id: &str) -> ();
     }
     not {
-    due(limit: usize) -> Due;
-    pushed(key: &PushKey, outcome: PushOutcome) -> bool;
+    claim_deliveries(limit: usize) -> ClaimedDeliveries;
+    record_delivery(key: &DeliveryKey, outcome: DeliveryOutcome) -> bool;
     dead_letters(query: &DeadLetterQuery) -> Vec<DeadLetter>;
     redeliver(query: &DeadLetterQuery) -> Redelivery;
     purge_dead_letters(query: &DeadLetterQuery) -> u64;
@@ -120,9 +121,9 @@ impl LeaseStore for Counted {
         self.store.acquire(scope, task_id).await
     }
 
-    async fn post(&self, scope: &Scope, task_id: &str, command: Command) -> Stored<bool> {
+    async fn post_command(&self, scope: &Scope, task_id: &str, command: Command) -> Stored<bool> {
         self.calls.note("post");
-        self.store.post(scope, task_id, command).await
+        self.store.post_command(scope, task_id, command).await
     }
 
     async fn renew(&self, held: &[(Arc<str>, u64)]) -> Stored<Vec<Arc<str>>> {
@@ -145,15 +146,15 @@ impl LeaseStore for Counted {
         self.store.commands(task_id).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Stored<()> {
-        self.store.answer(command_id, answer).await
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Stored<()> {
+        self.store.answer_command(command_id, answer).await
     }
 
     async fn read_answer(&self, command_id: &str) -> Stored<Option<Bytes>> {
         self.store.read_answer(command_id).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Stored<()> {
-        self.store.forget_answer(command_id).await
+    async fn delete_answer(&self, command_id: &str) -> Stored<()> {
+        self.store.delete_answer(command_id).await
     }
 }

@@ -65,11 +65,11 @@ async fn call_everything(agent: Arc<dyn Agent>) {
     };
     let mut sending = context();
     sending.idempotency_key = Some("key-1".into());
-    let _ = agent.send_message(Call::with_context(sending, send)).await;
+    let _ = agent.send_message(Call::from_parts(sending, send)).await;
     let plain = SendMessageRequest { message: Some(message()), ..Default::default() };
     let _ = agent.send_streaming_message(Call::new(plain)).await;
     let get = GetTaskRequest { tenant: tenant(), id: id(), history_length: Some(0) };
-    let _ = agent.get_task(Call::with_context(context(), get)).await;
+    let _ = agent.get_task(Call::from_parts(context(), get)).await;
     let get = GetTaskRequest { id: "t-1".into(), ..Default::default() };
     let _ = agent.get_task(Call::new(get)).await;
     let list = ListTasksRequest {
@@ -93,7 +93,7 @@ async fn call_everything(agent: Arc<dyn Agent>) {
     let subscribe = SubscribeToTaskRequest { id: "t-1".into(), ..Default::default() };
     let mut resuming = CallContext::default();
     resuming.last_event_id = EventId::new(12);
-    let _ = agent.subscribe_to_task(Call::with_context(resuming, subscribe)).await;
+    let _ = agent.subscribe_to_task(Call::from_parts(resuming, subscribe)).await;
     let config = TaskPushNotificationConfig {
         tenant: tenant(),
         id: "c-1".into(),

@@ -158,7 +158,7 @@ fixtures! {
     fn a_message_id_that_was_used_before_is_a_message_like_any_other: "jsonrpc/repeated-message-id";
 
     #[test]
-    fn a_retry_under_the_same_key_joins_the_task_of_the_first_try: "jsonrpc/idempotency";
+    fn retry_with_the_same_key_joins_the_first_task: "jsonrpc/idempotency";
 
     //
     #[test]

@@ -3,16 +3,10 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use a2a_core::{
-    Error, ErrorKind, Operation, Request, Result, Task,
-    v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, TaskPushNotificationConfig,
-    },
+    Error, ErrorKind, Operation, Request, Result,
+    v1::{SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest},
 };
-use a2a_operations::{Agent, Call, Caller, EventStream, Reply};
+use a2a_operations::{Agent, AgentMethod, Call, Caller, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 
 use super::{
@@ -54,6 +48,17 @@ impl AuthorizingAgent {
         }
         call.context.caller = caller;
         Ok((call, authentication))
+    }
+
+    /// Authorizes a call and forwards it.
+    async fn authorized<R: Request, T>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        method: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        let (call, _) = self.authorize(operation, call, None)?;
+        method(&*self.agent, call).await
     }
 
     /// The rule for the skill that a message invokes.
@@ -161,66 +166,44 @@ impl Inner {
     }
 }
 
-/// Implements the operations: each authorizes the call and forwards it.
-macro_rules! authorize_operations {
-    ($($method:ident $operation:ident ($request:ty) -> $response:ty;)*) => {
-        #[async_trait]
-        impl Agent for AuthorizingAgent {
-            $(
-                async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                    let (call, _) = self.authorize(Operation::$operation, call, None)?;
-                    self.agent.$method(call).await
-                }
-            )*
+#[async_trait]
+impl Agent for AuthorizingAgent {
+    intercept_agent! {
+        authorized;
+        get_task, list_tasks, cancel_task, create_task_push_notification_config,
+        get_task_push_notification_config, list_task_push_notification_configs,
+        delete_task_push_notification_config, get_extended_agent_card,
+    }
 
-            async fn send_message(
-                &self,
-                call: Call<SendMessageRequest>,
-            ) -> Result<Reply<SendMessageResponse>> {
-                let skill = self.skill(&call.request);
-                let (call, _) = self.authorize(Operation::SendMessage, call, skill)?;
-                self.agent.send_message(call).await
-            }
+    async fn send_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        let skill = self.skill(&call.request);
+        let (call, _) = self.authorize(Operation::SendMessage, call, skill)?;
+        self.agent.send_message(call).await
+    }
 
-            async fn send_streaming_message(
-                &self,
-                call: Call<SendMessageRequest>,
-            ) -> Result<Reply<EventStream>> {
-                let skill = self.skill(&call.request);
-                let operation = Operation::SendStreamingMessage;
-                let (call, authentication) = self.authorize(operation, call, skill)?;
-                let caller = call.context.caller.clone();
-                let reply = self.agent.send_streaming_message(call).await?;
-                Ok(self.bounded(operation, reply, caller, &authentication))
-            }
+    async fn send_streaming_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<EventStream>> {
+        let skill = self.skill(&call.request);
+        let operation = Operation::SendStreamingMessage;
+        let (call, authentication) = self.authorize(operation, call, skill)?;
+        let caller = call.context.caller.clone();
+        let reply = self.agent.send_streaming_message(call).await?;
+        Ok(self.bounded(operation, reply, caller, &authentication))
+    }
 
-            async fn subscribe_to_task(
-                &self,
-                call: Call<SubscribeToTaskRequest>,
-            ) -> Result<Reply<EventStream>> {
-                let operation = Operation::SubscribeToTask;
-                let (call, authentication) = self.authorize(operation, call, None)?;
-                let caller = call.context.caller.clone();
-                let reply = self.agent.subscribe_to_task(call).await?;
-                Ok(self.bounded(operation, reply, caller, &authentication))
-            }
-        }
-    };
-}
-
-authorize_operations! {
-    get_task GetTask(GetTaskRequest) -> Arc<Task>;
-    list_tasks ListTasks(ListTasksRequest) -> ListTasksResponse;
-    cancel_task CancelTask(CancelTaskRequest) -> Arc<Task>;
-    create_task_push_notification_config CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
-        -> TaskPushNotificationConfig;
-    get_task_push_notification_config GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig;
-    list_task_push_notification_configs ListTaskPushNotificationConfigs(
-        ListTaskPushNotificationConfigsRequest
-    ) -> ListTaskPushNotificationConfigsResponse;
-    delete_task_push_notification_config DeleteTaskPushNotificationConfig(
-        DeleteTaskPushNotificationConfigRequest
-    ) -> ();
-    get_extended_agent_card GetExtendedAgentCard(GetExtendedAgentCardRequest) -> AgentCard;
+    async fn subscribe_to_task(
+        &self,
+        call: Call<SubscribeToTaskRequest>,
+    ) -> Result<Reply<EventStream>> {
+        let operation = Operation::SubscribeToTask;
+        let (call, authentication) = self.authorize(operation, call, None)?;
+        let caller = call.context.caller.clone();
+        let reply = self.agent.subscribe_to_task(call).await?;
+        Ok(self.bounded(operation, reply, caller, &authentication))
+    }
 }

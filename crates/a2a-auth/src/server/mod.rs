@@ -7,26 +7,13 @@
 //!
 //! ```
 //! use a2a_auth::server::{ApiKeys, Guard};
-//! use a2a_core::{
-//!     AgentCard,
-//!     v1::{
-//!         ApiKeySecurityScheme, SecurityRequirement, SecurityScheme, StringList,
-//!         security_scheme::Scheme,
-//!     },
-//! };
+//! use a2a_core::{AgentCard, v1::SecurityScheme};
 //! use a2a_operations::Caller;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut card = AgentCard::new("Echo", "Says what it hears");
-//! let key = ApiKeySecurityScheme {
-//!     location: "header".into(),
-//!     name: "X-API-Key".into(),
-//!     ..ApiKeySecurityScheme::default()
-//! };
-//! let scheme = SecurityScheme { scheme: Some(Scheme::ApiKeySecurityScheme(key)) };
-//! card.security_schemes.insert("key".into(), scheme);
-//! let needed = [("key".into(), StringList::default())].into();
-//! card.security_requirements.push(SecurityRequirement { schemes: needed });
+//! let card = AgentCard::new("Echo", "Says what it hears")
+//!     .with_security_scheme("key", SecurityScheme::api_key_header("X-API-Key"))
+//!     .requiring("key");
 //!
 //! let keys = ApiKeys::new().with_key("a long secret", Caller::authenticated("ann"));
 //! let guard = Guard::new().with_verifier("key", keys);

@@ -218,8 +218,7 @@ pub(crate) async fn every_operation(client: &Client, way: Way) -> Outcomes {
     let mut outcomes = Outcomes::new();
     macro_rules! call {
         ($method:ident $operation:ident $request:expr) => {
-            let answer =
-                agent.$method(Call::with_context(client.context().clone(), $request)).await;
+            let answer = agent.$method(Call::from_parts(client.context().clone(), $request)).await;
             outcomes.push((Operation::$operation, answer.map(|_| ())));
         };
     }

@@ -7,13 +7,7 @@
 use std::{result::Result as StdResult, sync::Arc};
 
 use a2a_auth::server::{BearerTokens, Enforcement, Guard};
-use a2a_core::{
-    AgentCard, Error, ErrorKind, Operation, Result,
-    v1::{
-        HttpAuthSecurityScheme, SecurityRequirement, SecurityScheme, StringList,
-        security_scheme::Scheme,
-    },
-};
+use a2a_core::{AgentCard, Error, ErrorKind, Operation, Result, v1::SecurityScheme};
 use a2a_operations::{CallContext, Caller};
 use axum::{extract::Request, middleware::Next, response::Response};
 use http::{header::AUTHORIZATION, request::Parts};
@@ -58,8 +52,7 @@ impl Bearer {
     /// A usage failure where the scheme can't be enforced.
     pub(crate) fn new(token: &str, protects: Protects, guard: Guard) -> StdResult<Self, Failure> {
         let tokens = BearerTokens::new().with_token(token, Caller::authenticated(CALLER));
-        let mut card = AgentCard::default();
-        card.security_schemes.insert(SCHEME.into(), scheme());
+        let card = AgentCard::default().with_security_scheme(SCHEME, SecurityScheme::bearer());
         let enforcement = guard.with_verifier(SCHEME, tokens).enforce(&card);
         let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
         Ok(Self { enforcement, protects })
@@ -68,10 +61,9 @@ impl Bearer {
     /// Says in the card what is asked for. What only the extended card needs is no requirement
     /// of the agent.
     pub(crate) fn declare(&self, card: &mut AgentCard) {
-        card.security_schemes.insert(SCHEME.into(), scheme());
+        card.security_schemes.insert(SCHEME.into(), SecurityScheme::bearer());
         if self.protects == Protects::Everything {
-            let schemes = [(SCHEME.to_owned(), StringList::default())].into_iter().collect();
-            card.security_requirements.push(SecurityRequirement { schemes });
+            card.security_requirements.push(SCHEME.into());
         }
     }
 
@@ -122,12 +114,6 @@ impl Bearer {
         }
         Ok(())
     }
-}
-
-fn scheme() -> SecurityScheme {
-    let http =
-        HttpAuthSecurityScheme { scheme: "bearer".into(), ..HttpAuthSecurityScheme::default() };
-    SecurityScheme { scheme: Some(Scheme::HttpAuthSecurityScheme(http)) }
 }
 
 /// Keeps what a request authenticates with for [`Bearer::admit`].

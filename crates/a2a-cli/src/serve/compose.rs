@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use a2a::{Origins, Server};
+use a2a::{Server, TaskOrigins};
 use a2a_auth::webhook::{JWKS_PATH, Signer};
 use a2a_client::Transport;
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
@@ -91,11 +91,11 @@ pub(super) fn compose(
         Profile::Bench if serve.is_demo() => agent,
         _ => Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none()))),
     };
-    let origins = Origins::default().with_retention(serve.keeping.retention);
+    let origins = TaskOrigins::default().with_retention(serve.keeping.retention);
     let of = |card: &AgentCard| {
         let server = Server::new(front.clone(), card.clone())
             .with_revisions(options.revisions.clone())
-            .with_origins(origins.clone());
+            .with_task_origins(origins.clone());
         match &options.tls {
             Some(tls) => server.with_tls(tls.clone()),
             None => server,

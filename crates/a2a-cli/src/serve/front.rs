@@ -2,17 +2,8 @@
 
 use std::sync::Arc;
 
-use a2a_core::{
-    Operation, Request, Result, Task,
-    v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, TaskPushNotificationConfig,
-    },
-};
-use a2a_operations::{Agent, Call, EventStream, Reply};
+use a2a_core::{Operation, Request, Result, v1::SendMessageRequest};
+use a2a_operations::{Agent, AgentMethod, Call, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 
 use super::{bearer::Bearer, cut};
@@ -36,50 +27,37 @@ impl Front {
         }
         Ok(call)
     }
+
+    async fn admitted<R: Request, T>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        method: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        let call = self.admit(operation, call).await?;
+        method(&*self.agent, call).await
+    }
 }
 
-/// Admits the call and hands it on.
-macro_rules! admitted {
-    ($($method:ident $operation:ident ($request:ty) -> $response:ty;)*) => {
-        #[async_trait]
-        impl Agent for Front {
-            $(
-                async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                    let call = self.admit(Operation::$operation, call).await?;
-                    self.agent.$method(call).await
-                }
-            )*
+#[async_trait]
+impl Agent for Front {
+    intercept_agent! {
+        admitted;
+        send_message, get_task, list_tasks, cancel_task, subscribe_to_task,
+        create_task_push_notification_config, get_task_push_notification_config,
+        list_task_push_notification_configs, delete_task_push_notification_config,
+        get_extended_agent_card,
+    }
 
-            async fn send_streaming_message(
-                &self,
-                call: Call<SendMessageRequest>,
-            ) -> Result<Reply<EventStream>> {
-                let call = self.admit(Operation::SendStreamingMessage, call).await?;
-                let text = call.request.message.as_ref().map(|message| message.text());
-                let first = text.as_deref().and_then(|text| text.split_whitespace().next());
-                let is_cut = self.cuts && first == Some("drop");
-                let reply = self.agent.send_streaming_message(call).await?;
-                Ok(if is_cut { reply.map(|events| cut::after(EVENTS_BEFORE_CUT, events)) } else { reply })
-            }
-        }
-    };
-}
-
-admitted! {
-    send_message SendMessage(SendMessageRequest) -> SendMessageResponse;
-    get_task GetTask(GetTaskRequest) -> Arc<Task>;
-    list_tasks ListTasks(ListTasksRequest) -> ListTasksResponse;
-    cancel_task CancelTask(CancelTaskRequest) -> Arc<Task>;
-    subscribe_to_task SubscribeToTask(SubscribeToTaskRequest) -> EventStream;
-    create_task_push_notification_config CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
-        -> TaskPushNotificationConfig;
-    get_task_push_notification_config GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig;
-    list_task_push_notification_configs ListTaskPushNotificationConfigs(
-        ListTaskPushNotificationConfigsRequest
-    ) -> ListTaskPushNotificationConfigsResponse;
-    delete_task_push_notification_config DeleteTaskPushNotificationConfig(
-        DeleteTaskPushNotificationConfigRequest
-    ) -> ();
-    get_extended_agent_card GetExtendedAgentCard(GetExtendedAgentCardRequest) -> AgentCard;
+    async fn send_streaming_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<EventStream>> {
+        let call = self.admit(Operation::SendStreamingMessage, call).await?;
+        let text = call.request.message.as_ref().map(|message| message.text());
+        let first = text.as_deref().and_then(|text| text.split_whitespace().next());
+        let is_cut = self.cuts && first == Some("drop");
+        let reply = self.agent.send_streaming_message(call).await?;
+        Ok(if is_cut { reply.map(|events| cut::after(EVENTS_BEFORE_CUT, events)) } else { reply })
+    }
 }

@@ -55,7 +55,7 @@ async fn authorize(
         tenant: tenant.map(|(_, tenant)| tenant.into_owned()).unwrap_or_default(),
         history_length: Some(0),
     };
-    match desk.agent.get_task(Call::with_context(context, asked)).await {
+    match desk.agent.get_task(Call::from_parts(context, asked)).await {
         Ok(_own) if desk.waiting.grant(&task_id) => {
             Json(json!({"taskId": task_id, "authorized": true})).into_response()
         }

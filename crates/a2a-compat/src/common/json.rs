@@ -1,19 +1,19 @@
-//! From JSON values to typed ones and back.
+//! Conversions between JSON values and typed values.
 
 use a2a_core::{Error, ErrorKind, Result};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// Reads a part of a request.
+/// Reads the parameters of a request.
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the member that is wrong.
+/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
 pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
     if !params.is_object() {
         return Err(Error::invalid_params("", "must be an object"));
     }
-    // The path is looked for only where something is known to be wrong: it costs a text.
+    // The path is only determined after an error: that requires serialization.
     T::deserialize(params).or_else(|error| {
         let text = serde_json::to_vec(params).map_err(Error::internal)?;
         match a2a_core::json::from_slice::<T>(&text) {
@@ -23,25 +23,24 @@ pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
     })
 }
 
-/// Reads a part of an answer.
+/// Reads a response.
 ///
 /// # Errors
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
-pub(crate) fn read_answer<T: DeserializeOwned>(answer: &Value) -> Result<T> {
-    read_params(answer).map_err(|error| {
-        let message = format!("the answer can't be read: {}", error.message());
+pub(crate) fn read_result<T: DeserializeOwned>(response: &Value) -> Result<T> {
+    read_params(response).map_err(|error| {
+        let message = format!("failed to read the response: {}", error.message());
         Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
     })
 }
 
-/// Writes what has a JSON form whatever its content: the types of the revisions have only text
-/// for keys, and numbers that are finite.
+/// Writes a value. Infallible: the types of all revisions have string keys and finite numbers.
 pub(crate) fn write<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// Returns `None` for the empty text, which 1.0 has for a member that is not there.
+/// Returns `None` for the empty string, which means unset in 1.0.
 pub(crate) fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -1,9 +1,9 @@
-//! Readers for members that the older documents and their implementations write in several
-//! ways, for use as serde's `deserialize_with` and `with`.
+//! Lenient deserializers for members that older documents and implementations write in several
+//! formats, for serde's `deserialize_with` and `with`.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// Reads a member for which `null` means that it is not there.
+/// Reads a member in which `null` means unset.
 pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     from: D,
 ) -> Result<T, D::Error> {
@@ -13,7 +13,7 @@ pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Defaul
 /// Reads an id, which examples of 0.1 also write as a number.
 pub(crate) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "an id: text, or a whole number")]
+    #[serde(untagged, expecting = "an id: a string or an integer")]
     enum Form {
         Text(String),
         Number(i64),
@@ -24,10 +24,10 @@ pub(crate) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error>
     })
 }
 
-/// Reads one text as a list of it.
+/// Reads a list of strings, or a single string as a list.
 pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "a list of texts, or one text")]
+    #[serde(untagged, expecting = "a list of strings, or a string")]
     enum Form {
         List(Vec<String>),
         One(String),
@@ -40,10 +40,10 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
     })
 }
 
-/// Reads an integer of 64 bits: a number without fraction, or its decimal text.
+/// Reads a 64-bit integer: a number without fraction, or a decimal string.
 pub(crate) fn int64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "an integer, or its decimal text")]
+    #[serde(untagged, expecting = "an integer, or a decimal string")]
     enum Form {
         Integer(i64),
         Float(f64),
@@ -52,9 +52,9 @@ pub(crate) fn int64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D
     }
     match Form::deserialize(from)? {
         Form::Integer(number) => Ok(Some(number)),
-        // Whole numbers of this size are exact in a double.
+        // Integers of this size are exact in a double.
         Form::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
-            #[expect(clippy::cast_possible_truncation, reason = "in range and whole")]
+            #[expect(clippy::cast_possible_truncation, reason = "in range and integral")]
             let whole = number as i64;
             Ok(Some(whole))
         }
@@ -64,12 +64,12 @@ pub(crate) fn int64<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D
     }
 }
 
-/// Reads an integer of 32 bits as [`int64`] does.
+/// Reads a 32-bit integer like [`int64`].
 pub(crate) fn int32<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
     int64(from)?.map(i32::try_from).transpose().map_err(D::Error::custom)
 }
 
-/// Reads a yes or no, which is text in a query.
+/// Reads a boolean, which is a string in a query.
 pub(crate) fn boolean<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "true or false")]
@@ -85,7 +85,7 @@ pub(crate) fn boolean<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>
     }
 }
 
-/// A point in time, which may lack its zone.
+/// A timestamp, whose time zone may be missing.
 pub(crate) mod timestamp {
     use a2a_core::well_known::Timestamp;
     use serde::{Deserialize as _, Deserializer, Serializer};
@@ -102,8 +102,8 @@ pub(crate) mod timestamp {
         }
     }
 
-    /// Reads RFC 3339, without a zone as UTC. What can't be read is dropped: a clock that
-    /// prints differently is no reason to lose a task.
+    /// Reads RFC 3339, as UTC if the time zone is missing. Drops malformed timestamps, so that they
+    /// do not make a task unreadable.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Timestamp>, D::Error> {
@@ -111,7 +111,7 @@ pub(crate) mod timestamp {
             Value::String(text) => {
                 let timestamp = parse(&text);
                 if timestamp.is_none() {
-                    tracing::debug!(text, "a timestamp that can't be read is dropped");
+                    tracing::debug!(text, "malformed timestamp dropped");
                 }
                 timestamp
             }
@@ -119,14 +119,14 @@ pub(crate) mod timestamp {
         })
     }
 
-    /// Reads RFC 3339, without a zone as UTC.
+    /// Reads RFC 3339, as UTC if the time zone is missing.
     pub(crate) fn parse(text: &str) -> Option<Timestamp> {
         let text = text.trim();
         text.parse().ok().or_else(|| format!("{text}Z").parse().ok())
     }
 }
 
-/// Bytes in base64.
+/// Base64-encoded bytes.
 pub(crate) mod base64 {
     use ::base64::{
         Engine as _, alphabet,
@@ -154,7 +154,7 @@ pub(crate) mod base64 {
         }
     }
 
-    /// Reads either alphabet, padded or not.
+    /// Reads both alphabets, with or without padding.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Bytes>, D::Error> {

@@ -1,7 +1,7 @@
-//! What the older revisions have in common: lenient readers of members, the spellings of enum
-//! values, and what becomes of content that only 1.0 can say.
+//! Shared by the older revisions: lenient deserializers, enum names, and the encoding of content
+//! that only 1.0 supports.
 
-pub(crate) mod fault;
+pub(crate) mod error_data;
 pub(crate) mod json;
 pub(crate) mod member;
 pub(crate) mod part;

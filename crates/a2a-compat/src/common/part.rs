@@ -1,15 +1,15 @@
-//! What the parts of older revisions can't say, and how it travels all the same.
+//! Encodes properties of parts that older revisions don't support in metadata.
 
 use a2a_core::{
     v1::{self, part::Content},
     well_known::{Struct, Value},
 };
 
-/// The member of a part's metadata that marks data which is no object, by the convention of the
-/// official SDKs.
+/// The metadata key that marks wrapped data which is not an object, a convention of the official
+/// SDKs.
 const WRAPPED: &str = "data_part_compat";
 
-/// Content and metadata of a part of data, as older revisions have it: always an object.
+/// The data and metadata of a data part. Data is always an object in older revisions.
 pub(crate) fn wrap_data(data: &Value, metadata: Option<Struct>) -> (Struct, Option<Struct>) {
     match data {
         Value::Object(object) => (object.clone(), metadata),
@@ -21,7 +21,7 @@ pub(crate) fn wrap_data(data: &Value, metadata: Option<Struct>) -> (Struct, Opti
     }
 }
 
-/// The reverse of [`wrap_data`], which leaves alone what is not wrapped.
+/// The reverse of [`wrap_data`]. Leaves data that is not wrapped unchanged.
 pub(crate) fn unwrap_data(data: Value, metadata: Option<Struct>) -> (Value, Option<Struct>) {
     let marked = |metadata: &Struct| metadata.get(WRAPPED) == Some(&Value::Bool(true));
     match (data, metadata) {
@@ -36,8 +36,8 @@ pub(crate) fn unwrap_data(data: Value, metadata: Option<Struct>) -> (Value, Opti
     }
 }
 
-/// The metadata of a part that has no place for a media type and a file name of its own: they
-/// are kept there where the names are free.
+/// The metadata of a part without members for media type and file name: both are stored in the
+/// metadata, unless the keys are in use.
 pub(crate) fn with_lost_members(part: &v1::Part) -> Option<Struct> {
     let mut metadata = part.metadata.clone();
     for (name, text) in [("mediaType", &part.media_type), ("filename", &part.filename)] {
@@ -49,7 +49,7 @@ pub(crate) fn with_lost_members(part: &v1::Part) -> Option<Struct> {
     metadata
 }
 
-/// The reverse of [`with_lost_members`]: text and data have their media type and file name back.
+/// The reverse of [`with_lost_members`]: restores media type and file name of text and data parts.
 pub(crate) fn with_found_members(mut part: v1::Part) -> v1::Part {
     let has_no_place = matches!(part.content, Some(Content::Text(_) | Content::Data(_)));
     let Some(metadata) = part.metadata.as_mut().filter(|_| has_no_place) else { return part };
@@ -61,7 +61,7 @@ pub(crate) fn with_found_members(mut part: v1::Part) -> v1::Part {
         }
         _ => String::new(),
     };
-    // Whatever else is called by these names is left where it is.
+    // Other values of these keys are left in the metadata.
     part.media_type = take("mediaType", |text| text.contains('/'));
     part.filename = take("filename", |text| !text.is_empty());
     let has_found = !part.media_type.is_empty() || !part.filename.is_empty();
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_of_any_kind_comes_back_from_an_object() {
+    fn wrapped_data_round_trips() {
         for data in [json!(null), json!(1), json!("x"), json!([1, {"a": 2}]), json!({"a": 1})] {
             for metadata in [None, Some(Struct::from([("k", 1)]))] {
                 let data = Value::from(data.clone());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_the_mark_stays_as_it_is() {
+    fn unmarked_data_is_unchanged() {
         let data = Value::from(json!({"value": 1}));
         for metadata in [None, Some(Struct::from([(WRAPPED, false)]))] {
             assert_eq!(unwrap_data(data.clone(), metadata.clone()), (data.clone(), metadata));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_media_type_is_kept_in_the_metadata_unless_the_name_is_taken() {
+    fn media_type_is_stored_in_metadata_unless_the_key_is_in_use() {
         let part = v1::Part::text("x").with_media_type("text/x").with_filename("x.txt");
         let kept = with_lost_members(&part).unwrap();
         assert_eq!(kept, Struct::from([("mediaType", "text/x"), ("filename", "x.txt")]));
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn a_media_type_comes_back_from_the_metadata() {
+    fn media_type_is_restored_from_metadata() {
         let part = v1::Part::text("x").with_media_type("text/x").with_filename("x.txt");
         for metadata in [None, Some(Struct::from([("k", 1)]))] {
             let part = v1::Part { metadata, ..part.clone() };
             let written = v1::Part { metadata: with_lost_members(&part), ..v1::Part::text("x") };
             assert_eq!(with_found_members(written), part);
         }
-        // It is no media type, no text, or not from a part without a place for it.
+        // Not a media type, not a string, or a part that has its own member.
         let mine = v1::Part::text("x").with_metadata(Struct::from([("mediaType", "mine")]));
         let number = v1::Part::text("x").with_metadata(Struct::from([("filename", 1)]));
         let file = v1::Part::url("https://a").with_metadata(Struct::from([("mediaType", "a/b")]));

@@ -1,9 +1,9 @@
-//! The authentication of webhooks: a list of schemes before 1.0, one since.
+//! Webhook authentication: a list of schemes before 1.0, a single scheme since.
 
-/// The schemes for which a webhook can be called with what a config holds.
+/// The schemes that can be used with the credentials of a config.
 const PERFORMABLE: [&str; 2] = ["Bearer", "Basic"];
 
-/// Chooses the scheme to keep: the first that can be performed, or else the first.
+/// Selects the scheme to keep: the first supported one, or else the first.
 pub(crate) fn scheme(schemes: &[String]) -> Option<&str> {
     let performable = |scheme: &&String| PERFORMABLE.iter().any(|p| p.eq_ignore_ascii_case(scheme));
     schemes.iter().find(performable).or(schemes.first()).map(String::as_str)
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_scheme_that_can_be_performed_is_kept() {
+    fn first_supported_scheme_is_kept() {
         for (schemes, expected) in [
             (&[][..], None),
             (&["jwt"], Some("jwt")),

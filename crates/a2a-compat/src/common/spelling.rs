@@ -1,9 +1,9 @@
-//! The names of states and roles. Every revision has its own; every reader takes all.
+//! The names of states and roles. Names of every revision are accepted.
 
 use a2a_core::{Role, TaskState};
 
-/// Finds the state of a name in any revision: `input-required`, `input_required` and
-/// `TASK_STATE_INPUT_REQUIRED` alike.
+/// Finds a state by its name in any revision, such as `input-required`, `input_required` or
+/// `TASK_STATE_INPUT_REQUIRED`.
 pub(crate) fn state(name: &str) -> Option<TaskState> {
     Some(match &*plain(name, "task-state-") {
         "submitted" => TaskState::Submitted,
@@ -19,7 +19,7 @@ pub(crate) fn state(name: &str) -> Option<TaskState> {
     })
 }
 
-/// Finds the role of a name in any revision.
+/// Finds a role by its name in any revision.
 pub(crate) fn role(name: &str) -> Option<Role> {
     Some(match &*plain(name, "role-") {
         "user" => Role::User,
@@ -29,7 +29,7 @@ pub(crate) fn role(name: &str) -> Option<Role> {
     })
 }
 
-/// The name of a role in every revision before 1.0; none where it is not said.
+/// The name of a role before 1.0; empty if unspecified.
 pub(crate) fn role_name(role: Role) -> Option<&'static str> {
     match role {
         Role::User => Some("user"),
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_is_known_by_its_name_in_every_revision() {
+    fn states_parse_by_name_of_any_revision() {
         for (names, expected) in [
             (&["canceled", "cancelled"][..], TaskState::Canceled),
             (&["TASK_STATE_CANCELED", "TASK_STATE_CANCELLED"], TaskState::Canceled),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_is_known_by_its_name_in_every_revision() {
+    fn roles_parse_by_name_of_any_revision() {
         for (name, expected) in
             [("user", Some(Role::User)), ("ROLE_AGENT", Some(Role::Agent)), ("system", None)]
         {

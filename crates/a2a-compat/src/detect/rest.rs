@@ -1,39 +1,39 @@
-//! The table for HTTP+JSON.
+//! Revision detection for HTTP+JSON.
 
 use a2a_core::ProtocolVersion;
 use serde_json::Value;
 
 use crate::Revisions;
 
-/// What is known of a request before its revision is.
+/// The properties of a request that determine its revision.
 #[derive(Clone, Copy, Debug)]
 pub struct RestRequest<'a> {
     /// The path of the request.
     pub path: &'a str,
-    /// `A2A-Version`, of the header or the query; `None` where it is missing or empty.
+    /// `A2A-Version`, from the header or the query; `None` if missing or empty.
     pub version: Option<&'a str>,
-    /// The body; `null` without one.
+    /// The body; `null` if there is none.
     pub body: &'a Value,
-    /// The revision in which the task that is named was made, where that is known.
+    /// The revision in which the task of the request was created, if known.
     pub origin: Option<ProtocolVersion>,
 }
 
-/// The shapes that HTTP+JSON had below `/v1`.
+/// The formats of HTTP+JSON below `/v1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestShape {
-    /// 0.3 as its proto has it, which the official SDKs speak.
-    Proto,
-    /// 0.3 as its text has it: the objects of JSON-RPC, which say their `kind`.
-    Kind,
+    /// 0.3 in ProtoJSON, which the official SDKs use.
+    V03Proto,
+    /// 0.3 in the JSON format of JSON-RPC, with `kind` discriminators.
+    V03Json,
     /// The draft of 1.0.
     Draft,
 }
 
 impl RestShape {
-    /// The revision that has the shape.
+    /// The revision of the format.
     pub fn revision(self) -> ProtocolVersion {
         match self {
-            Self::Proto | Self::Kind => ProtocolVersion::V0_3,
+            Self::V03Proto | Self::V03Json => ProtocolVersion::V0_3,
             Self::Draft => ProtocolVersion::V1Draft,
         }
     }
@@ -42,18 +42,18 @@ impl RestShape {
 /// The revision of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestDecision {
-    /// The current one, or one that is not served: the current binding answers, errors of the
-    /// version included.
+    /// The current or a disabled one: the current binding handles the request, including version
+    /// errors.
     Current,
     /// An older one.
     Older(RestShape),
 }
 
-/// Decides in which revision an HTTP+JSON request is.
+/// Detects the revision of an HTTP+JSON request.
 pub fn rest(request: &RestRequest<'_>, served: &Revisions) -> RestDecision {
     let is_served = |shape: &RestShape| match shape {
         // 0.2 had no HTTP+JSON.
-        RestShape::Proto | RestShape::Kind => served.contains(ProtocolVersion::V0_3),
+        RestShape::V03Proto | RestShape::V03Json => served.contains(ProtocolVersion::V0_3),
         RestShape::Draft => served.contains(ProtocolVersion::V1Draft),
     };
     match shape(request).filter(is_served) {
@@ -63,13 +63,13 @@ pub fn rest(request: &RestRequest<'_>, served: &Revisions) -> RestDecision {
 }
 
 fn shape(request: &RestRequest<'_>) -> Option<RestShape> {
-    // Without `/v1` a request is one of 1.0, or none.
+    // Paths outside of `/v1` are of 1.0.
     let below = request.path.strip_prefix("/v1/")?;
     let version = request.version.map(str::trim).filter(|version| !version.is_empty());
-    // A version that is not known has no shape; that it is not, the current binding says.
+    // The current binding rejects unknown versions.
     let version = version.map(str::parse::<ProtocolVersion>).transpose().ok()?;
     match below {
-        "card" => return Some(RestShape::Proto),
+        "card" => return Some(RestShape::V03Proto),
         "extendedAgentCard" | "tasks/list" => return Some(RestShape::Draft),
         "message:send" | "message:stream" => {
             if let Some(shape) = shape_of_send(request.body) {
@@ -82,24 +82,24 @@ fn shape(request: &RestRequest<'_>) -> Option<RestShape> {
         (Some(ProtocolVersion::V1_0), _) => Some(RestShape::Draft),
         (Some(ProtocolVersion::V0_1), _) => None,
         (_, Some(ProtocolVersion::V1Draft)) => Some(RestShape::Draft),
-        _ => Some(RestShape::Proto),
+        _ => Some(RestShape::V03Proto),
     }
 }
 
-/// The shape that the body of a send shows.
+/// The format of the body of a send.
 fn shape_of_send(body: &Value) -> Option<RestShape> {
     let message = &body["message"];
     let has = |name: &str| message.get(name).is_some();
-    let says_kind = |object: &Value| object["kind"].is_string();
+    let has_kind = |object: &Value| object["kind"].is_string();
     let parts = message["parts"].as_array().map_or(&[][..], Vec::as_slice);
     let is_proto = has("content")
         || body.get("request").is_some()
         || message["role"].as_str().is_some_and(|role| role.starts_with("ROLE_"))
         || [body, message, &body["configuration"]].into_iter().any(has_snake_case);
     if is_proto {
-        Some(RestShape::Proto)
-    } else if says_kind(message) || parts.iter().any(says_kind) {
-        Some(RestShape::Kind)
+        Some(RestShape::V03Proto)
+    } else if has_kind(message) || parts.iter().any(has_kind) {
+        Some(RestShape::V03Json)
     } else {
         has("parts").then_some(RestShape::Draft)
     }
@@ -126,8 +126,8 @@ mod tests {
         let request = RestRequest { path, version, body: &body, origin };
         match rest(&request, &served.parse().unwrap()) {
             RestDecision::Current => "current",
-            RestDecision::Older(RestShape::Proto) => "proto",
-            RestDecision::Older(RestShape::Kind) => "kind",
+            RestDecision::Older(RestShape::V03Proto) => "proto",
+            RestDecision::Older(RestShape::V03Json) => "kind",
             RestDecision::Older(RestShape::Draft) => "draft",
         }
     }
@@ -139,20 +139,20 @@ mod tests {
 
     // covers: R-466, R-472
     #[test]
-    fn every_row_of_the_table_for_rest_decides_as_it_says() {
+    fn rest_requests_are_detected_as_documented() {
         for (path, version, body, origin, expected) in [
-            // Rows 1 and 2: what is not below `/v1`, with a version or without.
+            // Rows 1 and 2: not below `/v1`, with or without a version.
             ("/message:send", Some("1.0"), DRAFT, None, "current"),
             ("/tasks/t", Some("1.0"), "", Some(V0_3), "current"),
             ("/message:send", None, PROTO, None, "current"),
             ("/v1", None, "", None, "current"),
             ("/v10/tasks", None, "", None, "current"),
-            // Rows 3 and 4: paths that one revision has.
+            // Rows 3 and 4: paths of a single revision.
             ("/v1/card", None, "", None, "proto"),
             ("/v1/card", Some("1.0"), "", None, "proto"),
             ("/v1/extendedAgentCard", None, "", None, "draft"),
             ("/v1/tasks/list", Some("0.3"), "{}", None, "draft"),
-            // Row 5: each mark of the proto.
+            // Row 5: each marker of ProtoJSON.
             (SEND, None, PROTO, None, "proto"),
             ("/v1/message:stream", Some("1.0"), PROTO, None, "proto"),
             (SEND, None, r#"{"request":{"parts":[{"kind":"text"}]}}"#, None, "proto"),
@@ -165,7 +165,7 @@ mod tests {
                 None,
                 "proto",
             ),
-            // Row 6: a kind, of the message or of a part.
+            // Row 6: `kind` of the message or a part.
             (SEND, None, KIND, None, "kind"),
             (SEND, Some("1.0"), KIND, None, "kind"),
             (
@@ -175,15 +175,15 @@ mod tests {
                 None,
                 "kind",
             ),
-            // Row 7: parts without one.
+            // Row 7: parts without `kind`.
             (SEND, None, DRAFT, None, "draft"),
             (SEND, Some("0.3"), DRAFT, None, "draft"),
             (SEND, None, r#"{"message":{"parts":[],"metadata":{"a_b":1}}}"#, None, "draft"),
-            // Row 8: the others, with the version.
+            // Row 8: others with version 1.0.
             ("/v1/tasks/t", Some("1.0"), "", None, "draft"),
             ("/v1/tasks/t:cancel", Some("1.0.1"), "{}", Some(V0_3), "draft"),
             (SEND, Some("1.0"), "{}", None, "draft"),
-            // Row 9: the others, without.
+            // Row 9: others without.
             ("/v1/tasks/t", None, "", Some(V1Draft), "draft"),
             ("/v1/tasks/t", Some("0.3"), "", Some(V1Draft), "draft"),
             ("/v1/tasks/t", None, "", Some(V0_3), "proto"),
@@ -192,7 +192,7 @@ mod tests {
             ("/v1/tasks/t/pushNotificationConfigs", None, "", Some(V0_1), "proto"),
             (SEND, None, "{}", None, "proto"),
             (SEND, None, "[]", None, "proto"),
-            // Versions that have no such binding, and none at all.
+            // Versions without this binding, and unknown versions.
             ("/v1/tasks/t", Some("0.1"), "", None, "current"),
             ("/v1/tasks/t", Some("9.9"), "", None, "current"),
             (SEND, Some("9.9"), KIND, None, "current"),
@@ -204,7 +204,7 @@ mod tests {
 
     // covers: R-469
     #[test]
-    fn a_revision_that_is_switched_off_is_left_to_the_current_binding() {
+    fn disabled_revisions_are_left_to_the_current_binding() {
         for (path, version, body, origin, served, expected) in [
             (SEND, None, KIND, None, "1.0,draft", "current"),
             (SEND, None, PROTO, None, "1.0,draft", "current"),

@@ -1,4 +1,4 @@
-//! An agent that speaks an older revision over gRPC.
+//! A client of agents that speak an older revision over gRPC.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -17,9 +17,9 @@ use tonic::{Request, Response, Status, Streaming};
 use super::code;
 use crate::{
     AnyRequest, AnyResponse,
-    back::{
-        Back,
-        operation::{impl_agent, of_another_operation},
+    client::{
+        Transport,
+        transport::{impl_agent, mismatched_response},
     },
     proto::{self, CreateConfig, Files as _, a2_a_service_client::A2AServiceClient},
 };
@@ -27,12 +27,12 @@ use crate::{
 /// The name of `A2A-Extensions` before 1.0.
 const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 
-/// An agent that speaks 0.2, 0.3 or the draft of 1.0 over gRPC. Cheap to clone; clones share
-/// their connection.
+/// A client of an agent that speaks 0.2, 0.3 or the draft of 1.0 over gRPC. Cheap to clone; clones
+/// share their connection.
 ///
-/// What a revision does not have is refused here, with
-/// [`UnsupportedOperation`](ErrorKind::UnsupportedOperation). Tenants, and the metadata of a
-/// cancellation, do not travel.
+/// Operations that the revision does not have fail with
+/// [`UnsupportedOperation`](ErrorKind::UnsupportedOperation). Tenants and the metadata of a
+/// cancellation are not sent.
 #[derive(Clone)]
 pub struct GrpcClient {
     stub: Stub,
@@ -50,7 +50,7 @@ impl GrpcClient {
     ///
     /// # Errors
     ///
-    /// If the address can't be one. Whether somebody is there shows at the first call.
+    /// If the address is invalid. The connection is established with the first call.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl GrpcClient {
         Ok(Self { stub, revision, settings: Arc::new(settings), target: address.trim().into() })
     }
 
-    async fn unary<Q, M, F>(
+    async fn call_unary<Q, M, F>(
         &self,
         operation: Operation,
         context: &CallContext,
@@ -86,7 +86,7 @@ impl GrpcClient {
         Ok(Reply { response: response.into_inner(), activated })
     }
 
-    async fn streaming<Q, F>(
+    async fn call_streaming<Q, F>(
         &self,
         operation: Operation,
         context: &CallContext,
@@ -101,13 +101,11 @@ impl GrpcClient {
         let response = response.map_err(|status| code::decode(status, operation, &self.target))?;
         let headers = response.metadata().as_ref();
         let activated = activated(headers);
-        // A server of ours says where in the log of the task it begins.
+        // Servers of this implementation send the event id of the first event.
         let mut position = wire::read_position(headers);
         let target = Arc::clone(&self.target);
         let events = response.into_inner().map(move |item| match item {
-            Ok(event) if event.payload.is_none() => {
-                Err(invalid("there is an event without content"))
-            }
+            Ok(event) if event.payload.is_none() => Err(invalid("the event has no payload")),
             Ok(event) => {
                 let id = position;
                 position = position.map(EventId::next);
@@ -118,10 +116,10 @@ impl GrpcClient {
             Err(status) => Err(code::decode(status, operation, &target)),
         });
         let response = if context.last_event_id.is_some() {
-            // The events after a position may be long in coming, and begin with no task.
+            // The first event after the requested one may take long, and is not a task.
             EventStream::new(events)
         } else {
-            // Some servers send their metadata before they know whether they refuse.
+            // Some servers send metadata before they reject a call.
             open_stream(events).await?
         };
         Ok(Reply { response, activated })
@@ -148,7 +146,7 @@ impl GrpcClient {
 
 impl fmt::Debug for GrpcClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The settings have credentials.
+        // The settings contain credentials.
         f.debug_struct("GrpcClient")
             .field("target", &self.target)
             .field("revision", &self.revision)
@@ -168,24 +166,24 @@ fn invalid(message: &'static str) -> Error {
     Error::new(ErrorKind::InvalidAgentResponse, message)
 }
 
-/// Says of an answer what is otherwise said of a request.
+/// Converts an error of reading to one about a response.
 fn unreadable(error: Error) -> Error {
-    let message = format!("the answer can't be read: {}", error.message());
+    let message = format!("failed to read the response: {}", error.message());
     Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
 }
 
-fn registration(reply: Reply<proto::TaskPushNotificationConfig>) -> Result<Reply<AnyResponse>> {
-    let response = AnyResponse::Config(reply.response.up().map_err(unreadable)?);
+fn read_config(reply: Reply<proto::TaskPushNotificationConfig>) -> Result<Reply<AnyResponse>> {
+    let response = AnyResponse::Config(reply.response.into_v1().map_err(unreadable)?);
     Ok(Reply { response, activated: reply.activated })
 }
 
 #[async_trait]
-impl Back for GrpcClient {
+impl Transport for GrpcClient {
     fn revision(&self) -> ProtocolVersion {
         self.revision
     }
 
-    async fn one(
+    async fn unary(
         &self,
         context: CallContext,
         mut request: AnyRequest,
@@ -194,7 +192,7 @@ impl Back for GrpcClient {
         let operation = request.operation();
         macro_rules! call {
             ($procedure:ident($message:expr)) => {
-                self.unary(operation, &context, $message, |mut stub, request| async move {
+                self.call_unary(operation, &context, $message, |mut stub, request| async move {
                     stub.$procedure(request).await
                 })
                 .await?
@@ -205,7 +203,7 @@ impl Back for GrpcClient {
             AnyRequest::SendMessage(request) => {
                 let reply = call!(send_message(proto::SendMessageRequest::from(request)));
                 if reply.response.payload.is_none() {
-                    return Err(invalid("there is neither a task nor a message in the answer"));
+                    return Err(invalid("the response has neither a task nor a message"));
                 }
                 reply.map(|sent| AnyResponse::Sent(sent.into()))
             }
@@ -217,15 +215,15 @@ impl Back for GrpcClient {
                     .map(|page| AnyResponse::Tasks(page.into()))
             }
             AnyRequest::ListTasks(_) => {
-                let message = format!("tasks can't be listed in version {}", self.revision);
+                let message = format!("version {} has no ListTasks", self.revision);
                 return Err(Error::unsupported(message));
             }
             AnyRequest::CancelTask(request) => {
                 call!(cancel_task(proto::CancelTaskRequest::from(request))).map(task)
             }
             AnyRequest::CreateTaskPushNotificationConfig(request) => {
-                let config = CreateConfig::down(request);
-                registration(if self.is_draft() {
+                let config = CreateConfig::from_v1(request);
+                read_config(if self.is_draft() {
                     call!(set_task_push_notification_config(config.into()))
                 } else {
                     call!(create_task_push_notification_config(config.into()))
@@ -234,12 +232,12 @@ impl Back for GrpcClient {
             AnyRequest::GetTaskPushNotificationConfig(request) => {
                 let name = proto::config_name(&request.task_id, &request.id);
                 let message = proto::GetTaskPushNotificationConfigRequest { name };
-                registration(call!(get_task_push_notification_config(message)))?
+                read_config(call!(get_task_push_notification_config(message)))?
             }
             AnyRequest::ListTaskPushNotificationConfigs(request) => {
                 let message = proto::ListTaskPushNotificationConfigRequest::from(request);
                 let reply = call!(list_task_push_notification_config(message));
-                let response = AnyResponse::Configs(reply.response.up().map_err(unreadable)?);
+                let response = AnyResponse::Configs(reply.response.into_v1().map_err(unreadable)?);
                 Reply { response, activated: reply.activated }
             }
             AnyRequest::DeleteTaskPushNotificationConfig(request) => {
@@ -253,17 +251,17 @@ impl Back for GrpcClient {
                 } else {
                     call!(get_agent_card(proto::GetAgentCardRequest {}))
                 };
-                reply.map(|card| AnyResponse::Card(proto::card_up(card)))
+                reply.map(|card| AnyResponse::Card(proto::card_into_v1(card)))
             }
             AnyRequest::SendStreamingMessage(_) | AnyRequest::SubscribeToTask(_) => {
-                return Err(of_another_operation());
+                return Err(mismatched_response());
             }
         };
         reply.response.read_text();
         Ok(reply)
     }
 
-    async fn events(
+    async fn stream(
         &self,
         context: CallContext,
         mut request: AnyRequest,
@@ -272,7 +270,7 @@ impl Back for GrpcClient {
         let operation = request.operation();
         macro_rules! call {
             ($procedure:ident($message:expr)) => {
-                self.streaming(operation, &context, $message, |mut stub, request| async move {
+                self.call_streaming(operation, &context, $message, |mut stub, request| async move {
                     stub.$procedure(request).await
                 })
                 .await
@@ -288,7 +286,7 @@ impl Back for GrpcClient {
             AnyRequest::SubscribeToTask(request) => {
                 call!(task_subscription(proto::TaskSubscriptionRequest::from(request)))
             }
-            _ => Err(of_another_operation()),
+            _ => Err(mismatched_response()),
         }
     }
 }

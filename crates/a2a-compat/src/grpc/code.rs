@@ -1,5 +1,5 @@
-//! The status codes of errors before 1.0.1, which had other ones for some. What is written of them
-//! is in the draft; servers and clients of 0.3 use the same.
+//! gRPC status codes of errors before 1.0.1, some of which differ. The draft specifies them;
+//! servers and clients of 0.3 use the same.
 
 use std::error::Error as _;
 
@@ -8,37 +8,37 @@ use a2a_grpc::wire;
 use bytes::Bytes;
 use tonic::{Code, Status};
 
-use crate::common::fault;
+use crate::common::error_data;
 
-/// Encodes an error with the details of 1.0, which readers that don't know them pass over, and
-/// with its name in front of the message, where the SDKs of 0.2 and 0.3 have it.
+/// Encodes an error with the details of 1.0, which older clients ignore, and with its name as a
+/// prefix of the message, as in the SDKs of 0.2 and 0.3.
 pub(super) fn encode(error: Error) -> Status {
     let kind = error.kind();
     let status = wire::encode(error, code(kind));
-    match fault::name(kind) {
+    match error_data::name(kind) {
         Some(name) => with_message(&status, format!("{name}: {}", status.message())),
         None => status,
     }
 }
 
-/// Decodes a call that failed. Details tell most, then the name of an error, then the code and
-/// the operation.
+/// Decodes a failed call: from its details, or else the name of the error, or else the code and the
+/// operation.
 pub(super) fn decode(status: Status, operation: Operation, target: &str) -> Error {
     let named = status
         .message()
         .split_once(':')
-        .and_then(|(name, rest)| Some((fault::named(name.trim())?, rest.trim().to_owned())));
-    let came_bare = status.details().is_empty() && status.source().is_none();
+        .and_then(|(name, rest)| Some((error_data::named(name.trim())?, rest.trim().to_owned())));
+    let is_bare = status.details().is_empty() && status.source().is_none();
     let code = status.code();
     match named {
-        Some((kind, message)) if came_bare => {
+        Some((kind, message)) if is_bare => {
             Error::new(kind, message).with_source(wire::decode(status, target))
         }
         Some((_, message)) => wire::decode(with_message(&status, message), target),
         None => {
             let error = wire::decode(status, target);
-            match meant(code, operation) {
-                Some(kind) if came_bare => {
+            match kind_for_code(code, operation) {
+                Some(kind) if is_bare => {
                     Error::new(kind, error.message().to_owned()).with_source(error)
                 }
                 _ => error,
@@ -62,8 +62,8 @@ fn code(kind: ErrorKind) -> Code {
     }
 }
 
-/// What a code without details means in the answer of an operation.
-fn meant(code: Code, operation: Operation) -> Option<ErrorKind> {
+/// The kind of error that a code without details means for an operation.
+fn kind_for_code(code: Code, operation: Operation) -> Option<ErrorKind> {
     match (code, operation) {
         (Code::FailedPrecondition, Operation::CancelTask) => Some(ErrorKind::TaskNotCancelable),
         (Code::FailedPrecondition, Operation::GetExtendedAgentCard) => {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_the_code_that_the_draft_gives_it() {
+    fn error_codes_match_the_draft() {
         for (kind, expected) in [
             (ErrorKind::TaskNotFound, Code::NotFound),
             (ErrorKind::TaskNotCancelable, Code::FailedPrecondition),
@@ -104,11 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_error_survives_its_code() {
+    fn every_error_kind_round_trips() {
         for kind in ErrorKind::ALL {
             let status = encode(Error::new(kind, "the reason"));
-            let named = fault::name(kind).is_some_and(|name| status.message().starts_with(name));
-            assert_eq!(named, fault::name(kind).is_some(), "{status:?}");
+            let named =
+                error_data::name(kind).is_some_and(|name| status.message().starts_with(name));
+            assert_eq!(named, error_data::name(kind).is_some(), "{status:?}");
             let decoded = decode(status, Operation::CancelTask, "peer");
             assert_eq!(decoded.kind().codes().reason, kind.codes().reason, "{kind:?}");
             assert_eq!(decoded.message(), "the reason");
@@ -117,7 +118,7 @@ mod tests {
 
     //
     #[test]
-    fn without_details_a_name_tells_more_than_the_code_and_the_code_more_in_its_operation() {
+    fn error_without_details_is_decoded_by_name_then_by_code_and_operation() {
         use Operation::{
             CancelTask, GetExtendedAgentCard, GetTask, ListTaskPushNotificationConfigs,
         };

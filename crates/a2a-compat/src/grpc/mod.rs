@@ -1,5 +1,4 @@
-//! The older revisions over gRPC: the service `a2a.v1.A2AService`, which 0.2, 0.3 and the draft
-//! of 1.0 share, and a client of it.
+//! The service `a2a.v1.A2AService` of 0.2, 0.3 and the draft of 1.0, and a client for it.
 
 mod client;
 mod code;

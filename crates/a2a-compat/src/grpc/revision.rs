@@ -1,4 +1,4 @@
-//! In which revision a call is.
+//! Detects the revision of a gRPC call.
 
 use a2a_core::{Error, ErrorKind, ProtocolVersion, Result};
 
@@ -7,50 +7,50 @@ use crate::Revisions;
 /// The revisions that have a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
-    /// Until 0.2.4.
+    /// Up to 0.2.4.
     V0_2,
-    /// Until 0.3.
+    /// Up to 0.3.
     V0_3,
     /// The draft of 1.0.
     Draft,
-    /// All of them.
+    /// All revisions.
     Shared,
 }
 
-/// Decides in which revision a call is, by its method and the version that comes with it.
+/// Detects the revision of a call from its method and version.
 ///
 /// # Errors
 ///
-/// [`MethodNotFound`](ErrorKind::MethodNotFound) where the revision is not served,
-/// [`VersionNotSupported`](ErrorKind::VersionNotSupported) for a version that there is not.
+/// [`MethodNotFound`](ErrorKind::MethodNotFound) if the revision is disabled;
+/// [`VersionNotSupported`](ErrorKind::VersionNotSupported) for an unknown version.
 pub(super) fn decide(
     family: Family,
     version: Option<&str>,
     served: &Revisions,
 ) -> Result<ProtocolVersion> {
     let version = version.map(str::trim).filter(|version| !version.is_empty());
-    let asked = version.map(str::parse::<ProtocolVersion>);
-    if let (Some(version), Some(Err(_))) = (version, &asked) {
-        return Err(ProtocolVersion::not_supported(version, &served.as_slice()));
+    let requested = version.map(str::parse::<ProtocolVersion>);
+    if let (Some(version), Some(Err(_))) = (version, &requested) {
+        return Err(ProtocolVersion::not_supported(version, &served.to_vec()));
     }
-    let kind = || served.contains_kind();
+    let v0_3 = || served.contains_v0_2_or_v0_3();
     let draft = || served.contains(ProtocolVersion::V1Draft);
-    let revision = match (family, asked) {
-        (Family::V0_2, _) if kind() => Some(ProtocolVersion::V0_2),
-        (Family::V0_3, Some(Ok(ProtocolVersion::V0_2))) if kind() => Some(ProtocolVersion::V0_2),
-        (Family::V0_3, _) if kind() => Some(ProtocolVersion::V0_3),
+    let revision = match (family, requested) {
+        (Family::V0_2, _) if v0_3() => Some(ProtocolVersion::V0_2),
+        (Family::V0_3, Some(Ok(ProtocolVersion::V0_2))) if v0_3() => Some(ProtocolVersion::V0_2),
+        (Family::V0_3, _) if v0_3() => Some(ProtocolVersion::V0_3),
         (Family::Draft, _) if draft() => Some(ProtocolVersion::V1Draft),
         (Family::V0_2 | Family::V0_3 | Family::Draft, _) => None,
         (Family::Shared, Some(Ok(ProtocolVersion::V1_0 | ProtocolVersion::V1Draft))) if draft() => {
             Some(ProtocolVersion::V1Draft)
         }
-        (Family::Shared, Some(Ok(ProtocolVersion::V0_2))) if kind() => Some(ProtocolVersion::V0_2),
-        (Family::Shared, None) if !kind() && draft() => Some(ProtocolVersion::V1Draft),
-        (Family::Shared, _) if kind() => Some(ProtocolVersion::V0_3),
+        (Family::Shared, Some(Ok(ProtocolVersion::V0_2))) if v0_3() => Some(ProtocolVersion::V0_2),
+        (Family::Shared, None) if !v0_3() && draft() => Some(ProtocolVersion::V1Draft),
+        (Family::Shared, _) if v0_3() => Some(ProtocolVersion::V0_3),
         (Family::Shared, _) => None,
     };
     revision.ok_or_else(|| {
-        let message = "the revision of the protocol that has this method is not served";
+        let message = "the protocol revision with this method is disabled";
         Error::new(ErrorKind::MethodNotFound, message)
     })
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_method_decides_and_then_the_version() {
+    fn revision_is_detected_from_method_then_version() {
         use ProtocolVersion::{V0_2, V0_3, V1Draft};
         for (family, version, expected) in [
             (Family::V0_3, None, V0_3),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_is_not_there() {
+    fn disabled_revisions_are_rejected() {
         for (served, family, version, expected) in [
             ("1.0,draft", Family::Shared, None, Ok(ProtocolVersion::V1Draft)),
             ("1.0,draft", Family::Shared, Some("0.3"), Err(ErrorKind::MethodNotFound)),

@@ -1,4 +1,4 @@
-//! The service as a router, to mount beside that of 1.0.
+//! The service as a router, to merge with that of 1.0.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use axum::Router;
 use tonic::service::Routes;
 
 use super::service::AgentService;
-use crate::{FrontOptions, proto::a2_a_service_server::A2AServiceServer};
+use crate::{ServerOptions, proto::a2_a_service_server::A2AServiceServer};
 
 /// Serves `agent` over gRPC in 0.2, 0.3 and the draft of 1.0, as `a2a.v1.A2AService`.
 ///
-/// `card` is what `GetAgentCard` answers with where the agent has no extended card.
+/// `GetAgentCard` returns `card` if the agent has no extended card.
 ///
-/// The router has no fallback, so it merges with any other, that of 1.0 before all: give
-/// [`a2a_grpc::fallback`] to the whole.
-pub fn router(agent: impl Agent, card: AgentCard, options: FrontOptions) -> Router {
+/// The router has no fallback, so that it can be merged with others, such as that of 1.0. Use
+/// [`a2a_grpc::fallback`] for the merged router.
+pub fn router(agent: impl Agent, card: AgentCard, options: ServerOptions) -> Router {
     routes(Arc::new(agent), card, options)
 }
 
-fn routes(agent: Arc<dyn Agent>, card: AgentCard, options: FrontOptions) -> Router {
+fn routes(agent: Arc<dyn Agent>, card: AgentCard, options: ServerOptions) -> Router {
     let limit = options.binding.limits.max_body_bytes;
     let service = A2AServiceServer::new(AgentService::new(agent, card, options));
     let guarded = wire::guarded(service.max_decoding_message_size(limit));
-    // tonic's fallback answers every unknown path, and routers that both have one don't merge.
+    // Routers with fallbacks can't be merged.
     Routes::new(guarded).into_axum_router().reset_fallback()
 }

@@ -1,4 +1,4 @@
-//! The methods of the service, each one operation of the agent.
+//! Implements the generated service by an agent.
 
 use std::sync::Arc;
 
@@ -19,8 +19,7 @@ use super::{
     stream::{self, Events, with_text},
 };
 use crate::{
-    AnyAnswer, AnyRequest, AnyResponse, FrontOptions,
-    front::common,
+    AnyOutput, AnyRequest, AnyResponse, ServerOptions,
     proto::{
         self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
         CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest, Files as _,
@@ -32,30 +31,31 @@ use crate::{
         TaskPushNotificationConfig, TaskSubscriptionRequest, a2_a_service_server::A2AService,
         expects_text,
     },
+    server::dispatch,
 };
 
-/// Puts an agent behind the generated trait.
+/// An agent as the generated service.
 pub(super) struct AgentService {
     agent: Arc<dyn Agent>,
     card: CurrentCard,
-    options: FrontOptions,
+    options: ServerOptions,
 }
 
-type Answer<M> = Result<Response<M>, Status>;
+type RpcResult<M> = Result<Response<M>, Status>;
 
-/// What came beside a message.
-struct Beside {
+/// The metadata of a call.
+struct CallMetadata {
     context: CallContext,
     deadline: Option<Instant>,
     drain: Drain,
 }
 
 impl AgentService {
-    pub(super) fn new(agent: Arc<dyn Agent>, card: CurrentCard, options: FrontOptions) -> Self {
+    pub(super) fn new(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Self {
         Self { agent, card, options }
     }
 
-    /// Tells the revision of a call, and takes apart what it consists of.
+    /// Decodes a call and detects its revision.
     async fn open<Q>(
         &self,
         family: Family,
@@ -76,15 +76,15 @@ impl AgentService {
         Ok((parts, message, revision))
     }
 
-    async fn perform(
+    async fn dispatch(
         &self,
-        beside: &Beside,
+        metadata: &CallMetadata,
         request: Result<AnyRequest>,
-    ) -> Result<Reply<AnyAnswer>> {
+    ) -> Result<Reply<AnyOutput>> {
         let request = request?;
-        let context = beside.context.clone();
-        let performed = common::perform(&*self.agent, card::GRPC, &self.options, context, request);
-        wire::within(beside.deadline, performed).await
+        let context = metadata.context.clone();
+        let reply = dispatch::dispatch(&*self.agent, card::GRPC, &self.options, context, request);
+        wire::within(metadata.deadline, reply).await
     }
 
     async fn unary<Q, M>(
@@ -93,7 +93,7 @@ impl AgentService {
         request: Request<Undecoded<Q>>,
         read: impl FnOnce(Q) -> Result<AnyRequest>,
         write: impl FnOnce(AnyResponse) -> Option<M>,
-    ) -> Answer<M>
+    ) -> RpcResult<M>
     where
         Q: prost::Message + Default + 'static,
     {
@@ -101,21 +101,21 @@ impl AgentService {
             Ok(opened) => opened,
             Err(error) => return Err(code::encode(error)),
         };
-        let answer = async {
-            let beside = Beside::read(&parts, revision)?;
+        let result = async {
+            let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = read(message).map(|request| with_files(request, as_text));
-            let reply = self.perform(&beside, request).await?;
-            let AnyAnswer::One(mut answer) = reply.response else { return Err(mismatch()) };
+            let reply = self.dispatch(&metadata, request).await?;
+            let AnyOutput::Unary(mut response) = reply.response else { return Err(mismatch()) };
             if as_text {
-                answer.write_text();
+                response.write_text();
             }
-            let mut response = Response::new(write(answer).ok_or_else(mismatch)?);
+            let mut response = Response::new(write(response).ok_or_else(mismatch)?);
             let headers = response.metadata_mut().as_mut();
-            common::write_activated(revision, &reply.activated, headers);
+            dispatch::write_activated(revision, &reply.activated, headers);
             Ok(response)
         };
-        answer.await.map_err(code::encode)
+        result.await.map_err(code::encode)
     }
 
     async fn streaming<Q>(
@@ -123,7 +123,7 @@ impl AgentService {
         family: Family,
         request: Request<Undecoded<Q>>,
         read: impl FnOnce(Q) -> AnyRequest,
-    ) -> Answer<Events>
+    ) -> RpcResult<Events>
     where
         Q: prost::Message + Default + 'static,
     {
@@ -131,54 +131,54 @@ impl AgentService {
             Ok(opened) => opened,
             Err(error) => return Err(code::encode(error)),
         };
-        let answer = async {
-            let beside = Beside::read(&parts, revision)?;
+        let result = async {
+            let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = with_files(read(message), as_text);
-            let reply = self.perform(&beside, Ok(request)).await?;
-            let AnyAnswer::Events(mut events) = reply.response else { return Err(mismatch()) };
+            let reply = self.dispatch(&metadata, Ok(request)).await?;
+            let AnyOutput::Stream(mut events) = reply.response else { return Err(mismatch()) };
             if as_text {
                 events = with_text(events);
             }
-            let Beside { context, deadline, drain } = beside;
+            let CallMetadata { context, deadline, drain } = metadata;
             let resumed = context.last_event_id;
             let opened = stream::open(events, revision, resumed, deadline, drain).await?;
             let mut response = Response::new(opened.events);
             let headers = response.metadata_mut().as_mut();
-            common::write_activated(revision, &reply.activated, headers);
+            dispatch::write_activated(revision, &reply.activated, headers);
             if let Some(position) = opened.position {
                 wire::write_position(position, headers);
             }
             Ok(response)
         };
-        answer.await.map_err(code::encode)
+        result.await.map_err(code::encode)
     }
 
     async fn create<Q>(
         &self,
         family: Family,
         request: Request<Undecoded<Q>>,
-    ) -> Answer<TaskPushNotificationConfig>
+    ) -> RpcResult<TaskPushNotificationConfig>
     where
         Q: Into<CreateConfig> + prost::Message + Default + 'static,
     {
         let read = |request: Q| {
             let request: CreateConfig = request.into();
-            request.up().map(AnyRequest::CreateTaskPushNotificationConfig)
+            request.into_v1().map(AnyRequest::CreateTaskPushNotificationConfig)
         };
         self.unary(family, request, read, config).await
     }
 }
 
-impl Beside {
+impl CallMetadata {
     fn read(parts: &Parts, revision: ProtocolVersion) -> Result<Self> {
-        let context = common::context(parts, revision)?;
+        let context = dispatch::context(parts, revision)?;
         let deadline = wire::deadline(&parts.headers)?;
         Ok(Self { context, deadline, drain: Drain::of(&parts.extensions) })
     }
 }
 
-/// Reads the files of a request, which may be text where the client expects that in an answer.
+/// Decodes the files of a request if the client encodes them as base64 text.
 fn with_files(mut request: AnyRequest, as_text: bool) -> AnyRequest {
     if as_text {
         request.read_text();
@@ -187,34 +187,34 @@ fn with_files(mut request: AnyRequest, as_text: bool) -> AnyRequest {
 }
 
 fn mismatch() -> Error {
-    Error::internal("the answer is that of another operation")
+    Error::internal("the response is of another operation")
 }
 
-fn sent(answer: AnyResponse) -> Option<SendMessageResponse> {
-    match answer {
+fn sent(response: AnyResponse) -> Option<SendMessageResponse> {
+    match response {
         AnyResponse::Sent(response) => Some(response.into()),
         _ => None,
     }
 }
 
-fn task(answer: AnyResponse) -> Option<Task> {
-    match answer {
+fn task(response: AnyResponse) -> Option<Task> {
+    match response {
         AnyResponse::Task(task) => Some(Arc::unwrap_or_clone(task).into()),
         _ => None,
     }
 }
 
-fn config(answer: AnyResponse) -> Option<TaskPushNotificationConfig> {
-    match answer {
+fn config(response: AnyResponse) -> Option<TaskPushNotificationConfig> {
+    match response {
         AnyResponse::Config(config) => Some(config.into()),
         _ => None,
     }
 }
 
 fn configs<M: From<a2a_core::v1::ListTaskPushNotificationConfigsResponse>>(
-    answer: AnyResponse,
+    response: AnyResponse,
 ) -> Option<M> {
-    match answer {
+    match response {
         AnyResponse::Configs(page) => Some(page.into()),
         _ => None,
     }
@@ -236,7 +236,7 @@ impl A2AService for AgentService {
     async fn send_message(
         &self,
         request: Request<Undecoded<SendMessageRequest>>,
-    ) -> Answer<SendMessageResponse> {
+    ) -> RpcResult<SendMessageResponse> {
         let read = |request: SendMessageRequest| Ok(AnyRequest::SendMessage(request.into()));
         self.unary(Family::Shared, request, read, sent).await
     }
@@ -244,12 +244,12 @@ impl A2AService for AgentService {
     async fn send_streaming_message(
         &self,
         request: Request<Undecoded<SendMessageRequest>>,
-    ) -> Answer<Events> {
+    ) -> RpcResult<Events> {
         let read = |request: SendMessageRequest| AnyRequest::SendStreamingMessage(request.into());
         self.streaming(Family::Shared, request, read).await
     }
 
-    async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> Answer<Task> {
+    async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> RpcResult<Task> {
         let read = |request: GetTaskRequest| Ok(AnyRequest::GetTask(request.into()));
         self.unary(Family::Shared, request, read, task).await
     }
@@ -257,16 +257,16 @@ impl A2AService for AgentService {
     async fn list_tasks(
         &self,
         request: Request<Undecoded<ListTasksRequest>>,
-    ) -> Answer<ListTasksResponse> {
+    ) -> RpcResult<ListTasksResponse> {
         let read = |request: ListTasksRequest| Ok(AnyRequest::ListTasks(request.into()));
-        let write = |answer| match answer {
+        let write = |response| match response {
             AnyResponse::Tasks(page) => Some(page.into()),
             _ => None,
         };
         self.unary(Family::Draft, request, read, write).await
     }
 
-    async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> Answer<Task> {
+    async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> RpcResult<Task> {
         let read = |request: CancelTaskRequest| Ok(AnyRequest::CancelTask(request.into()));
         self.unary(Family::Shared, request, read, task).await
     }
@@ -274,7 +274,7 @@ impl A2AService for AgentService {
     async fn task_subscription(
         &self,
         request: Request<Undecoded<TaskSubscriptionRequest>>,
-    ) -> Answer<Events> {
+    ) -> RpcResult<Events> {
         let read = |request: TaskSubscriptionRequest| AnyRequest::SubscribeToTask(request.into());
         self.streaming(Family::V0_3, request, read).await
     }
@@ -282,7 +282,7 @@ impl A2AService for AgentService {
     async fn subscribe_to_task(
         &self,
         request: Request<Undecoded<SubscribeToTaskRequest>>,
-    ) -> Answer<Events> {
+    ) -> RpcResult<Events> {
         let read = |request: SubscribeToTaskRequest| AnyRequest::SubscribeToTask(request.into());
         self.streaming(Family::Draft, request, read).await
     }
@@ -290,28 +290,28 @@ impl A2AService for AgentService {
     async fn create_task_push_notification(
         &self,
         request: Request<Undecoded<CreateTaskPushNotificationRequest>>,
-    ) -> Answer<TaskPushNotificationConfig> {
+    ) -> RpcResult<TaskPushNotificationConfig> {
         self.create(Family::V0_2, request).await
     }
 
     async fn create_task_push_notification_config(
         &self,
         request: Request<Undecoded<CreateTaskPushNotificationConfigRequest>>,
-    ) -> Answer<TaskPushNotificationConfig> {
+    ) -> RpcResult<TaskPushNotificationConfig> {
         self.create(Family::V0_3, request).await
     }
 
     async fn set_task_push_notification_config(
         &self,
         request: Request<Undecoded<SetTaskPushNotificationConfigRequest>>,
-    ) -> Answer<TaskPushNotificationConfig> {
+    ) -> RpcResult<TaskPushNotificationConfig> {
         self.create(Family::Draft, request).await
     }
 
     async fn get_task_push_notification(
         &self,
         request: Request<Undecoded<GetTaskPushNotificationRequest>>,
-    ) -> Answer<TaskPushNotificationConfig> {
+    ) -> RpcResult<TaskPushNotificationConfig> {
         let read = |request: GetTaskPushNotificationRequest| named_config(&request.name);
         self.unary(Family::V0_2, request, read, config).await
     }
@@ -319,7 +319,7 @@ impl A2AService for AgentService {
     async fn get_task_push_notification_config(
         &self,
         request: Request<Undecoded<GetTaskPushNotificationConfigRequest>>,
-    ) -> Answer<TaskPushNotificationConfig> {
+    ) -> RpcResult<TaskPushNotificationConfig> {
         let read = |request: GetTaskPushNotificationConfigRequest| named_config(&request.name);
         self.unary(Family::Shared, request, read, config).await
     }
@@ -327,7 +327,7 @@ impl A2AService for AgentService {
     async fn list_task_push_notification(
         &self,
         request: Request<Undecoded<ListTaskPushNotificationRequest>>,
-    ) -> Answer<ListTaskPushNotificationResponse> {
+    ) -> RpcResult<ListTaskPushNotificationResponse> {
         let read = |request: ListTaskPushNotificationRequest| {
             Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
         };
@@ -337,7 +337,7 @@ impl A2AService for AgentService {
     async fn list_task_push_notification_config(
         &self,
         request: Request<Undecoded<ListTaskPushNotificationConfigRequest>>,
-    ) -> Answer<ListTaskPushNotificationConfigResponse> {
+    ) -> RpcResult<ListTaskPushNotificationConfigResponse> {
         let read = |request: ListTaskPushNotificationConfigRequest| {
             Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
         };
@@ -347,7 +347,7 @@ impl A2AService for AgentService {
     async fn delete_task_push_notification_config(
         &self,
         request: Request<Undecoded<DeleteTaskPushNotificationConfigRequest>>,
-    ) -> Answer<()> {
+    ) -> RpcResult<()> {
         let read = |request: DeleteTaskPushNotificationConfigRequest| {
             let (task_id, id) = proto::ids_of_config(&request.name)?;
             let request = a2a_core::v1::DeleteTaskPushNotificationConfigRequest {
@@ -357,32 +357,32 @@ impl A2AService for AgentService {
             };
             Ok(AnyRequest::DeleteTaskPushNotificationConfig(request))
         };
-        let write = |answer| matches!(answer, AnyResponse::Deleted).then_some(());
+        let write = |response| matches!(response, AnyResponse::Deleted).then_some(());
         self.unary(Family::Shared, request, read, write).await
     }
 
     async fn get_agent_card(
         &self,
         request: Request<Undecoded<GetAgentCardRequest>>,
-    ) -> Answer<AgentCard> {
+    ) -> RpcResult<AgentCard> {
         let (parts, _, revision) = match self.open(Family::V0_3, request).await {
             Ok(opened) => opened,
             Err(error) => return Err(code::encode(error)),
         };
         let card = async {
-            let beside = Beside::read(&parts, revision)?;
+            let metadata = CallMetadata::read(&parts, revision)?;
             let request = AnyRequest::GetExtendedAgentCard(GetCurrentCard::default());
-            match self.perform(&beside, Ok(request)).await {
-                Ok(Reply { response: AnyAnswer::One(AnyResponse::Card(card)), .. }) => {
+            match self.dispatch(&metadata, Ok(request)).await {
+                Ok(Reply { response: AnyOutput::Unary(AnyResponse::Card(card)), .. }) => {
                     Ok(self.with_interfaces(card))
                 }
                 Ok(_) => Err(mismatch()),
-                Err(error) if has_public_card_instead(error.kind()) => Ok(self.card.clone()),
+                Err(error) if falls_back_to_public_card(error.kind()) => Ok(self.card.clone()),
                 Err(error) => Err(error),
             }
         };
         match card.await {
-            Ok(card) => Ok(Response::new(proto::card_down(card, revision))),
+            Ok(card) => Ok(Response::new(proto::card_from_v1(card, revision))),
             Err(error) => Err(code::encode(error)),
         }
     }
@@ -390,11 +390,11 @@ impl A2AService for AgentService {
     async fn get_extended_agent_card(
         &self,
         request: Request<Undecoded<GetExtendedAgentCardRequest>>,
-    ) -> Answer<AgentCard> {
+    ) -> RpcResult<AgentCard> {
         let read = |_request| Ok(AnyRequest::GetExtendedAgentCard(GetCurrentCard::default()));
-        let write = |answer| match answer {
+        let write = |response| match response {
             AnyResponse::Card(card) => {
-                Some(proto::card_down(self.with_interfaces(card), ProtocolVersion::V1Draft))
+                Some(proto::card_from_v1(self.with_interfaces(card), ProtocolVersion::V1Draft))
             }
             _ => None,
         };
@@ -403,7 +403,7 @@ impl A2AService for AgentService {
 }
 
 impl AgentService {
-    /// Gives an extended card that names no interface those of the public one.
+    /// Adds the interfaces of the public card to an extended card without any.
     fn with_interfaces(&self, mut card: CurrentCard) -> CurrentCard {
         if card.supported_interfaces.is_empty() {
             card.supported_interfaces.clone_from(&self.card.supported_interfaces);
@@ -412,10 +412,10 @@ impl AgentService {
     }
 }
 
-/// Whether a caller that gets no extended card gets the public one: the method is for both.
-fn has_public_card_instead(refusal: ErrorKind) -> bool {
+/// Whether `GetAgentCard` falls back to the public card after an error.
+fn falls_back_to_public_card(kind: ErrorKind) -> bool {
     matches!(
-        refusal,
+        kind,
         ErrorKind::ExtendedAgentCardNotConfigured
             | ErrorKind::UnsupportedOperation
             | ErrorKind::Unauthenticated

@@ -1,4 +1,4 @@
-//! The events of a task as the messages of one call.
+//! Event streams as gRPC response streams.
 
 use std::{future::Future, pin::Pin};
 
@@ -17,24 +17,24 @@ use tonic::Status;
 
 use super::code;
 use crate::{
-    front::stream::is_last,
-    proto::{Files as _, StreamResponse, event_down},
+    proto::{Files as _, StreamResponse, event_from_v1},
+    server::stream::is_last,
 };
 
-/// What the service answers a streaming call with.
+/// The response stream of a streaming call.
 pub(super) type Events = Pin<Box<dyn Stream<Item = Result<StreamResponse, Status>> + Send>>;
 
-/// A stream that was opened, and the position of its first event, if it has one.
+/// An opened stream, and the event id of its first event, if it has one.
 pub(super) struct Opened {
     pub(super) events: Events,
     pub(super) position: Option<EventId>,
 }
 
-/// A stream, and what ends it before its time.
+/// An event stream that can be interrupted.
 struct Source {
     events: EventStream,
     interruption: Pin<Box<dyn Future<Output = Error> + Send>>,
-    /// The position that the client gives to the next event.
+    /// The id that the client assigns to the next event, by counting.
     expected: Option<EventId>,
 }
 
@@ -46,8 +46,8 @@ impl Source {
         }
     }
 
-    /// Checks that the client counts to the position that the event has. The event that ends a
-    /// stream for clients of older revisions has none.
+    /// Checks that the event has the id that the client assigns. The final status event that is
+    /// added for clients of older revisions has none.
     fn advance(&mut self, event: Event) -> Result<Event> {
         if let (Some(expected), Some(position)) = (self.expected, event.id()) {
             if position != expected {
@@ -59,8 +59,8 @@ impl Source {
     }
 }
 
-/// Waits for the first event, so that a stream that fails before it is refused with a plain
-/// status. A reader that resumes is answered at once: where it goes on is known.
+/// Waits for the first event, so that a stream that fails before it is rejected with a plain
+/// status. A resumed stream is opened immediately: its position is known.
 pub(super) async fn open(
     events: EventStream,
     revision: ProtocolVersion,
@@ -84,20 +84,20 @@ pub(super) async fn open(
     let rest = stream::unfold(Some(source), |source| async {
         let mut source = source?;
         let item = source.next().await?.and_then(|event| source.advance(event));
-        let goes_on = item.is_ok();
-        Some((item, goes_on.then_some(source)))
+        let continues = item.is_ok();
+        Some((item, continues.then_some(source)))
     });
     let events = stream::iter(first).chain(rest).map(move |item| match item {
         Ok(event) => {
             let last = is_last(revision, &event);
-            Ok(event_down(event.into_response(), last))
+            Ok(event_from_v1(event.into_response(), last))
         }
         Err(error) => Err(code::encode(error)),
     });
     Ok(Opened { events: Box::pin(events), position })
 }
 
-/// Makes the files in the events of a stream text.
+/// Encodes the files in the events of a stream as base64 text.
 pub(super) fn with_text(events: EventStream) -> EventStream {
     EventStream::new(events.map(|item| {
         item.map(|event| {

@@ -1,5 +1,5 @@
-//! The service on a real socket, called by its own names. What the operations do is tested by
-//! the behaviour suite.
+//! Tests of the service over a socket. The behaviour of operations is tested by the behaviour
+//! suite.
 
 use a2a_core::{
     Error, ErrorKind, Message, Operation, ProtocolVersion, Role, TaskState,
@@ -19,7 +19,7 @@ use tonic::{Code, IntoRequest as _, Request, Status, transport::Channel};
 
 use super::{DESCRIPTOR, GrpcClient, SERVICE, code, router};
 use crate::{
-    FrontOptions,
+    ServerOptions,
     proto::{
         self, CancelTaskRequest, CreateTaskPushNotificationRequest, GetAgentCardRequest,
         GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationRequest,
@@ -31,7 +31,7 @@ use crate::{
 
 type Stub = A2AServiceClient<Channel>;
 
-/// Does what it is told: completes, asks, or works for ever.
+/// Completes, requests input or runs without end, depending on the message.
 struct Obedient;
 
 impl AgentExecutor for Obedient {
@@ -61,7 +61,7 @@ struct Served {
 }
 
 impl Served {
-    async fn new(options: FrontOptions) -> Self {
+    async fn new(options: ServerOptions) -> Self {
         let card = AgentCard::new("Public", "is for all")
             .with_interface("GRPC", "http://g")
             .with_interface("JSONRPC", "http://j");
@@ -121,7 +121,7 @@ fn state(task: &Task) -> TaskState {
     task.status.as_ref().map(|status| status.state()).unwrap_or_default()
 }
 
-/// The states of the events of a stream, with `final` of those that have it.
+/// The states of the events of a stream, with the value of `final` if there is one.
 async fn states(stream: tonic::Streaming<proto::StreamResponse>) -> Vec<(TaskState, Option<bool>)> {
     let events: Vec<_> = stream.map(Result::unwrap).collect().await;
     let states = events.into_iter().map(|event| match event.payload {
@@ -136,8 +136,8 @@ async fn states(stream: tonic::Streaming<proto::StreamResponse>) -> Vec<(TaskSta
 }
 
 #[tokio::test]
-async fn a_send_waits_only_when_it_is_to() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn only_blocking_sends_wait() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let done = served.task("hi").await;
     assert_eq!(state(&done), TaskState::Completed);
     let mut unset = message("work", false);
@@ -150,12 +150,12 @@ async fn a_send_waits_only_when_it_is_to() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_where_its_revision_ends_it() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn stream_ends_at_the_last_event_of_its_revision() {
+    let mut served = Served::new(ServerOptions::default()).await;
     for (text, last) in [
         ("hi", TaskState::Completed),
         ("ask", TaskState::InputRequired),
-        // 0.3 does not wait for an authorization.
+        // In 0.3, streams end when authorization is required.
         ("authorize", TaskState::AuthRequired),
     ] {
         let stream = served.stub.send_streaming_message(message(text, true)).await.unwrap();
@@ -183,21 +183,21 @@ async fn a_stream_ends_where_its_revision_ends_it() {
 }
 
 #[tokio::test]
-async fn an_ended_task_is_shown_before_the_draft_and_refused_in_it() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn subscribing_to_an_ended_task_is_rejected_only_in_the_draft() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;
     let name = proto::task_name(&task.id);
     let request = TaskSubscriptionRequest { name: name.clone() };
     let stream = served.stub.task_subscription(request).await.unwrap().into_inner();
     let completed = TaskState::Completed;
     assert_eq!(states(stream).await, [(completed, None), (completed, Some(true))]);
-    let refused = served.stub.subscribe_to_task(SubscribeToTaskRequest { name }).await;
-    assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
+    let rejected = served.stub.subscribe_to_task(SubscribeToTaskRequest { name }).await;
+    assert_eq!(rejected.unwrap_err().code(), Code::Unimplemented);
 }
 
 #[tokio::test]
-async fn an_error_has_its_code_and_its_details_in_every_revision() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn errors_have_code_and_details_in_every_revision() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;
     let request = || CancelTaskRequest { name: proto::task_name(&task.id) };
     for version in ["0.3", "1.0"] {
@@ -217,8 +217,8 @@ async fn an_error_has_its_code_and_its_details_in_every_revision() {
 }
 
 #[tokio::test]
-async fn a_task_is_found_by_its_name_and_by_its_bare_id() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn task_is_found_by_resource_name_or_id() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;
     for name in [proto::task_name(&task.id), task.id.clone()] {
         let request = GetTaskRequest { name, history_length: None };
@@ -228,8 +228,8 @@ async fn a_task_is_found_by_its_name_and_by_its_bare_id() {
 }
 
 #[tokio::test]
-async fn the_card_is_the_public_one_where_there_is_no_other() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn public_card_is_returned_without_an_extended_card() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let card = served.stub.get_agent_card(GetAgentCardRequest {}).await.unwrap().into_inner();
     assert_eq!(card.name, "Public");
     assert_eq!((&*card.url, &*card.preferred_transport), ("http://g", "GRPC"));
@@ -251,8 +251,8 @@ async fn the_card_is_the_public_one_where_there_is_no_other() {
 }
 
 #[tokio::test]
-async fn webhooks_have_the_names_of_before_0_2_5_too() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn webhook_methods_of_0_2_4_are_served() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("work").await;
     let webhook =
         PushNotificationConfig { url: "https://example.com".into(), ..Default::default() };
@@ -264,9 +264,9 @@ async fn webhooks_have_the_names_of_before_0_2_5_too() {
             push_notification_config: Some(webhook),
         }),
     };
-    // The agent calls no webhooks, and says so under each name.
+    // The agent does not support webhooks, under any name.
     let name = proto::config_name(&task.id, "c");
-    let refusals = [
+    let rejections = [
         served.stub.create_task_push_notification(create).await.map(drop),
         served
             .stub
@@ -282,15 +282,15 @@ async fn webhooks_have_the_names_of_before_0_2_5_too() {
             .await
             .map(drop),
     ];
-    for refusal in refusals {
-        let error = decode(refusal.unwrap_err());
+    for rejection in rejections {
+        let error = decode(rejection.unwrap_err());
         assert_eq!(error.kind(), ErrorKind::PushNotificationNotSupported);
     }
 }
 
 #[tokio::test]
-async fn tasks_are_listed_in_the_draft_and_not_before() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn list_tasks_is_only_served_in_the_draft() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;
     let draft = served.client(ProtocolVersion::V1Draft);
     let page = draft.list_tasks(Call::new(ListTasks::default())).await.unwrap().response;
@@ -303,10 +303,10 @@ async fn tasks_are_listed_in_the_draft_and_not_before() {
 }
 
 #[tokio::test]
-async fn a_webhook_with_an_empty_authentication_is_one_without() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn empty_webhook_authentication_is_treated_as_none() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;
-    for (schemes, refused) in [
+    for (schemes, rejected) in [
         (vec![], ErrorKind::PushNotificationNotSupported),
         (vec!["Bearer".to_owned()], ErrorKind::PushNotificationNotSupported),
         (vec![String::new()], ErrorKind::InvalidParams),
@@ -327,15 +327,15 @@ async fn a_webhook_with_an_empty_authentication_is_one_without() {
                 push_notification_config: Some(webhook.clone()),
             }),
         };
-        // The agent calls no webhooks, which is only looked at once the request is a valid one.
-        let refusal = served.stub.create_task_push_notification(create).await.unwrap_err();
-        assert_eq!(decode(refusal).kind(), refused, "{webhook:?}");
+        // The agent does not support webhooks, which is checked after validation.
+        let rejection = served.stub.create_task_push_notification(create).await.unwrap_err();
+        assert_eq!(decode(rejection).kind(), rejected, "{webhook:?}");
     }
 }
 
 #[tokio::test]
-async fn a_member_of_a_message_that_is_missing_is_named() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn missing_message_field_is_named() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let whole = message("hi", true);
     for (change, field) in [
         ((|m| m.role = 0) as fn(&mut proto::Message), "message.role"),
@@ -359,9 +359,9 @@ async fn a_member_of_a_message_that_is_missing_is_named() {
 
 //
 #[tokio::test]
-async fn a_revision_that_is_switched_off_has_no_methods() {
+async fn methods_of_a_disabled_revision_are_rejected() {
     let served = "1.0,draft".parse().unwrap();
-    let mut served = Served::new(FrontOptions::default().with_revisions(served)).await;
+    let mut served = Served::new(ServerOptions::default().with_revisions(served)).await;
     let card = served.stub.get_agent_card(GetAgentCardRequest {}).await.unwrap_err();
     assert_eq!(card.code(), Code::Unimplemented);
     assert_eq!(state(&served.task("hi").await), TaskState::Completed);
@@ -370,7 +370,7 @@ async fn a_revision_that_is_switched_off_has_no_methods() {
 //
 #[tokio::test]
 async fn every_method_of_every_revision_is_served() {
-    let served = Served::new(FrontOptions::default()).await;
+    let served = Served::new(ServerOptions::default()).await;
     let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
     let service = pool.get_service_by_name(SERVICE).unwrap();
     let channel = Channel::from_shared(served.url.clone()).unwrap().connect_lazy();
@@ -380,7 +380,7 @@ async fn every_method_of_every_revision_is_served() {
         client.ready().await.unwrap();
         let codec = tonic_prost::ProstCodec::<(), ()>::default();
         let answer = client.unary(Request::new(()), path.parse().unwrap(), codec).await;
-        // An empty message is a request that most methods refuse, in the words of the protocol.
+        // Most methods reject an empty message with an error of the protocol.
         if let Err(status) = answer {
             let error = decode(status);
             assert_ne!(error.kind(), ErrorKind::MethodNotFound, "{path}: {error:?}");
@@ -391,8 +391,8 @@ async fn every_method_of_every_revision_is_served() {
 
 //
 #[tokio::test]
-async fn the_current_revision_is_served_beside_them_on_one_port() {
-    let mut served = Served::new(FrontOptions::default()).await;
+async fn current_and_older_revisions_share_a_port() {
+    let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;
     let current = a2a_grpc::Client::connect(&served.url).unwrap();
     let older = served.client(ProtocolVersion::V0_3);

@@ -1,4 +1,4 @@
-//! Agent cards as messages.
+//! Agent cards.
 
 use a2a_core::{
     ProtocolVersion,
@@ -8,14 +8,14 @@ use a2a_core::{
 
 use super::{AgentCapabilities as Capabilities, AgentCard, AgentInterface, AgentSkill};
 
-/// Converts a card to that of an older revision.
+/// Converts a card to an older revision.
 ///
-/// Signatures cover the card as it was, so that none comes along.
-pub(crate) fn down(card: v1::AgentCard, revision: ProtocolVersion) -> AgentCard {
+/// Signatures are dropped: they apply to the card of 1.0.
+pub(crate) fn from_v1(card: v1::AgentCard, revision: ProtocolVersion) -> AgentCard {
     let capabilities = card.capabilities.unwrap_or_default();
     let (legacy, current): (Vec<_>, Vec<_>) =
         card.supported_interfaces.into_iter().partition(is_legacy);
-    // A server that does not tell its older interfaces apart serves them where it serves 1.0.
+    // If the card lists no older interfaces, they are assumed at the addresses of 1.0.
     let interfaces = if legacy.is_empty() { current } else { legacy };
     let mut interfaces: Vec<_> = interfaces
         .into_iter()
@@ -60,8 +60,8 @@ pub(crate) fn down(card: v1::AgentCard, revision: ProtocolVersion) -> AgentCard 
     legacy_card
 }
 
-/// Converts the card of an older revision.
-pub(crate) fn up(card: AgentCard) -> v1::AgentCard {
+/// Converts a card of an older revision to 1.0.
+pub(crate) fn into_v1(card: AgentCard) -> v1::AgentCard {
     let capabilities = card.capabilities.unwrap_or_default();
     let version = minor_version(&card.protocol_version);
     let main = AgentInterface {
@@ -72,8 +72,8 @@ pub(crate) fn up(card: AgentCard) -> v1::AgentCard {
         },
     };
     let mut interfaces: Vec<AgentInterface> = Vec::new();
-    let told = card.supported_interfaces.into_iter().chain([main]);
-    for interface in told.chain(card.additional_interfaces) {
+    let listed = card.supported_interfaces.into_iter().chain([main]);
+    for interface in listed.chain(card.additional_interfaces) {
         if !interface.url.is_empty() && !interfaces.contains(&interface) {
             interfaces.push(interface);
         }
@@ -147,7 +147,7 @@ fn is_legacy(interface: &v1::AgentInterface) -> bool {
     interface.protocol_version.starts_with("0.")
 }
 
-/// The version as `Major.Minor`. Cards have one since 0.2.5.
+/// The version as `Major.Minor`. Cards have a version since 0.2.5.
 fn minor_version(version: &str) -> String {
     if version.is_empty() {
         return "0.2".into();

@@ -1,8 +1,8 @@
-//! The bytes of files, which the deployed SDKs of 0.2 and 0.3 write as text.
+//! File bytes, which most SDKs of 0.2 and 0.3 encode as base64 text.
 //!
-//! The proto has a field of bytes for them. Those of Python, Go and Java put the base64 of the
-//! JSON form into it and take it out again, so that bytes as they are break them; that of Node.js
-//! has the bytes there. So base64 is written here, but to clients of Node.js, and both are read.
+//! The proto has a `bytes` field. The SDKs of Python, Go and Java write the base64 text of the JSON
+//! format into it and decode it when reading, so raw bytes break them; the SDK of Node.js writes
+//! raw bytes. So base64 is written, except for clients of Node.js, and both are read.
 
 use std::sync::Arc;
 
@@ -16,25 +16,24 @@ use http::{HeaderMap, header::USER_AGENT};
 
 use crate::{AnyRequest, AnyResponse};
 
-/// Returns whether the peer behind a request expects files as text.
+/// Returns whether the peer of a request expects files as base64 text.
 pub(crate) fn expects_text(headers: &HeaderMap) -> bool {
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let name = agent.split(['/', ' ']).next().unwrap_or_default();
     !matches!(name, "node" | "grpc-node-js")
 }
 
-/// Something with files in it, whose bytes stand as they are in 1.0.
+/// A value with files, whose bytes are raw in 1.0.
 pub(crate) trait Files {
-    /// Changes the bytes of each file.
+    /// Applies a function to the bytes of each file.
     fn each_file(&mut self, change: fn(&mut Bytes));
 
-    /// Makes text of the bytes, for those who expect that.
+    /// Encodes the bytes as base64 text.
     fn write_text(&mut self) {
         self.each_file(|bytes| *bytes = STANDARD.encode(&bytes).into());
     }
 
-    /// Takes for text what is base64 from its first to its last byte, as an encoder writes it,
-    /// and leaves alone what is not.
+    /// Decodes bytes that are canonical base64 text; leaves others unchanged.
     fn read_text(&mut self) {
         self.each_file(|bytes| {
             if let Ok(decoded) = STANDARD.decode(&bytes) {
@@ -140,18 +139,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_read_and_bytes_are_left_as_they_are() {
+    fn base64_is_decoded_and_raw_bytes_are_unchanged() {
         for (written, read) in [
-            // As Python, Go and Java write them.
+            // As written by the SDKs of Python, Go and Java.
             (&b"AAECA/8="[..], &b"\0\x01\x02\x03\xff"[..]),
             (b"aGVsbG8=", b"hello"),
             (b"", b""),
-            // As Node.js writes them.
+            // As written by the SDK of Node.js.
             (b"\0\x01\x02\x03\xff", b"\0\x01\x02\x03\xff"),
             (b"hello", b"hello"),
             (b"hello world, hello you!!", b"hello world, hello you!!"),
             (b"{\"a\": 1}", b"{\"a\": 1}"),
-            // They have bits that no encoder sets, an alphabet of their own, or no padding.
+            // Non-canonical: trailing bits, another alphabet, or missing padding.
             (b"aGVsbG9=", b"aGVsbG9="),
             (b"-_-_", b"-_-_"),
             (b"aGVsbG8", b"aGVsbG8"),

@@ -1,5 +1,4 @@
-//! The messages, the service's trait and the client of `a2a.v1`, generated from
-//! `proto/a2a/v0_3/a2a.proto`.
+//! Messages, server trait and client of `a2a.v1`, generated from `proto/a2a/v0_3/a2a.proto`.
 #![allow(
     missing_debug_implementations,
     missing_docs,

@@ -1,8 +1,8 @@
-//! The JSON form of these messages, which the official SDKs of 0.3 speak over REST: members of
-//! their fields' names, `TASK_STATE_…`, resource names.
+//! ProtoJSON of these messages, which the official SDKs of 0.3 use over REST: lowerCamelCase
+//! members, `TASK_STATE_…`, resource names.
 //!
-//! Readers take more than writers give: `snake_case`, `request` for `message`, `msg` for
-//! `message`, `parts` for `content`, and `null` for what is not there.
+//! Reading is lenient: `snake_case`, `request` or `msg` for `message`, `parts` for `content`, and
+//! `null` for unset members are accepted.
 
 use a2a_core::{
     Error, ErrorKind, Result, json,
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{
     CreateConfig, CreateTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigResponse,
     PushNotificationConfig, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
-    TaskPushNotificationConfig, event_down,
+    TaskPushNotificationConfig, event_from_v1,
 };
 
 /// Reads the body of `message:send` and `message:stream`.
 ///
-/// A configuration without `blocking` says no, as on the wire of gRPC: the SDKs leave out what is
-/// false. Without any configuration an answer is waited for, which gRPC has no way to say.
+/// A configuration without `blocking` is non-blocking, as over gRPC: SDKs omit false. A request
+/// without a configuration is blocking, which gRPC can't express.
 ///
 /// # Errors
 ///
@@ -39,20 +39,20 @@ pub(crate) fn write_send_request(request: v1::SendMessageRequest) -> Result<Vec<
     write(&SendMessageRequest::from(request))
 }
 
-/// Reads the answer of `message:send`.
+/// Reads the response of `message:send`.
 ///
 /// # Errors
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse> {
-    let response = read_answer::<SendMessageResponse>(body)?;
+    let response = read_result::<SendMessageResponse>(body)?;
     if response.payload.is_none() {
-        return Err(invalid("there is neither a task nor a message in it"));
+        return Err(invalid("neither a task nor a message"));
     }
     Ok(response.into())
 }
 
-/// Writes the answer of `message:send`.
+/// Writes the response of `message:send`.
 pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<Vec<u8>> {
     write(&SendMessageResponse::from(response))
 }
@@ -63,16 +63,16 @@ pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<V
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_event(data: &[u8]) -> Result<v1::StreamResponse> {
-    let event = read_answer::<StreamResponse>(data)?;
+    let event = read_result::<StreamResponse>(data)?;
     if event.payload.is_none() {
-        return Err(invalid("there is no event in it"));
+        return Err(invalid("no event"));
     }
     Ok(event.into())
 }
 
-/// Writes an event; `is_last` tells whether the stream ends with it.
+/// Writes an event; `is_last`: whether the stream ends with it.
 pub(crate) fn write_event(event: v1::StreamResponse, is_last: bool) -> Result<Vec<u8>> {
-    write(&event_down(event, is_last))
+    write(&event_from_v1(event, is_last))
 }
 
 /// Reads a task.
@@ -81,7 +81,7 @@ pub(crate) fn write_event(event: v1::StreamResponse, is_last: bool) -> Result<Ve
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_task(body: &[u8]) -> Result<v1::Task> {
-    Ok(read_answer::<Task>(body)?.into())
+    Ok(read_result::<Task>(body)?.into())
 }
 
 /// Writes a task.
@@ -89,14 +89,14 @@ pub(crate) fn write_task(task: v1::Task) -> Result<Vec<u8>> {
     write(&Task::from(task))
 }
 
-/// Writes tasks: the answer to the list of the specification's table, which has no pages.
+/// Writes a list of tasks, which has no pages in the specification of 0.3.
 pub(crate) fn write_tasks(tasks: Vec<v1::Task>) -> Result<Vec<u8>> {
     write(&tasks.into_iter().map(Task::from).collect::<Vec<_>>())
 }
 
-/// Reads the body that registers a webhook: `{config: {pushNotificationConfig}}`, with `parent`
-/// and `configId` or without, a bare webhook, or one under `config` or `pushNotificationConfig`.
-/// `task_id` is that of the path.
+/// Reads a webhook registration: `{config: {pushNotificationConfig}}`, with or without `parent` and
+/// `configId`, a bare webhook, or one in `config` or `pushNotificationConfig`. `task_id` is that of
+/// the path.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub(crate) fn read_create_config(
     body: &[u8],
     task_id: &str,
 ) -> Result<v1::TaskPushNotificationConfig> {
-    /// What tells the forms apart.
+    /// The members that identify the format.
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
     struct Peek {
@@ -138,30 +138,30 @@ pub(crate) fn read_create_config(
         },
         None => read_request::<CreateTaskPushNotificationConfigRequest>(body)?.into(),
     };
-    // The path says whose webhook it is.
-    Ok(v1::TaskPushNotificationConfig { task_id: task_id.to_owned(), ..request.up()? })
+    // The task id of the path takes precedence.
+    Ok(v1::TaskPushNotificationConfig { task_id: task_id.to_owned(), ..request.into_v1()? })
 }
 
-/// Writes the body that registers a webhook.
+/// Writes a webhook registration.
 pub(crate) fn write_create_config(config: v1::TaskPushNotificationConfig) -> Result<Vec<u8>> {
-    write(&CreateTaskPushNotificationConfigRequest::from(CreateConfig::down(config)))
+    write(&CreateTaskPushNotificationConfigRequest::from(CreateConfig::from_v1(config)))
 }
 
-/// Reads a registration.
+/// Reads a registered webhook.
 ///
 /// # Errors
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_config(body: &[u8]) -> Result<v1::TaskPushNotificationConfig> {
-    read_answer::<TaskPushNotificationConfig>(body)?.up().map_err(unreadable)
+    read_result::<TaskPushNotificationConfig>(body)?.into_v1().map_err(unreadable)
 }
 
-/// Writes a registration.
+/// Writes a registered webhook.
 pub(crate) fn write_config(config: v1::TaskPushNotificationConfig) -> Result<Vec<u8>> {
     write(&TaskPushNotificationConfig::from(config))
 }
 
-/// Reads the registrations of a task: a page, or a bare list.
+/// Reads the webhooks of a task: a page or a bare list.
 ///
 /// # Errors
 ///
@@ -171,26 +171,26 @@ pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfig
         let configs = json::from_slice(body).map_err(unreadable)?;
         ListTaskPushNotificationConfigResponse { configs, ..Default::default() }
     } else {
-        read_answer::<ListTaskPushNotificationConfigResponse>(body)?
+        read_result::<ListTaskPushNotificationConfigResponse>(body)?
     };
-    page.up().map_err(unreadable)
+    page.into_v1().map_err(unreadable)
 }
 
-/// Writes the registrations of a task.
+/// Writes the webhooks of a task.
 pub(crate) fn write_configs(page: ListTaskPushNotificationConfigsResponse) -> Result<Vec<u8>> {
     write(&ListTaskPushNotificationConfigResponse::from(page))
 }
 
 fn read_request<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let read = json::from_slice(body)?;
-    // What serde derives also takes a list, for the members in their order.
+    // Deserializers derived by serde also accept a list of the member values.
     if is_array(body) {
         return Err(Error::invalid_params("", "must be an object"));
     }
     Ok(read)
 }
 
-fn read_answer<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+fn read_result<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     read_request(body).map_err(unreadable)
 }
 
@@ -203,7 +203,7 @@ fn unreadable(error: Error) -> Error {
 }
 
 fn invalid(what: &str) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, format!("the answer can't be read: {what}"))
+    Error::new(ErrorKind::InvalidAgentResponse, format!("failed to read the response: {what}"))
 }
 
 fn write<T: Serialize>(value: &T) -> Result<Vec<u8>> {

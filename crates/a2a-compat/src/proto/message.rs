@@ -1,4 +1,4 @@
-//! Messages, their parts, and artifacts.
+//! Messages, parts and artifacts.
 
 use a2a_core::v1;
 use a2a_core::well_known::Value;
@@ -32,7 +32,7 @@ impl From<Part> for v1::Part {
 
 impl From<v1::Part> for Part {
     fn from(part: v1::Part) -> Self {
-        // Only files have a name and a media type here.
+        // Only files have a name and a media type.
         let (kind, metadata) = match &part.content {
             Some(v1::part::Content::Text(_)) => (None, with_lost_members(&part)),
             Some(v1::part::Content::Data(data)) => {

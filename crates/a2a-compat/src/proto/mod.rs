@@ -1,11 +1,11 @@
-//! The messages of `a2a.v1`, which 0.2, 0.3 and the draft of 1.0 share, and what they are in 1.0.
+//! The messages of `a2a.v1`, shared by 0.2, 0.3 and the draft of 1.0, and their conversions.
 //!
-//! [`From`] goes both ways; where a conversion can fail it is a function.
+//! Conversions are [`From`] implementations; fallible ones are functions.
 
 mod card;
 mod file;
 mod generated;
-#[allow(dead_code, reason = "one function for each direction, whether or not it has a caller")]
+#[allow(dead_code, reason = "conversions exist in both directions, even if unused")]
 pub(crate) mod json;
 mod message;
 mod name;
@@ -20,15 +20,15 @@ mod task;
 mod tests;
 mod union;
 
-pub(crate) use card::{down as card_down, up as card_up};
+pub(crate) use card::{from_v1 as card_from_v1, into_v1 as card_into_v1};
 pub(crate) use file::{Files, expects_text};
 pub(crate) use generated::*;
 pub(crate) use name::{config_name, ids_of_config, task_id, task_name};
 pub(crate) use push::CreateConfig;
-pub(crate) use task::event_down;
+pub(crate) use task::event_from_v1;
 
 /// `google.protobuf.Empty`.
 pub(crate) type Empty = ();
 
-/// The descriptor of `a2a.v1` and what it imports, for reflection.
+/// The descriptor of `a2a.v1` and its imports, for reflection.
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));

@@ -1,27 +1,27 @@
-//! Resource names, which these revisions have in the place of ids.
+//! Resource names, which these revisions use instead of ids.
 
 use a2a_core::{Error, Result};
 
 const TASKS: &str = "tasks/";
 const CONFIGS: &str = "/pushNotificationConfigs/";
 
-/// The name of a task.
+/// The resource name of a task.
 pub(crate) fn task_name(id: &str) -> String {
     format!("{TASKS}{id}")
 }
 
-/// The name of a webhook registration.
+/// The resource name of a webhook.
 pub(crate) fn config_name(task_id: &str, id: &str) -> String {
     format!("{TASKS}{task_id}{CONFIGS}{id}")
 }
 
-/// The id in the name of a task. A bare id is taken, too.
+/// The id in the resource name of a task. A bare id is also accepted.
 pub(crate) fn task_id(name: &str) -> String {
     name.strip_prefix(TASKS).unwrap_or(name).to_owned()
 }
 
-/// The ids of the task and of the registration in the name of a registration. The name of a task
-/// stands for any registration of it: its id is empty then.
+/// The ids of task and webhook in the resource name of a webhook. The name of a task means any of
+/// its webhooks: the webhook id is empty.
 pub(crate) fn ids_of_config(name: &str) -> Result<(String, String)> {
     let rest = name.strip_prefix(TASKS).unwrap_or(name);
     let (task_id, id) = rest.rsplit_once(CONFIGS).unwrap_or((rest, ""));
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_holds_ids_and_a_bare_id_is_a_name() {
+    fn task_names_and_bare_ids_are_parsed() {
         for (name, id) in [("tasks/t", "t"), ("t", "t"), ("tasks/a/b", "a/b"), ("", "")] {
             assert_eq!(task_id(name), id, "{name}");
         }
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_a_registration_holds_two_ids() {
+    fn webhook_names_have_two_ids() {
         for (name, ids) in [
             ("tasks/t/pushNotificationConfigs/c", Some(("t", "c"))),
             ("t/pushNotificationConfigs/c", Some(("t", "c"))),

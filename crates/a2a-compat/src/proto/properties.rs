@@ -1,5 +1,4 @@
-//! What a conversion loses is known, and nothing else is lost, on the wire of protobuf and in
-//! JSON.
+//! Property tests: conversions lose only what is documented, in protobuf and JSON.
 
 use a2a_core::{
     Part, ProtocolVersion,
@@ -10,15 +9,15 @@ use prost::Message as _;
 
 use super::{
     AgentCard, CreateConfig, CreateTaskPushNotificationConfigRequest, Files, GetTaskRequest,
-    ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_down, card_up, event_down,
-    json,
+    ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_from_v1, card_into_v1,
+    event_from_v1, json,
 };
 use crate::{
     arbitrary,
     common::part::{with_found_members, with_lost_members},
 };
 
-/// A part after what these revisions can't say of text and data was in the metadata.
+/// A part after a round trip through the metadata.
 fn part(part: &mut Part) {
     if let Some(Content::Text(_) | Content::Data(_)) = part.content {
         part.metadata = with_lost_members(part);
@@ -56,7 +55,7 @@ fn event(event: &mut v1::StreamResponse) {
     }
 }
 
-/// What JSON loses beyond that: 0.3 has no references to tasks there.
+/// Clears references to tasks, which the JSON format of 0.3 does not have.
 fn without_references(message: &mut v1::Message) {
     message.reference_task_ids.clear();
 }
@@ -79,14 +78,14 @@ fn event_without_references(event: &mut v1::StreamResponse) {
     }
 }
 
-/// With the files as most of the SDKs have them.
+/// Encodes files as most SDKs do.
 fn text<T: Files + Clone>(sent: &T) -> T {
     let mut sent = sent.clone();
     sent.write_text();
     sent
 }
 
-/// What a reader makes of such files.
+/// Decodes such files.
 fn read_files<T: Files>(mut read: T) -> T {
     read.read_text();
     read
@@ -95,15 +94,15 @@ fn read_files<T: Files>(mut read: T) -> T {
 proptest! {
     //
     #[test]
-    fn an_event_comes_back_but_for_the_names_of_text(
+    fn events_round_trip(
         mut sent in arbitrary::event(), is_last in any::<bool>()
     ) {
-        let written = event_down(text(&sent), is_last);
+        let written = event_from_v1(text(&sent), is_last);
         let read = StreamResponse::decode(written.encode_to_vec().as_slice()).unwrap();
         let read = read_files(v1::StreamResponse::from(read));
         event(&mut sent);
         prop_assert_eq!(&read, &sent);
-        prop_assert_eq!(event_down(text(&read), is_last), written);
+        prop_assert_eq!(event_from_v1(text(&read), is_last), written);
 
         let read = json::read_event(&json::write_event(text(&sent), is_last).unwrap()).unwrap();
         let read = read_files(read);
@@ -112,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn a_task_comes_back_but_for_the_names_of_text(mut sent in arbitrary::task()) {
+    fn tasks_round_trip(mut sent in arbitrary::task()) {
         let written = Task::from(text(&sent));
         let read = Task::decode(written.encode_to_vec().as_slice()).unwrap();
         let read = read_files(v1::Task::from(read));
@@ -136,7 +135,7 @@ proptest! {
 
     //
     #[test]
-    fn a_request_comes_back_with_what_it_left_unsaid(mut sent in arbitrary::send_request()) {
+    fn send_requests_round_trip_with_defaults(mut sent in arbitrary::send_request()) {
         let written = SendMessageRequest::from(text(&sent));
         let read = SendMessageRequest::decode(written.encode_to_vec().as_slice()).unwrap();
         let read = read_files(v1::SendMessageRequest::from(read));
@@ -151,17 +150,17 @@ proptest! {
     }
 
     #[test]
-    fn a_webhook_comes_back_whole(mut sent in arbitrary::push_config()) {
+    fn webhooks_round_trip(mut sent in arbitrary::push_config()) {
         let written: CreateTaskPushNotificationConfigRequest =
-            CreateConfig::down(sent.clone()).into();
-        let read = CreateConfig::from(written.clone()).up().unwrap();
-        // Servers of 0.3 insist on an id.
+            CreateConfig::from_v1(sent.clone()).into();
+        let read = CreateConfig::from(written.clone()).into_v1().unwrap();
+        // Servers of 0.3 require an id.
         if sent.id.is_empty() {
             sent.id.clone_from(&read.id);
         }
         prop_assert_eq!(&read, &sent);
         prop_assert_eq!(
-            CreateTaskPushNotificationConfigRequest::from(CreateConfig::down(read)), written
+            CreateTaskPushNotificationConfigRequest::from(CreateConfig::from_v1(read)), written
         );
 
         let written = json::write_create_config(sent.clone()).unwrap();
@@ -181,10 +180,10 @@ proptest! {
         for (mut sent, revision) in
             [(older, ProtocolVersion::V0_3), (draft, ProtocolVersion::V1Draft)]
         {
-            let written = card_down(sent.clone(), revision);
+            let written = card_from_v1(sent.clone(), revision);
             let read = AgentCard::decode(written.encode_to_vec().as_slice()).unwrap();
-            let read = card_up(read);
-            // A flag that is not set means no.
+            let read = card_into_v1(read);
+            // An unset flag means false.
             let capabilities = sent.capabilities.get_or_insert_default();
             for flag in [
                 &mut capabilities.streaming,
@@ -194,12 +193,12 @@ proptest! {
                 flag.get_or_insert_default();
             }
             prop_assert_eq!(&read, &sent);
-            prop_assert_eq!(card_down(read, revision), written);
+            prop_assert_eq!(card_from_v1(read, revision), written);
         }
     }
 
     #[test]
-    fn the_requests_for_tasks_come_back_whole(
+    fn task_requests_round_trip(
         id in arbitrary::id(),
         context_id in arbitrary::maybe_id(),
         number in proptest::option::of(0..100_i32),

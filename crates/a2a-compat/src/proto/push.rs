@@ -1,4 +1,4 @@
-//! Webhook registrations: a name and a webhook here, flat in 1.0.
+//! Webhooks: a resource name and a nested webhook, flat in 1.0.
 
 use a2a_core::{
     Error, Result,
@@ -16,7 +16,7 @@ use crate::common::push::scheme;
 
 impl From<PushNotificationConfig> for v1::TaskPushNotificationConfig {
     fn from(config: PushNotificationConfig) -> Self {
-        let authentication = config.authentication.and_then(AuthenticationInfo::up);
+        let authentication = config.authentication.and_then(AuthenticationInfo::into_v1);
         Self {
             id: config.id,
             url: config.url,
@@ -38,9 +38,9 @@ impl From<v1::TaskPushNotificationConfig> for PushNotificationConfig {
 }
 
 impl AuthenticationInfo {
-    /// Keeps one scheme of several; nothing where there are neither schemes nor credentials, as
-    /// clients send it for none.
-    fn up(self) -> Option<v1::AuthenticationInfo> {
+    /// Keeps one of several schemes; `None` without schemes and credentials, which clients send to
+    /// mean no authentication.
+    fn into_v1(self) -> Option<v1::AuthenticationInfo> {
         let scheme = scheme(&self.schemes);
         if scheme.is_none() && self.credentials.is_empty() {
             return None;
@@ -55,8 +55,8 @@ impl AuthenticationInfo {
 impl TaskPushNotificationConfig {
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a name that is none.
-    pub(crate) fn up(self) -> Result<v1::TaskPushNotificationConfig> {
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a malformed resource name.
+    pub(crate) fn into_v1(self) -> Result<v1::TaskPushNotificationConfig> {
         let (task_id, id) = ids_of_config(&self.name)?;
         let config = self.push_notification_config.unwrap_or_default();
         let mut config = v1::TaskPushNotificationConfig { task_id, ..config.into() };
@@ -74,7 +74,7 @@ impl From<v1::TaskPushNotificationConfig> for TaskPushNotificationConfig {
     }
 }
 
-/// A request to register a webhook, under each of the three names that it had.
+/// A request to register a webhook, under any of its three names.
 #[derive(Debug)]
 pub(crate) struct CreateConfig {
     pub(crate) parent: String,
@@ -85,8 +85,8 @@ pub(crate) struct CreateConfig {
 impl CreateConfig {
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if there is no webhook in it.
-    pub(crate) fn up(self) -> Result<v1::TaskPushNotificationConfig> {
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if the webhook is missing.
+    pub(crate) fn into_v1(self) -> Result<v1::TaskPushNotificationConfig> {
         let config = self.config.unwrap_or_default();
         let Some(webhook) = config.push_notification_config else {
             return Err(Error::invalid_params("config.pushNotificationConfig", "is required"));
@@ -94,14 +94,14 @@ impl CreateConfig {
         let (parent, name_id) = ids_of_config(&config.name).unwrap_or_default();
         let task_id = if self.parent.is_empty() { parent } else { task_id(&self.parent) };
         let mut config = v1::TaskPushNotificationConfig { task_id, ..webhook.into() };
-        // The ids should agree; where they don't, the one that is asked for counts.
+        // If the ids differ, that of the request takes precedence.
         let ids = [self.config_id, config.id, name_id];
         config.id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();
         Ok(config)
     }
 
-    /// The request for a registration that has an id: servers of 0.3 insist on one.
-    pub(crate) fn down(mut config: v1::TaskPushNotificationConfig) -> Self {
+    /// Creates a request with an id, which servers of 0.3 require.
+    pub(crate) fn from_v1(mut config: v1::TaskPushNotificationConfig) -> Self {
         if config.id.is_empty() {
             config.id = a2a_core::fresh_id();
         }
@@ -113,7 +113,7 @@ impl CreateConfig {
     }
 }
 
-/// The same three members under each name.
+/// Conversions for a message with these members.
 macro_rules! create {
     ($($name:ident),*) => {$(
         impl From<$name> for CreateConfig {
@@ -135,7 +135,7 @@ create!(
     SetTaskPushNotificationConfigRequest
 );
 
-/// A request for a list and its answer, which had two names.
+/// Conversions for a list request and its response, which have two names.
 macro_rules! list {
     ($($request:ident -> $response:ident),*) => {$(
         impl From<$request> for ListTaskPushNotificationConfigsRequest {
@@ -167,9 +167,9 @@ list!(
 impl ListTaskPushNotificationConfigResponse {
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a name that is none.
-    pub(crate) fn up(self) -> Result<ListTaskPushNotificationConfigsResponse> {
-        let configs = self.configs.into_iter().map(TaskPushNotificationConfig::up);
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a malformed resource name.
+    pub(crate) fn into_v1(self) -> Result<ListTaskPushNotificationConfigsResponse> {
+        let configs = self.configs.into_iter().map(TaskPushNotificationConfig::into_v1);
         Ok(ListTaskPushNotificationConfigsResponse {
             configs: configs.collect::<Result<_>>()?,
             next_page_token: self.next_page_token,

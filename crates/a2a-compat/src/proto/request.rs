@@ -1,4 +1,4 @@
-//! Requests, where 1.0 has other members than these revisions.
+//! Requests whose members differ from those of 1.0.
 
 use a2a_core::{v1, well_known::Timestamp};
 
@@ -9,8 +9,7 @@ use super::{
 
 impl From<SendMessageRequest> for v1::SendMessageRequest {
     fn from(request: SendMessageRequest) -> Self {
-        // Without the wish to wait the answer comes at once, and it can't be told whether the
-        // wish was unset or no.
+        // `blocking` is false by default, and unset is indistinguishable from false.
         let configuration = request.configuration.unwrap_or_default();
         Self {
             tenant: String::new(),

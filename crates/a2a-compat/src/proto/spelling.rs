@@ -1,5 +1,4 @@
-//! The JSON forms of single members. Enums: names on output, names of any revision or numbers on
-//! input.
+//! ProtoJSON of single members. Enums: written by name, read by name of any revision or by number.
 
 use serde::{Deserialize, Deserializer};
 
@@ -12,7 +11,7 @@ enum Form {
     Unset(()),
 }
 
-/// The number that stands for a name that is not known: a request that carries it is refused.
+/// The number of an unknown name, which validation rejects.
 const UNRECOGNIZED: i32 = -1;
 
 fn number<'de, D: Deserializer<'de>>(
@@ -61,7 +60,7 @@ pub(crate) mod role {
     }
 }
 
-/// Returns whether a member has its default, so that it is not printed.
+/// Returns whether a member has its default value and is omitted.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

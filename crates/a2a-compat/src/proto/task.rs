@@ -1,4 +1,4 @@
-//! Tasks, and the events and answers that are about them.
+//! Tasks and their events.
 
 use a2a_core::v1;
 
@@ -125,8 +125,8 @@ impl From<StreamResponse> for v1::StreamResponse {
     }
 }
 
-/// Converts an event of a stream; `is_last` tells whether the stream ends with it.
-pub(crate) fn event_down(event: v1::StreamResponse, is_last: bool) -> StreamResponse {
+/// Converts an event of a stream; `is_last`: whether the stream ends with it.
+pub(crate) fn event_from_v1(event: v1::StreamResponse, is_last: bool) -> StreamResponse {
     use stream_response::Payload;
     use v1::stream_response::Payload as Current;
     let payload = event.payload.map(|payload| match payload {

@@ -1,4 +1,4 @@
-//! Rows of the tables of these revisions, and what the types that 1.0 left alone rest on.
+//! Tests of `a2a.v1`: conversions, and types that are shared with 1.0.
 
 use a2a_core::{
     ErrorKind, Message, Part, TaskState,
@@ -33,7 +33,7 @@ fn shape(message: &MessageDescriptor) -> Vec<String> {
 }
 
 #[test]
-fn what_is_taken_for_unchanged_is_the_same_in_both_packages() {
+fn shared_types_are_identical_in_both_packages() {
     let older = DescriptorPool::decode(DESCRIPTOR).unwrap();
     let current = DescriptorPool::decode(a2a_core::DESCRIPTOR).unwrap();
     for (name, name_now) in [
@@ -65,7 +65,7 @@ fn what_is_taken_for_unchanged_is_the_same_in_both_packages() {
 }
 
 #[test]
-fn parts_are_nested_and_only_files_have_names() {
+fn only_file_parts_have_names() {
     for (part, expected) in [
         (Part::text("x"), json!({"text": "x"})),
         (
@@ -90,7 +90,7 @@ fn parts_are_nested_and_only_files_have_names() {
 }
 
 #[test]
-fn a_part_of_two_kinds_is_refused_and_one_of_none_has_no_content() {
+fn part_has_at_most_one_content() {
     let two = json!({"text": "x", "data": {"data": {}}});
     assert!(serde_json::from_value::<LegacyPart>(two).is_err());
     for none in [json!({}), json!({"file": {}}), json!({"text": null})] {
@@ -105,7 +105,7 @@ fn a_part_of_two_kinds_is_refused_and_one_of_none_has_no_content() {
 
 //
 #[test]
-fn a_request_is_read_in_every_spelling() {
+fn requests_are_read_leniently() {
     let part = || json!({"text": "hi"});
     for body in [
         json!({"message": {"messageId": "m", "role": "ROLE_USER", "content": [part()]}}),
@@ -135,7 +135,7 @@ fn a_request_is_read_in_every_spelling() {
 }
 
 #[test]
-fn a_wait_is_what_is_meant_without_a_configuration() {
+fn send_without_configuration_is_blocking() {
     for (configuration, at_once) in [
         (json!(null), false),
         (json!({}), true),
@@ -147,13 +147,13 @@ fn a_wait_is_what_is_meant_without_a_configuration() {
         let read = read.configuration.unwrap_or_default();
         assert_eq!(read.return_immediately, at_once, "{configuration}");
     }
-    // The wire of protobuf can't tell no from nothing, and means no.
+    // In protobuf, unset is indistinguishable from false.
     let read = v1::SendMessageRequest::from(super::SendMessageRequest::default());
     assert!(read.configuration.unwrap_or_default().return_immediately);
 }
 
 #[test]
-fn a_request_is_written_for_readers_that_know_no_other_members() {
+fn requests_are_written_without_unknown_members() {
     let request = v1::SendMessageRequest {
         message: Some(Message {
             message_id: "m".into(),
@@ -189,7 +189,7 @@ fn a_request_is_written_for_readers_that_know_no_other_members() {
 }
 
 #[test]
-fn a_canceled_task_has_two_letters_l() {
+fn canceled_state_is_spelled_cancelled() {
     let task = v1::Task {
         id: "t".into(),
         context_id: "c".into(),
@@ -223,7 +223,7 @@ fn a_canceled_task_has_two_letters_l() {
 }
 
 #[test]
-fn an_event_says_whether_it_is_the_last() {
+fn last_event_is_marked_final() {
     let update = v1::TaskStatusUpdateEvent { task_id: "t".into(), ..Default::default() };
     let event = v1::StreamResponse { payload: Some(Payload::StatusUpdate(update)) };
     for is_last in [true, false] {
@@ -244,7 +244,7 @@ fn an_event_says_whether_it_is_the_last() {
 }
 
 #[test]
-fn a_webhook_is_read_in_every_form_that_its_table_names() {
+fn webhooks_are_read_in_all_documented_formats() {
     let webhook = json!({"id": "c", "url": "https://x"});
     for body in [
         json!({"parent": "tasks/t", "configId": "c", "config": {
@@ -264,7 +264,7 @@ fn a_webhook_is_read_in_every_form_that_its_table_names() {
 }
 
 #[test]
-fn registrations_are_read_from_a_page_and_from_a_bare_list() {
+fn webhook_lists_are_read_from_a_page_or_a_bare_list() {
     let config = json!({
         "name": "tasks/t/pushNotificationConfigs/c",
         "pushNotificationConfig": {"url": "https://x"},
@@ -276,7 +276,7 @@ fn registrations_are_read_from_a_page_and_from_a_bare_list() {
     }
 }
 
-/// The package as text: one line for each method, field and value.
+/// The package as text: a line for each method, field and value.
 fn outline(pool: &DescriptorPool) -> String {
     let of_package = |name: &str| name.starts_with("a2a.v1.");
     let mut lines = Vec::new();
@@ -319,11 +319,10 @@ fn outline_of(field: &FieldDescriptor) -> String {
     format!("{:02} {} {} {kind}{repeated}{oneof}", field.number(), field.name(), field.json_name())
 }
 
-/// The file was compared with the descriptors in the SDKs of 0.2.16 and 0.3.26: whatever they
-/// have is the same in it, but for the name that 0.2 gives to `request` in JSON. The rest is the
-/// draft's.
+/// The proto was compared with the descriptors in the SDKs of 0.2.16 and 0.3.26, and only differs
+/// from them in the JSON name of `request` in 0.2. The rest is from the draft.
 #[test]
-fn the_descriptor_is_that_of_the_older_releases() {
+fn descriptor_matches_the_older_releases() {
     let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
     assert_eq!(outline(&pool), include_str!("../../tests/fixtures/a2a.v1.txt"));
 }

@@ -1,4 +1,4 @@
-//! The JSON forms of the messages with a union, which serde can't derive from what prost makes.
+//! ProtoJSON of the messages with a oneof, for which serde can't derive it.
 
 use a2a_core::well_known::Struct;
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::common::member::{base64, or_default};
 
-/// Bytes in base64.
+/// Base64-encoded bytes.
 #[derive(Serialize)]
 struct Base64<'a>(#[serde(serialize_with = "as_base64")] &'a Bytes);
 
@@ -19,7 +19,7 @@ fn as_base64<S: Serializer>(bytes: &Bytes, to: S) -> Result<S::Ok, S::Error> {
     base64::serialize(&Some(bytes.clone()), to)
 }
 
-/// Takes the one member that is set.
+/// Returns the only member that is set.
 fn only<T, E: serde::de::Error>(
     members: impl IntoIterator<Item = Option<T>>,
 ) -> Result<Option<T>, E> {

@@ -1,4 +1,4 @@
-//! Agent cards: one URL, and the names of authentication schemes.
+//! Agent cards of 0.1: a single URL, and names of authentication schemes.
 
 use a2a_core::{
     ProtocolVersion, Result,
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use super::params::Authentication;
 use crate::common::{
-    json::{read_answer, some, write},
+    json::{read_result, some, write},
     member,
 };
 
-/// A card.
+/// An agent card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentCard {
@@ -41,7 +41,7 @@ struct AgentCard {
     skills: Vec<AgentSkill>,
 }
 
-/// Who offers the agent.
+/// The provider of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct AgentProvider {
     organization: String,
@@ -49,7 +49,7 @@ struct AgentProvider {
     url: Option<String>,
 }
 
-/// What the agent can do beyond answering.
+/// The capabilities of the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentCapabilities {
@@ -59,7 +59,7 @@ struct AgentCapabilities {
     push_notifications: bool,
 }
 
-/// What the agent is good at.
+/// A skill of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentSkill {
@@ -95,10 +95,10 @@ struct AgentSkill {
 ///
 /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub fn read_card(card: &Value) -> Result<v1::AgentCard> {
-    read_answer::<AgentCard>(card).map(AgentCard::up)
+    read_result::<AgentCard>(card).map(AgentCard::into_v1)
 }
 
-/// Writes a card; `None` where it has no interface of JSON-RPC that is older than 1.0.
+/// Writes a card; `None` if it has no JSON-RPC interface older than 1.0.
 pub fn write_card(card: &v1::AgentCard) -> Option<Value> {
     let version = |interface: &&AgentInterface| {
         let version = interface.protocol_version.parse::<ProtocolVersion>().ok();
@@ -110,11 +110,11 @@ pub fn write_card(card: &v1::AgentCard) -> Option<Value> {
     };
     let exact = interfaces().filter(speaks).find(|i| version(i) == Some(ProtocolVersion::V0_1));
     let interface = exact.or_else(|| interfaces().find(speaks))?;
-    Some(write(&AgentCard::down(card, &interface.url)))
+    Some(write(&AgentCard::from_v1(card, &interface.url)))
 }
 
 impl AgentCard {
-    fn up(self) -> v1::AgentCard {
+    fn into_v1(self) -> v1::AgentCard {
         let text = || vec!["text/plain".to_owned()];
         let schemes = self.authentication.map(|authentication| authentication.schemes);
         let schemes = schemes.unwrap_or_default();
@@ -138,7 +138,7 @@ impl AgentCard {
                 push_notifications: Some(self.capabilities.push_notifications),
                 ..v1::AgentCapabilities::default()
             }),
-            // Any one of the schemes is enough.
+            // Any one of the schemes is sufficient.
             security_requirements: schemes
                 .iter()
                 .map(|name| SecurityRequirement {
@@ -154,12 +154,12 @@ impl AgentCard {
                 .collect(),
             default_input_modes: self.default_input_modes.unwrap_or_else(text),
             default_output_modes: self.default_output_modes.unwrap_or_else(text),
-            skills: self.skills.into_iter().map(AgentSkill::up).collect(),
+            skills: self.skills.into_iter().map(AgentSkill::into_v1).collect(),
             ..v1::AgentCard::default()
         }
     }
 
-    fn down(card: &v1::AgentCard, url: &str) -> Self {
+    fn from_v1(card: &v1::AgentCard, url: &str) -> Self {
         Self {
             name: card.name.clone(),
             description: some(&card.description),
@@ -177,13 +177,13 @@ impl AgentCard {
             authentication: authentication(card),
             default_input_modes: Some(card.default_input_modes.clone()),
             default_output_modes: Some(card.default_output_modes.clone()),
-            skills: card.skills.iter().map(AgentSkill::down).collect(),
+            skills: card.skills.iter().map(AgentSkill::from_v1).collect(),
         }
     }
 }
 
 impl AgentSkill {
-    fn up(self) -> v1::AgentSkill {
+    fn into_v1(self) -> v1::AgentSkill {
         v1::AgentSkill {
             id: self.id,
             name: self.name,
@@ -196,7 +196,7 @@ impl AgentSkill {
         }
     }
 
-    fn down(skill: &v1::AgentSkill) -> Self {
+    fn from_v1(skill: &v1::AgentSkill) -> Self {
         Self {
             id: skill.id.clone(),
             name: skill.name.clone(),
@@ -209,7 +209,7 @@ impl AgentSkill {
     }
 }
 
-/// The scheme that a name stands for; one that is not known is taken for one of HTTP.
+/// The scheme of a name; unknown names are treated as HTTP schemes.
 fn scheme(name: &str) -> Scheme {
     match name.to_ascii_lowercase().as_str() {
         "oauth2" => Scheme::Oauth2SecurityScheme(OAuth2SecurityScheme::default()),
@@ -221,7 +221,7 @@ fn scheme(name: &str) -> Scheme {
     }
 }
 
-/// The names of the schemes that are required, in their order; `None` where none is.
+/// The names of the required schemes, in order; `None` if there are none.
 fn authentication(card: &v1::AgentCard) -> Option<Authentication> {
     let mut schemes = Vec::new();
     let required = card.security_requirements.iter().flat_map(|required| required.schemes.keys());

@@ -1,4 +1,4 @@
-//! The methods.
+//! The JSON format of 0.1.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use super::{
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
-        fault,
-        json::{read_answer, read_params, write},
+        error_data,
+        json::{read_params, read_result, write},
     },
 };
 
-/// Revision 0.1, which is JSON-RPC alone.
+/// Revision 0.1, which only has JSON-RPC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct V0_1;
 
@@ -36,9 +36,11 @@ impl Dialect for V0_1 {
     fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest> {
         let query = || read_params::<TaskQueryParams>(&params);
         Ok(match method {
-            "tasks/send" => AnyRequest::SendMessage(read_params::<TaskSendParams>(&params)?.up()),
+            "tasks/send" => {
+                AnyRequest::SendMessage(read_params::<TaskSendParams>(&params)?.into_v1())
+            }
             "tasks/sendSubscribe" => {
-                AnyRequest::SendStreamingMessage(read_params::<TaskSendParams>(&params)?.up())
+                AnyRequest::SendStreamingMessage(read_params::<TaskSendParams>(&params)?.into_v1())
             }
             "tasks/get" => {
                 let TaskQueryParams { id, history_length, .. } = query()?;
@@ -54,7 +56,7 @@ impl Dialect for V0_1 {
                 ..Default::default()
             }),
             "tasks/pushNotification/set" => AnyRequest::CreateTaskPushNotificationConfig(
-                read_params::<TaskPushNotificationConfig>(&params)?.up(),
+                read_params::<TaskPushNotificationConfig>(&params)?.into_v1(),
             ),
             "tasks/pushNotification/get" => {
                 let id = query()?.id;
@@ -78,13 +80,13 @@ impl Dialect for V0_1 {
 
         match response {
             AnyResponse::Sent(response) => match response.payload {
-                Some(Payload::Task(task)) => write(&Task::down(&task)),
+                Some(Payload::Task(task)) => write(&Task::from_v1(&task)),
                 Some(Payload::Message(message)) => write(&Task::of_message(&message)),
                 None => Value::Null,
             },
-            AnyResponse::Task(task) => write(&Task::down(&task)),
-            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::down(&config)),
-            // No method of the revision has such an answer.
+            AnyResponse::Task(task) => write(&Task::from_v1(&task)),
+            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::from_v1(&config)),
+            // The revision has no method with these responses.
             AnyResponse::Tasks(_)
             | AnyResponse::Configs(_)
             | AnyResponse::Deleted
@@ -93,7 +95,7 @@ impl Dialect for V0_1 {
     }
 
     fn write_event(&self, event: &StreamResponse, is_last: bool) -> Value {
-        Event::down(event, is_last).map_or(Value::Null, |event| write(&event))
+        Event::from_v1(event, is_last).map_or(Value::Null, |event| write(&event))
     }
 
     fn write_error(&self, error: &Error) -> ErrorObject {
@@ -108,7 +110,7 @@ impl Dialect for V0_1 {
         ErrorObject {
             code: code.codes().jsonrpc,
             message: error.message().to_owned(),
-            data: fault::data(error),
+            data: error_data::data(error),
         }
     }
 
@@ -116,10 +118,10 @@ impl Dialect for V0_1 {
         let query = |id: String| TaskQueryParams { id, history_length: None, metadata: None };
         Ok(match request {
             AnyRequest::SendMessage(request) => {
-                ("tasks/send", write(&TaskSendParams::down(&request)))
+                ("tasks/send", write(&TaskSendParams::from_v1(&request)))
             }
             AnyRequest::SendStreamingMessage(request) => {
-                ("tasks/sendSubscribe", write(&TaskSendParams::down(&request)))
+                ("tasks/sendSubscribe", write(&TaskSendParams::from_v1(&request)))
             }
             AnyRequest::GetTask(GetTaskRequest { id, history_length, .. }) => {
                 ("tasks/get", write(&TaskQueryParams { history_length, ..query(id) }))
@@ -131,7 +133,7 @@ impl Dialect for V0_1 {
                 ("tasks/resubscribe", write(&query(request.id)))
             }
             AnyRequest::CreateTaskPushNotificationConfig(config) => {
-                ("tasks/pushNotification/set", write(&TaskPushNotificationConfig::down(&config)))
+                ("tasks/pushNotification/set", write(&TaskPushNotificationConfig::from_v1(&config)))
             }
             AnyRequest::GetTaskPushNotificationConfig(request) => {
                 ("tasks/pushNotification/get", write(&query(request.task_id)))
@@ -141,13 +143,13 @@ impl Dialect for V0_1 {
             | AnyRequest::DeleteTaskPushNotificationConfig(_)
             | AnyRequest::GetExtendedAgentCard(_) => {
                 let name = request.operation().name();
-                return Err(Error::unsupported(format!("revision 0.1 of A2A has no {name}")));
+                return Err(Error::unsupported(format!("revision 0.1 has no {name}")));
             }
         })
     }
 
     fn read_response(&self, operation: Operation, result: Value) -> Result<AnyResponse> {
-        let task = || read_answer::<Task>(&result).map(Task::up);
+        let task = || read_result::<Task>(&result).map(Task::into_v1);
         match operation {
             Operation::SendMessage => {
                 let payload = Some(send_message_response::Payload::Task(task()?));
@@ -169,7 +171,7 @@ impl Dialect for V0_1 {
             | Operation::ListTaskPushNotificationConfigs
             | Operation::DeleteTaskPushNotificationConfig
             | Operation::GetExtendedAgentCard => {
-                let message = format!("revision 0.1 has no such answer to {}", operation.name());
+                let message = format!("revision 0.1 has no such response to {}", operation.name());
                 Err(Error::new(ErrorKind::InvalidAgentResponse, message))
             }
         }
@@ -181,5 +183,6 @@ impl Dialect for V0_1 {
 }
 
 fn read_config(result: &Value) -> Result<AnyResponse> {
-    read_answer::<TaskPushNotificationConfig>(result).map(|config| AnyResponse::Config(config.up()))
+    read_result::<TaskPushNotificationConfig>(result)
+        .map(|config| AnyResponse::Config(config.into_v1()))
 }

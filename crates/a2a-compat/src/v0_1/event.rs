@@ -1,4 +1,4 @@
-//! Events of a stream: statuses and artifacts, nothing else.
+//! Stream events: status and artifact updates.
 
 use a2a_core::{
     v1::{
@@ -43,16 +43,16 @@ pub(super) struct TaskArtifactUpdateEvent {
 }
 
 impl Event {
-    /// A task becomes its status, and a message the status of a task that is completed: the
-    /// revision has events for neither. `None` is an event without content.
-    pub(super) fn down(event: &StreamResponse, is_last: bool) -> Option<Self> {
+    /// Converts a task to its status, and a message to the status of a completed task: the revision
+    /// has no events for them. `None` if the event is empty.
+    pub(super) fn from_v1(event: &StreamResponse, is_last: bool) -> Option<Self> {
         Some(Self::Status(match event.payload.as_ref()? {
             Payload::ArtifactUpdate(update) => {
-                return Some(Self::Artifact(TaskArtifactUpdateEvent::down(update)));
+                return Some(Self::Artifact(TaskArtifactUpdateEvent::from_v1(update)));
             }
             Payload::StatusUpdate(update) => {
-                let status = TaskStatus::down(update.status.as_ref());
-                TaskStatusUpdateEvent::down(
+                let status = TaskStatus::from_v1(update.status.as_ref());
+                TaskStatusUpdateEvent::from_v1(
                     &update.task_id,
                     status,
                     is_last,
@@ -60,30 +60,30 @@ impl Event {
                 )
             }
             Payload::Task(task) => {
-                let status = TaskStatus::down(task.status.as_ref());
-                TaskStatusUpdateEvent::down(&task.id, status, is_last, task.metadata.clone())
+                let status = TaskStatus::from_v1(task.status.as_ref());
+                TaskStatusUpdateEvent::from_v1(&task.id, status, is_last, task.metadata.clone())
             }
             Payload::Message(message) => {
                 let status = TaskStatus::of_message(message);
-                TaskStatusUpdateEvent::down(&message.task_id, status, true, None)
+                TaskStatusUpdateEvent::from_v1(&message.task_id, status, true, None)
             }
         }))
     }
 }
 
 impl TaskStatusUpdateEvent {
-    fn down(id: &str, status: TaskStatus, is_last: bool, metadata: Option<Struct>) -> Self {
+    fn from_v1(id: &str, status: TaskStatus, is_last: bool, metadata: Option<Struct>) -> Self {
         let state = status.state.0;
-        // A client that is asked for something waits for `final` before it answers, so that an
-        // interruption is final where the stream stops at it.
+        // Clients wait for `final` before they provide input, so an interrupted state is final if
+        // the stream ends with it.
         let is_final = state.is_terminal() || (state.is_interrupted() && is_last);
         Self { id: id.to_owned(), status, is_final, metadata }
     }
 
-    pub(super) fn up(self) -> V1StatusUpdate {
+    pub(super) fn into_v1(self) -> V1StatusUpdate {
         let place = Place { task_id: &self.id, context_id: "" };
         V1StatusUpdate {
-            status: Some(self.status.up(place)),
+            status: Some(self.status.into_v1(place)),
             context_id: String::new(),
             metadata: self.metadata,
             task_id: self.id,
@@ -92,7 +92,7 @@ impl TaskStatusUpdateEvent {
 }
 
 impl TaskArtifactUpdateEvent {
-    fn down(update: &V1ArtifactUpdate) -> Self {
+    fn from_v1(update: &V1ArtifactUpdate) -> Self {
         let artifact = update.artifact.clone().unwrap_or_default();
         let index = artifact_index(&artifact.artifact_id).unwrap_or(0);
         Self {
@@ -100,35 +100,35 @@ impl TaskArtifactUpdateEvent {
             artifact: Artifact {
                 append: Some(update.append),
                 last_chunk: Some(update.last_chunk),
-                ..Artifact::down(&artifact, index)
+                ..Artifact::from_v1(&artifact, index)
             },
             metadata: update.metadata.clone(),
         }
     }
 
-    pub(super) fn up(self) -> V1ArtifactUpdate {
+    pub(super) fn into_v1(self) -> V1ArtifactUpdate {
         let id = artifact_id(self.artifact.index);
         V1ArtifactUpdate {
             task_id: self.id,
             context_id: String::new(),
             append: self.artifact.append.unwrap_or(false),
             last_chunk: self.artifact.last_chunk.unwrap_or(false),
-            artifact: Some(self.artifact.up(id)),
+            artifact: Some(self.artifact.into_v1(id)),
             metadata: self.metadata,
         }
     }
 }
 
-/// The payload of a status, an artifact, or, from agents that send one, a task.
+/// The payload of a status update, an artifact update, or a task, which some agents send.
 pub(super) fn read(event: &serde_json::Value) -> a2a_core::Result<Payload> {
-    use crate::common::json::read_answer;
+    use crate::common::json::read_result;
 
     let has = |name: &str| event.get(name).is_some_and(|member| !member.is_null());
     Ok(if has("artifact") {
-        Payload::ArtifactUpdate(read_answer::<TaskArtifactUpdateEvent>(event)?.up())
+        Payload::ArtifactUpdate(read_result::<TaskArtifactUpdateEvent>(event)?.into_v1())
     } else if !has("final") && ["artifacts", "history", "sessionId"].into_iter().any(has) {
-        Payload::Task(read_answer::<Task>(event)?.up())
+        Payload::Task(read_result::<Task>(event)?.into_v1())
     } else {
-        Payload::StatusUpdate(read_answer::<TaskStatusUpdateEvent>(event)?.up())
+        Payload::StatusUpdate(read_result::<TaskStatusUpdateEvent>(event)?.into_v1())
     })
 }

@@ -1,11 +1,11 @@
-//! The ids of tasks: the client's at its side of the wire, the server's at the other.
+//! Task ids: replaces the ids of the client by those of the server, and vice versa.
 
 use a2a_core::v1::{Message, SendMessageRequest};
 use serde_json::Value;
 
 use crate::AnyRequest;
 
-/// The id by which the client of a request knows its task.
+/// The task id of a request, which its client chose.
 pub fn chosen_id(request: &AnyRequest) -> &str {
     fn sent(request: &SendMessageRequest) -> &str {
         request.message.as_ref().map_or("", |message| &message.task_id)
@@ -25,7 +25,7 @@ pub fn chosen_id(request: &AnyRequest) -> &str {
     }
 }
 
-/// The message of a request that sends one.
+/// The message of a send.
 pub(crate) fn message_of(request: &mut AnyRequest) -> Option<&mut Message> {
     match request {
         AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
@@ -35,10 +35,10 @@ pub(crate) fn message_of(request: &mut AnyRequest) -> Option<&mut Message> {
     }
 }
 
-/// Replaces the id of the task that a request is for; the empty id starts a new task.
+/// Replaces the task id of a request; an empty id creates a new task.
 ///
-/// The id of a webhook's config stays what the client called its task: it is found again by
-/// that, whatever the server calls the task.
+/// The id of a webhook config remains the id that the client chose for the task, which identifies
+/// the config.
 #[must_use]
 pub fn with_task_id(mut request: AnyRequest, id: &str) -> AnyRequest {
     let id = id.to_owned();
@@ -60,8 +60,8 @@ pub fn with_task_id(mut request: AnyRequest, id: &str) -> AnyRequest {
     request
 }
 
-/// Replaces the id of the task in an answer, an event or the body of a webhook, as written by
-/// [`V0_1`](super::V0_1) and [`write_webhook`](super::write_webhook): each names it once.
+/// Replaces the task id in a response, event or webhook body written by [`V0_1`](super::V0_1) or
+/// [`write_webhook`](super::write_webhook), each of which contains it once.
 pub fn print_task_id(written: &mut Value, id: &str) {
     if let Value::Object(members) = written {
         let name = if members.contains_key("taskId") { "taskId" } else { "id" };
@@ -77,7 +77,7 @@ mod tests {
     use crate::{Dialect as _, v0_1::V0_1};
 
     #[test]
-    fn every_request_takes_another_task_id_and_keeps_that_of_its_config() {
+    fn task_id_is_replaced_in_requests_but_not_in_config_ids() {
         let message = json!({"role": "user", "parts": [{"type": "text", "text": "x"}]});
         let webhook = json!({"url": "https://a.b"});
         for (method, params) in [
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_and_a_webhook_take_the_id_that_the_client_knows() {
+    fn task_id_is_replaced_in_responses_and_webhook_bodies() {
         for (mut written, expected) in [
             (json!({"id": "theirs", "status": {}}), json!({"id": "mine", "status": {}})),
             (json!({"taskId": "theirs"}), json!({"taskId": "mine"})),

@@ -1,4 +1,4 @@
-//! The parameters of methods.
+//! Method parameters.
 
 use a2a_core::{
     Role,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::types::{Message, Place};
 use crate::common::{json::some, member, push};
 
-/// Of `tasks/send` and `tasks/sendSubscribe`.
+/// Parameters of `tasks/send` and `tasks/sendSubscribe`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskSendParams {
@@ -27,7 +27,7 @@ pub(super) struct TaskSendParams {
     metadata: Option<Struct>,
 }
 
-/// Of the other methods: which task.
+/// Parameters of the other task methods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskQueryParams {
@@ -39,7 +39,7 @@ pub(super) struct TaskQueryParams {
     pub(super) metadata: Option<Struct>,
 }
 
-/// The webhook of a task: there is one at most.
+/// The webhook of a task, which has at most one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskPushNotificationConfig {
@@ -48,7 +48,7 @@ pub(super) struct TaskPushNotificationConfig {
     push_notification_config: PushNotificationConfig,
 }
 
-/// How a webhook is called.
+/// A webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct PushNotificationConfig {
     url: String,
@@ -58,7 +58,7 @@ struct PushNotificationConfig {
     authentication: Option<Authentication>,
 }
 
-/// Schemes to authenticate by, with what they need.
+/// Authentication schemes, with credentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Authentication {
     #[serde(default, deserialize_with = "member::list")]
@@ -68,16 +68,16 @@ pub(super) struct Authentication {
 }
 
 impl TaskSendParams {
-    pub(super) fn up(self) -> SendMessageRequest {
+    pub(super) fn into_v1(self) -> SendMessageRequest {
         let context_id = self.session_id.unwrap_or_default();
         let place = Place { task_id: &self.id, context_id: &context_id };
         let webhook = self.push_notification.map(|config| v1::TaskPushNotificationConfig {
-            // The id of a task that is new is not known before there is one.
+            // A new task does not have an id yet.
             task_id: String::new(),
-            ..config.up(&self.id)
+            ..config.into_v1(&self.id)
         });
         SendMessageRequest {
-            message: Some(self.message.up(Role::User, place)),
+            message: Some(self.message.into_v1(Role::User, place)),
             configuration: Some(SendMessageConfiguration {
                 task_push_notification_config: webhook,
                 history_length: Some(self.history_length.unwrap_or(0)),
@@ -88,17 +88,17 @@ impl TaskSendParams {
         }
     }
 
-    pub(super) fn down(request: &SendMessageRequest) -> Self {
+    pub(super) fn from_v1(request: &SendMessageRequest) -> Self {
         let message = request.message.clone().unwrap_or_default();
         let configuration = request.configuration.as_ref();
         let webhook = configuration
             .and_then(|configuration| configuration.task_push_notification_config.as_ref());
         Self {
-            // A task of this revision is named by its client.
+            // Task ids of this revision are chosen by the client.
             id: some(&message.task_id).unwrap_or_else(a2a_core::fresh_id),
             session_id: some(&message.context_id),
-            message: Message::down(&message),
-            push_notification: webhook.map(PushNotificationConfig::down),
+            message: Message::from_v1(&message),
+            push_notification: webhook.map(PushNotificationConfig::from_v1),
             history_length: configuration
                 .and_then(|configuration| configuration.history_length)
                 .filter(|length| *length != 0),
@@ -108,20 +108,20 @@ impl TaskSendParams {
 }
 
 impl TaskPushNotificationConfig {
-    pub(super) fn up(self) -> v1::TaskPushNotificationConfig {
-        self.push_notification_config.up(&self.id)
+    pub(super) fn into_v1(self) -> v1::TaskPushNotificationConfig {
+        self.push_notification_config.into_v1(&self.id)
     }
 
-    pub(super) fn down(config: &v1::TaskPushNotificationConfig) -> Self {
+    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
         Self {
             id: config.task_id.clone(),
-            push_notification_config: PushNotificationConfig::down(config),
+            push_notification_config: PushNotificationConfig::from_v1(config),
         }
     }
 }
 
 impl PushNotificationConfig {
-    fn up(self, task_id: &str) -> v1::TaskPushNotificationConfig {
+    fn into_v1(self, task_id: &str) -> v1::TaskPushNotificationConfig {
         v1::TaskPushNotificationConfig {
             id: task_id.to_owned(),
             task_id: task_id.to_owned(),
@@ -137,7 +137,7 @@ impl PushNotificationConfig {
         }
     }
 
-    fn down(config: &v1::TaskPushNotificationConfig) -> Self {
+    fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
         let authentication = config.authentication.as_ref();
         Self {
             url: config.url.clone(),

@@ -1,4 +1,4 @@
-//! Parts: a `type`, and below it text, a file or data.
+//! Parts with a `type`: text, file or data.
 
 use a2a_core::{
     v1::{self, part::Content as V1Content},
@@ -23,7 +23,7 @@ pub(super) struct Part {
     metadata: Option<Struct>,
 }
 
-/// What a part holds.
+/// The content of a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum Content {
@@ -32,7 +32,7 @@ enum Content {
     Data { data: Value },
 }
 
-/// A file: its bytes, or where it is.
+/// A file: its bytes or its URI.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct File {
@@ -40,7 +40,7 @@ struct File {
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mime_type: Option<String>,
-    // Examples write `data`.
+    // Examples use `data`.
     #[serde(
         default,
         alias = "data",
@@ -52,15 +52,15 @@ struct File {
     uri: Option<String>,
 }
 
-/// The members of a part as they come.
+/// The unvalidated members of a part.
 #[derive(Deserialize)]
 struct Members {
-    // The discriminator of later revisions is read too.
+    // The discriminator of later revisions is also accepted.
     #[serde(rename = "type", alias = "kind")]
     kind: Option<String>,
     text: Option<String>,
     file: Option<File>,
-    // A null is data, and no data is none.
+    // `null` is data; a missing member is not.
     #[serde(default, deserialize_with = "present")]
     data: Option<Value>,
     metadata: Option<Struct>,
@@ -79,26 +79,26 @@ impl TryFrom<Members> for Part {
             None if members.text.is_some() => "text",
             None if members.file.is_some() => "file",
             None if members.data.is_some() => "data",
-            None => return Err("a part has a `type`: text, file or data".into()),
+            None => return Err("type is required: text, file or data".into()),
         };
-        let missing = |name: &str| format!("a part of type {kind:?} has the member `{name}`");
+        let missing = |name: &str| format!("{name} is required in a part of type {kind:?}");
         let content = match kind {
             "text" => Content::Text { text: members.text.ok_or_else(|| missing("text"))? },
             "file" => {
                 let file = members.file.ok_or_else(|| missing("file"))?;
                 if file.bytes.is_some() == file.uri.is_some() {
-                    return Err("a file has exactly one of `bytes` and `uri`".into());
+                    return Err("a file must have exactly one of bytes and uri".into());
                 }
                 Content::File { file }
             }
             "data" => Content::Data { data: members.data.ok_or_else(|| missing("data"))? },
-            other => return Err(format!("{other:?} is not the type of a part")),
+            other => return Err(format!("unknown part type {other:?}")),
         };
         Ok(Self { content, metadata: members.metadata })
     }
 }
 
-pub(super) fn up(part: Part) -> v1::Part {
+pub(super) fn into_v1(part: Part) -> v1::Part {
     let mut up = v1::Part { metadata: part.metadata, ..v1::Part::default() };
     up.content = Some(match part.content {
         Content::Text { text } => V1Content::Text(text),
@@ -119,7 +119,7 @@ pub(super) fn up(part: Part) -> v1::Part {
     with_found_members(up)
 }
 
-pub(super) fn down(part: &v1::Part) -> Part {
+pub(super) fn from_v1(part: &v1::Part) -> Part {
     let file = |bytes: Option<Bytes>, uri: Option<String>| {
         let name = some(&part.filename);
         let mime_type = some(&part.media_type);
@@ -137,7 +137,7 @@ pub(super) fn down(part: &v1::Part) -> Part {
             let (object, metadata) = wrap_data(data, with_lost_members(part));
             Part { content: Content::Data { data: Value::Object(object) }, metadata }
         }
-        // 1.0 refuses a part without content, so that only an agent that breaks it has one.
+        // 1.0 rejects parts without content, so only a non-compliant agent has one.
         None => Part {
             content: Content::Text { text: String::new() },
             metadata: with_lost_members(part),

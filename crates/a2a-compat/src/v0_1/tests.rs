@@ -1,4 +1,4 @@
-//! What is lost on the way through 0.1, and what is not.
+//! Tests of conversions to and from 0.1, and of what they lose.
 
 use a2a_core::{
     ErrorKind, Message, Operation, Part, Role, Task, TaskState,
@@ -12,10 +12,10 @@ use a2a_core::{
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use serde_json::{Value, json};
 
-use super::{Unfolding, V0_1, types::artifact_index};
+use super::{EventSplitter, V0_1, types::artifact_index};
 use crate::{AnyRequest, AnyResponse, Dialect as _, arbitrary};
 
-/// The state that is left of a state.
+/// The state after a round trip.
 fn state(state: TaskState) -> TaskState {
     match state {
         TaskState::Rejected => TaskState::Failed,
@@ -24,8 +24,8 @@ fn state(state: TaskState) -> TaskState {
     }
 }
 
-/// What is left of a part: a media type and a name where there is a file, or where their names
-/// are free in the metadata.
+/// The part after a round trip: only files, or parts with these metadata keys unused, have a media
+/// type and a file name.
 fn part(mut part: Part) -> Part {
     if !matches!(part.content, Some(Content::Raw(_) | Content::Url(_))) {
         part.metadata = crate::common::part::with_lost_members(&part);
@@ -39,7 +39,7 @@ fn parts(parts: Vec<Part>) -> Vec<Part> {
     parts.into_iter().map(part).collect()
 }
 
-/// What is left of a message: it belongs to the task it is in, and has a new id.
+/// The message after a round trip: it gets the ids of its task, and a new id.
 fn message(message: Message, task_id: &str, context_id: &str) -> Message {
     Message {
         message_id: String::new(),
@@ -60,7 +60,7 @@ fn status(status: TaskStatus, task_id: &str, context_id: &str) -> TaskStatus {
     }
 }
 
-/// What is left of an artifact: its position for an id.
+/// The artifact after a round trip: its id is its position.
 fn artifact(artifact: Artifact, position: u32) -> Artifact {
     Artifact {
         artifact_id: format!("artifact-{position}"),
@@ -82,7 +82,7 @@ fn task(task: Task) -> Task {
     }
 }
 
-/// Empties the ids of messages, which are new each time.
+/// Clears message ids, which are generated.
 fn without_message_ids(mut task: Task) -> Task {
     let current = task.status.iter_mut().filter_map(|status| status.message.as_mut());
     for message in task.history.iter_mut().chain(current) {
@@ -101,22 +101,22 @@ fn read_task(written: Value) -> Task {
 
 proptest! {
     #[test]
-    fn a_task_keeps_all_that_the_revision_has(sent in arbitrary::task()) {
+    fn tasks_round_trip(sent in arbitrary::task()) {
         let answer = AnyResponse::Task(sent.clone().into());
         let written = V0_1.write_response(Operation::GetTask, answer);
         prop_assert_eq!(without_message_ids(read_task(written.clone())), task(sent));
-        // What was written is written again the same.
+        // Writing the result yields the same JSON.
         let again = AnyResponse::Task(read_task(written.clone()).into());
         prop_assert_eq!(V0_1.write_response(Operation::GetTask, again), written);
     }
 
     #[test]
-    fn an_event_keeps_all_that_the_revision_has(
+    fn events_round_trip(
         sent in arbitrary::event(),
         is_last in any::<bool>(),
     ) {
-        let mut unfolding = Unfolding::new();
-        for event in unfolding.unfold(sent) {
+        let mut splitter = EventSplitter::new();
+        for event in splitter.split(sent) {
             let written = V0_1.write_event(&event, is_last);
             let read = V0_1.read_event(written.clone()).unwrap();
             prop_assert_eq!(V0_1.write_event(&read, is_last), written);
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn a_send_keeps_all_that_the_revision_has(sent in arbitrary::send_request()) {
+    fn send_requests_round_trip(sent in arbitrary::send_request()) {
         let (method, written) =
             V0_1.write_request(AnyRequest::SendMessage(sent.clone())).unwrap();
         prop_assert_eq!(method, "tasks/send");
@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn a_push_config_keeps_all_but_its_id(sent in arbitrary::push_config()) {
+    fn push_configs_round_trip_without_id(sent in arbitrary::push_config()) {
         let request = AnyRequest::CreateTaskPushNotificationConfig(sent.clone());
         let (method, written) = V0_1.write_request(request).unwrap();
         let read = V0_1.read_request(method, written).unwrap();
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn a_card_keeps_all_that_the_revision_has(sent in arbitrary::card("0.1")) {
+    fn cards_round_trip(sent in arbitrary::card("0.1")) {
         let sent = v1::AgentCard { supported_interfaces: vec![v1::AgentInterface {
             url: "https://a.b".into(),
             protocol_binding: "JSONRPC".into(),
@@ -228,7 +228,7 @@ fn status_event(state: TaskState, is_last: bool) -> Value {
 
 //
 #[test]
-fn each_state_has_its_name_and_its_end() {
+fn state_names_and_final_flags() {
     for (state, name, is_final_inside, is_final_at_the_end) in [
         (TaskState::Submitted, "submitted", false, false),
         (TaskState::Working, "working", false, false),
@@ -248,7 +248,7 @@ fn each_state_has_its_name_and_its_end() {
 }
 
 #[test]
-fn every_method_is_read_with_its_defaults() {
+fn method_defaults() {
     let message = json!({"parts": [{"type": "text", "text": "x"}]});
     let request = V0_1
         .read_request("tasks/send", json!({"id": "t", "sessionId": null, "message": message}))
@@ -279,7 +279,7 @@ fn every_method_is_read_with_its_defaults() {
 }
 
 #[test]
-fn what_the_revision_does_not_have_is_not_asked_for() {
+fn unsupported_operations_are_rejected() {
     for request in [
         AnyRequest::ListTasks(Default::default()),
         AnyRequest::ListTaskPushNotificationConfigs(Default::default()),
@@ -293,7 +293,7 @@ fn what_the_revision_does_not_have_is_not_asked_for() {
 
 //
 #[test]
-fn a_part_is_read_in_every_way_that_the_documents_write_it_and_refused_in_others() {
+fn parts_are_read_in_all_documented_formats_only() {
     let read = |part: Value| {
         let params = json!({"id": "t", "message": {"role": "user", "parts": [part]}});
         V0_1.read_request("tasks/send", params)
@@ -336,7 +336,7 @@ fn a_part_is_read_in_every_way_that_the_documents_write_it_and_refused_in_others
 }
 
 #[test]
-fn artifacts_with_no_index_or_the_same_have_ids_that_differ() {
+fn artifacts_with_missing_or_equal_indexes_get_unique_ids() {
     let part = json!({"type": "text", "text": "x"});
     let task = read_task(json!({"id": "t", "status": {"state": "completed"}, "artifacts": [
         {"parts": [part]}, {"parts": [part], "index": null}, {"parts": [part], "index": 5},
@@ -347,7 +347,7 @@ fn artifacts_with_no_index_or_the_same_have_ids_that_differ() {
 }
 
 #[test]
-fn a_message_for_an_answer_is_a_task_that_is_completed() {
+fn message_response_becomes_a_completed_task() {
     let message = Message::agent("hi").with_task_id("t").with_context_id("c");
     let payload = Some(send_message_response::Payload::Message(message.clone()));
     let answer = AnyResponse::Sent(SendMessageResponse { payload });
@@ -364,8 +364,8 @@ fn a_message_for_an_answer_is_a_task_that_is_completed() {
 }
 
 #[test]
-fn a_task_that_has_ended_already_is_told_of_as_artifacts_and_a_final_status() {
-    let mut unfolding = Unfolding::new();
+fn ended_task_is_split_into_artifacts_and_a_final_status() {
+    let mut splitter = EventSplitter::new();
     let artifact = |id: &str| Artifact::new("n", "x").with_id(id);
     let update = |id: &str| {
         event(Payload::ArtifactUpdate(v1::TaskArtifactUpdateEvent {
@@ -384,7 +384,7 @@ fn a_task_that_has_ended_already_is_told_of_as_artifacts_and_a_final_status() {
         }))
     };
     let mut written = |event: StreamResponse| -> Vec<Value> {
-        unfolding.unfold(event).iter().map(|event| V0_1.write_event(event, false)).collect()
+        splitter.split(event).iter().map(|event| V0_1.write_event(event, false)).collect()
     };
     assert_eq!(
         written(task(TaskState::Working)),
@@ -403,7 +403,7 @@ fn a_task_that_has_ended_already_is_told_of_as_artifacts_and_a_final_status() {
 }
 
 #[test]
-fn an_error_has_a_code_of_the_revision() {
+fn errors_have_codes_of_the_revision() {
     for kind in ErrorKind::ALL {
         let error = a2a_core::Error::new(kind, "why").with_metadata("taskId", "t");
         let written = V0_1.write_error(&error);
@@ -419,7 +419,7 @@ fn an_error_has_a_code_of_the_revision() {
 }
 
 #[test]
-fn a_task_without_a_webhook_is_no_answer_of_a_wrong_form() {
+fn missing_webhook_is_reported_as_not_found() {
     for none in [json!(null), json!({})] {
         let read = V0_1.read_response(Operation::GetTaskPushNotificationConfig, none);
         assert_eq!(read.unwrap_err().kind(), ErrorKind::TaskNotFound);
@@ -431,7 +431,7 @@ fn a_task_without_a_webhook_is_no_answer_of_a_wrong_form() {
 }
 
 #[test]
-fn a_card_is_written_with_the_url_at_which_older_revisions_are_spoken() {
+fn card_url_is_that_of_the_oldest_interface() {
     let interface = |binding: &str, version: &str, url: &str| v1::AgentInterface {
         url: url.into(),
         protocol_binding: binding.into(),

@@ -44,7 +44,7 @@ pub(super) struct TaskStatus {
     pub(super) timestamp: Option<Timestamp>,
 }
 
-/// A state, by the name that this revision has for it.
+/// A state, serialized by its name in this revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TaskState(pub(super) v1::TaskState);
 
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for TaskState {
     }
 }
 
-/// A message: it has no id, and does not say where it belongs.
+/// A message, which has neither an id nor the ids of its task and context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Message {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub(super) struct Message {
     pub(super) metadata: Option<Struct>,
 }
 
-/// An artifact: it has an index in place of an id, and says itself whether it is a chunk.
+/// An artifact, which has an index instead of an id, and marks chunks itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Artifact {
@@ -99,23 +99,23 @@ pub(super) struct Artifact {
 }
 
 impl Task {
-    pub(super) fn up(self) -> v1::Task {
+    pub(super) fn into_v1(self) -> v1::Task {
         let context_id = self.session_id.unwrap_or_default();
         let place = Place { task_id: &self.id, context_id: &context_id };
         let mut artifacts: Vec<v1::Artifact> = Vec::with_capacity(self.artifacts.len());
         for artifact in self.artifacts {
-            // The index may be missing, or shared by what belongs together: an id is unique.
+            // Indexes may be missing or equal; ids are unique.
             let taken = |id: &str| artifacts.iter().any(|known| known.artifact_id == id);
             let id = (artifact.index..).map(artifact_id).find(|id| !taken(id));
-            artifacts.push(artifact.up(id.unwrap_or_default()));
+            artifacts.push(artifact.into_v1(id.unwrap_or_default()));
         }
         v1::Task {
-            status: Some(self.status.up(place)),
+            status: Some(self.status.into_v1(place)),
             artifacts,
             history: self
                 .history
                 .into_iter()
-                .map(|message| message.up(Role::User, place))
+                .map(|message| message.into_v1(Role::User, place))
                 .collect(),
             metadata: self.metadata,
             id: self.id,
@@ -123,19 +123,21 @@ impl Task {
         }
     }
 
-    pub(super) fn down(task: &v1::Task) -> Self {
+    pub(super) fn from_v1(task: &v1::Task) -> Self {
         let artifacts = (0..).zip(&task.artifacts);
         Self {
             id: task.id.clone(),
             session_id: some(&task.context_id),
-            status: TaskStatus::down(task.status.as_ref()),
-            artifacts: artifacts.map(|(index, artifact)| Artifact::down(artifact, index)).collect(),
-            history: task.history.iter().map(Message::down).collect(),
+            status: TaskStatus::from_v1(task.status.as_ref()),
+            artifacts: artifacts
+                .map(|(index, artifact)| Artifact::from_v1(artifact, index))
+                .collect(),
+            history: task.history.iter().map(Message::from_v1).collect(),
             metadata: task.metadata.clone(),
         }
     }
 
-    /// Wraps a message that answers without a task: every answer of this revision is one.
+    /// Wraps a message response: every response of this revision is a task.
     pub(super) fn of_message(message: &v1::Message) -> Self {
         Self {
             id: message.task_id.clone(),
@@ -149,33 +151,33 @@ impl Task {
 }
 
 impl TaskStatus {
-    pub(super) fn up(self, place: Place<'_>) -> v1::TaskStatus {
+    pub(super) fn into_v1(self, place: Place<'_>) -> v1::TaskStatus {
         v1::TaskStatus {
             state: self.state.0.into(),
-            message: self.message.map(|message| message.up(Role::Agent, place)),
+            message: self.message.map(|message| message.into_v1(Role::Agent, place)),
             timestamp: self.timestamp,
         }
     }
 
-    pub(super) fn down(status: Option<&v1::TaskStatus>) -> Self {
+    pub(super) fn from_v1(status: Option<&v1::TaskStatus>) -> Self {
         Self {
             state: TaskState(status.map_or(v1::TaskState::Unspecified, v1::TaskStatus::state)),
-            message: status.and_then(|status| status.message.as_ref()).map(Message::down),
+            message: status.and_then(|status| status.message.as_ref()).map(Message::from_v1),
             timestamp: status.and_then(|status| status.timestamp),
         }
     }
 
-    /// The status of the task that a message without a task becomes.
+    /// The status of a task that wraps a message.
     pub(super) fn of_message(message: &v1::Message) -> Self {
         Self {
             state: TaskState(v1::TaskState::Completed),
-            message: Some(Message::down(message)),
+            message: Some(Message::from_v1(message)),
             timestamp: None,
         }
     }
 }
 
-/// Where a message belongs, which its surroundings say.
+/// The task and context of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
     pub(super) task_id: &'a str,
@@ -183,10 +185,10 @@ pub(super) struct Place<'a> {
 }
 
 impl Message {
-    /// `role` is whose message it is where it does not say.
-    pub(super) fn up(self, role: Role, place: Place<'_>) -> v1::Message {
+    /// `role` is the default role.
+    pub(super) fn into_v1(self, role: Role, place: Place<'_>) -> v1::Message {
         let role = match self.role {
-            // A name that no revision has is refused where a request is checked.
+            // Unknown roles are rejected by validation.
             Some(name) => spelling::role(&name).unwrap_or_default(),
             None => role,
         };
@@ -195,38 +197,38 @@ impl Message {
             context_id: place.context_id.to_owned(),
             task_id: place.task_id.to_owned(),
             role: role.into(),
-            parts: self.parts.into_iter().map(part::up).collect(),
+            parts: self.parts.into_iter().map(part::into_v1).collect(),
             metadata: self.metadata,
             ..v1::Message::default()
         }
     }
 
-    pub(super) fn down(message: &v1::Message) -> Self {
+    pub(super) fn from_v1(message: &v1::Message) -> Self {
         Self {
             role: spelling::role_name(message.role()).map(str::to_owned),
-            parts: message.parts.iter().map(part::down).collect(),
+            parts: message.parts.iter().map(part::from_v1).collect(),
             metadata: message.metadata.clone(),
         }
     }
 }
 
 impl Artifact {
-    pub(super) fn up(self, artifact_id: String) -> v1::Artifact {
+    pub(super) fn into_v1(self, artifact_id: String) -> v1::Artifact {
         v1::Artifact {
             artifact_id,
             name: self.name.unwrap_or_default(),
             description: self.description.unwrap_or_default(),
-            parts: self.parts.into_iter().map(part::up).collect(),
+            parts: self.parts.into_iter().map(part::into_v1).collect(),
             metadata: self.metadata,
             extensions: Vec::new(),
         }
     }
 
-    pub(super) fn down(artifact: &v1::Artifact, index: u32) -> Self {
+    pub(super) fn from_v1(artifact: &v1::Artifact, index: u32) -> Self {
         Self {
             name: some(&artifact.name),
             description: some(&artifact.description),
-            parts: artifact.parts.iter().map(part::down).collect(),
+            parts: artifact.parts.iter().map(part::from_v1).collect(),
             index,
             append: None,
             last_chunk: None,
@@ -235,12 +237,12 @@ impl Artifact {
     }
 }
 
-/// The id that an index stands for.
+/// The id for an index.
 pub(super) fn artifact_id(index: u32) -> String {
     format!("artifact-{index}")
 }
 
-/// The index that an id stands for, if it was made by [`artifact_id`].
+/// The index of an id created by [`artifact_id`].
 pub(super) fn artifact_index(artifact_id: &str) -> Option<u32> {
     artifact_id.strip_prefix("artifact-")?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What a webhook is told: the task, and its status.
+//! Webhook bodies of 0.1: the task id and its status.
 
 use a2a_core::{
     Result,
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::types::{Place, Task, TaskStatus};
 use crate::common::{
-    json::{read_answer, write},
+    json::{read_result, write},
     member,
 };
 
-/// The body that a webhook gets.
+/// A webhook body.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Notification {
@@ -22,13 +22,13 @@ struct Notification {
     final_status: TaskStatus,
 }
 
-/// Writes the body of a webhook; `None` for events that this revision does not notify of: it
-/// does so when a task ends, or waits for its client.
+/// Writes a webhook body; `None` for events that this revision does not notify of: it only does so
+/// when a task ends or is interrupted.
 pub fn write_webhook(event: &StreamResponse) -> Option<Value> {
     let (task_id, final_status) = match event.payload.as_ref()? {
-        Payload::Task(task) => (&task.id, TaskStatus::down(task.status.as_ref())),
+        Payload::Task(task) => (&task.id, TaskStatus::from_v1(task.status.as_ref())),
         Payload::StatusUpdate(update) => {
-            (&update.task_id, TaskStatus::down(update.status.as_ref()))
+            (&update.task_id, TaskStatus::from_v1(update.status.as_ref()))
         }
         Payload::Message(message) => (&message.task_id, TaskStatus::of_message(message)),
         Payload::ArtifactUpdate(_) => return None,
@@ -37,22 +37,22 @@ pub fn write_webhook(event: &StreamResponse) -> Option<Value> {
     notification.final_status.state.0.is_settled().then(|| write(&notification))
 }
 
-/// Reads the body of a webhook: a status, or a whole task, which is allowed too.
+/// Reads a webhook body: a status, or a whole task, which is also allowed.
 ///
 /// # Errors
 ///
 /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub fn read_webhook(body: &Value) -> Result<StreamResponse> {
     let payload = if body.get("finalStatus").is_some() {
-        let Notification { task_id, final_status } = read_answer(body)?;
+        let Notification { task_id, final_status } = read_result(body)?;
         let place = Place { task_id: &task_id, context_id: "" };
         Payload::StatusUpdate(TaskStatusUpdateEvent {
-            status: Some(final_status.up(place)),
+            status: Some(final_status.into_v1(place)),
             task_id,
             ..TaskStatusUpdateEvent::default()
         })
     } else {
-        Payload::Task(read_answer::<Task>(body)?.up())
+        Payload::Task(read_result::<Task>(body)?.into_v1())
     };
     Ok(StreamResponse { payload: Some(payload) })
 }

@@ -11,42 +11,42 @@ use serde_json::Value;
 
 use super::security::{Requirement, Schemes, SecurityScheme, requirements};
 use crate::common::{
-    json::{read_answer, write},
+    json::{read_result, write},
     member::{list, or_default},
 };
 
 /// Reads a card of 0.2 or 0.3.
 ///
-/// Signatures are left behind: they hold for the text that was received.
+/// Signatures are dropped: they apply to the original document.
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for what is not such a card.
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) if the document is not such a card.
 pub fn read_card(card: Value) -> Result<AgentCard> {
-    // A card for readers of all revisions says more to those of 1.0.
+    // A hybrid card is read as a card of 1.0, which has more information.
     if card.get("supportedInterfaces").is_some_and(|interfaces| {
         let interfaces = interfaces.as_array();
         interfaces.is_some_and(|all| all.iter().any(|one| one.get("protocolVersion").is_some()))
     }) {
-        return read_answer(&card);
+        return read_result(&card);
     }
-    let card: Card = read_answer(&card)?;
+    let card: Card = read_result(&card)?;
     if card.url.is_empty() {
-        let message = "the answer is not an agent card: it has no url";
+        let message = "the response is not an agent card: url is missing";
         return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
     }
     Ok(card.into())
 }
 
-/// Writes a card as 0.3 has it, and 0.2 but for additions that its readers pass over.
+/// Writes a card of 0.3, which clients of 0.2 can also read.
 ///
-/// Its interfaces are those that the card lists for revisions before 1.0; without any, the
-/// card's `url` is empty, and it is of no use to an old client.
+/// It has the interfaces of revisions before 1.0. Without any, `url` is empty and the card is
+/// useless to older clients.
 pub fn write_card(card: &AgentCard) -> Value {
     write(&Card::from(card.clone()))
 }
 
-/// What an agent says of itself.
+/// An agent card.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Card {
@@ -76,7 +76,7 @@ struct Card {
     security_schemes: BTreeMap<String, Value>,
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     security: Vec<Requirement>,
-    /// Where pages of 0.2 still have the member of 0.1.
+    /// The member of 0.1, which the documents of 0.2 still mention.
     #[serde(skip_serializing)]
     authentication: Option<Authentication>,
     default_input_modes: Option<Vec<String>>,
@@ -85,10 +85,10 @@ struct Card {
     skills: Vec<Skill>,
     #[serde(skip_serializing_if = "Option::is_none")]
     supports_authenticated_extended_card: Option<bool>,
-    /// What late drafts call it.
+    /// The name in late drafts.
     #[serde(skip_serializing)]
     supports_extended_agent_card: Option<bool>,
-    /// Read for the sake of telling 0.3 from 0.2.
+    /// Only read to distinguish 0.3 from 0.2.
     #[serde(skip_serializing)]
     signatures: Option<Value>,
 }
@@ -100,7 +100,7 @@ struct Interface {
     url: String,
     #[serde(deserialize_with = "or_default")]
     transport: String,
-    /// What drafts call the transport.
+    /// The name of the transport in drafts.
     #[serde(skip_serializing)]
     protocol_binding: Option<String>,
 }
@@ -114,7 +114,7 @@ struct Provider {
     url: String,
 }
 
-/// `stateTransitionHistory` is passed over: nothing came of it.
+/// `stateTransitionHistory` is ignored: it was never specified.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Capabilities {
@@ -155,12 +155,13 @@ struct Skill {
 }
 
 impl Card {
-    /// The revision, for each of the interfaces: `Major.Minor`.
+    /// The revision of all interfaces, as `Major.Minor`.
     fn revision(&self) -> String {
         let mut numbers = self.protocol_version.trim().split('.');
         match (numbers.next(), numbers.next()) {
             (Some(major), Some(minor)) => format!("{major}.{minor}"),
-            // The member came with 0.2.5; what came with 0.3 tells that it was left out.
+            // 0.2.5 added the member; cards of 0.3 without it are recognized by other additions of
+            // 0.3.
             _ if self.signatures.is_some()
                 || self.skills.iter().any(|skill| !skill.security.is_empty()) =>
             {
@@ -170,7 +171,7 @@ impl Card {
         }
     }
 
-    /// The interfaces, the preferred one first.
+    /// The interfaces, with the preferred one first.
     fn interfaces(&self) -> Vec<AgentInterface> {
         let revision = self.revision();
         let preferred = match self.preferred_transport.as_str() {
@@ -206,8 +207,8 @@ impl From<Card> for AgentCard {
             match read_scheme(scheme) {
                 Ok(Either::Older(scheme)) => schemes.insert(name, scheme),
                 Ok(Either::Current(scheme)) => drop(schemes.schemes.insert(name, scheme)),
-                // A reader need not know every way to authenticate.
-                Err(error) => tracing::debug!(name, %error, "a security scheme is passed over"),
+                // Clients need not support all schemes.
+                Err(error) => tracing::debug!(name, %error, "unknown security scheme ignored"),
             }
         }
         if let Some(authentication) = card.authentication
@@ -266,7 +267,7 @@ impl From<AgentCard> for Card {
             }
         }
         let main = interfaces.first().cloned().unwrap_or_default();
-        // The text advises to list the main one again, beside others.
+        // The specification recommends repeating the main interface among the additional ones.
         let additional_interfaces = if interfaces.len() > 1 { interfaces } else { Vec::new() };
         let capabilities = card.capabilities.unwrap_or_default();
         let schemes = card.security_schemes.into_iter().filter_map(|(name, scheme)| {
@@ -338,7 +339,7 @@ impl From<AgentSkill> for Skill {
     }
 }
 
-/// A scheme in either style: cards for readers of all revisions mix them.
+/// A scheme in either format: hybrid cards mix them.
 enum Either {
     Older(SecurityScheme),
     Current(v1::SecurityScheme),

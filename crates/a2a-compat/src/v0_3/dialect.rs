@@ -1,4 +1,4 @@
-//! The methods of 0.2 and 0.3, and which shape each has.
+//! The JSON format of 0.2 and 0.3.
 
 use a2a_core::{
     Error, ErrorKind, Operation, ProtocolVersion, Result, Validate,
@@ -16,16 +16,16 @@ use super::{
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
-        fault,
-        json::{read_answer, read_params, write},
+        error_data,
+        json::{read_params, read_result, write},
     },
 };
 
 /// Revisions 0.2 and 0.3 in JSON.
 ///
-/// A webhook may be asked for without its id, which 1.0 does not allow: the request then has an
-/// empty `id`, and stands for the webhook whose id is that of the task, or else the oldest. Who
-/// has the agent at hand resolves it by listing them.
+/// A webhook may be requested without its id, which 1.0 does not allow. The request then has an
+/// empty `id` and means the webhook with the id of the task, or else the oldest. Servers resolve it
+/// by listing the webhooks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct V0_3;
 
@@ -93,7 +93,7 @@ impl Dialect for V0_3 {
                     },
                 )?)
             }
-            // The text of 0.3 has both names.
+            // The text of 0.3 uses both names.
             "agent/getAuthenticatedExtendedCard" | "agent/authenticatedExtendedCard" => {
                 AnyRequest::GetExtendedAgentCard(v1::GetExtendedAgentCardRequest::default())
             }
@@ -115,7 +115,7 @@ impl Dialect for V0_3 {
                 None => Value::Null,
             },
             AnyResponse::Task(task) => write_task(&task),
-            // Only the table of REST has this operation: a bare array.
+            // Only the REST table has this operation, which returns a bare array.
             AnyResponse::Tasks(page) => page.tasks.iter().map(write_task).collect(),
             AnyResponse::Config(config) => write(&TaskPushNotificationConfig::from(config)),
             AnyResponse::Configs(page) => {
@@ -135,7 +135,7 @@ impl Dialect for V0_3 {
         ErrorObject {
             code: error.kind().codes().jsonrpc,
             message: error.message().to_owned(),
-            data: fault::data(error),
+            data: error_data::data(error),
         }
     }
 
@@ -177,7 +177,7 @@ impl Dialect for V0_3 {
                 ("agent/getAuthenticatedExtendedCard", json!({}))
             }
             AnyRequest::ListTasks(_) => {
-                return Err(Error::unsupported("version 0.3 can't list tasks"));
+                return Err(Error::unsupported("version 0.3 has no ListTasks"));
             }
         })
     }
@@ -192,7 +192,9 @@ impl Dialect for V0_3 {
                         send_message_response::Payload::Message(message)
                     }
                     Event::StatusUpdate(_) | Event::ArtifactUpdate(_) => {
-                        return Err(invalid_answer("the answer is neither a task nor a message"));
+                        return Err(invalid_response(
+                            "the response is neither a task nor a message",
+                        ));
                     }
                 };
                 AnyResponse::Sent(v1::SendMessageResponse { payload: Some(payload) })
@@ -200,13 +202,13 @@ impl Dialect for V0_3 {
             Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
                 match Event::read(&result)? {
                     Event::Task(task) => AnyResponse::Task(v1::Task::from(task).into()),
-                    _ => return Err(invalid_answer("the answer is not a task")),
+                    _ => return Err(invalid_response("the response is not a task")),
                 }
             }
             Operation::ListTasks => {
                 let tasks = result.get("tasks").unwrap_or(&result).as_array();
-                let tasks = tasks.ok_or_else(|| invalid_answer("the answer is not a list"))?;
-                let tasks: Result<Vec<Task>> = tasks.iter().map(read_answer).collect();
+                let tasks = tasks.ok_or_else(|| invalid_response("the response is not a list"))?;
+                let tasks: Result<Vec<Task>> = tasks.iter().map(read_result).collect();
                 AnyResponse::Tasks(v1::ListTasksResponse {
                     tasks: tasks?.into_iter().map(Into::into).collect(),
                     ..Default::default()
@@ -214,12 +216,12 @@ impl Dialect for V0_3 {
             }
             Operation::CreateTaskPushNotificationConfig
             | Operation::GetTaskPushNotificationConfig => {
-                let config: TaskPushNotificationConfig = read_answer(&result)?;
+                let config: TaskPushNotificationConfig = read_result(&result)?;
                 AnyResponse::Config(config.into())
             }
             Operation::ListTaskPushNotificationConfigs => {
                 let configs: Configs = serde_json::from_value(result).map_err(|error| {
-                    invalid_answer("the answer is not a list of configs").with_source(error)
+                    invalid_response("the response is not a list of configs").with_source(error)
                 })?;
                 AnyResponse::Configs(v1::ListTaskPushNotificationConfigsResponse {
                     configs: configs.into_vec().into_iter().map(Into::into).collect(),
@@ -235,7 +237,7 @@ impl Dialect for V0_3 {
         let event = StreamResponse::from(Event::read(&event)?);
         match event.payload {
             Some(stream_response::Payload::Task(ref task)) if task.id.is_empty() => {
-                Err(invalid_answer("the task has no id"))
+                Err(invalid_response("the task has no id"))
             }
             _ => Ok(event),
         }
@@ -247,17 +249,17 @@ fn send(params: &Value) -> Result<v1::SendMessageRequest> {
     valid(params.into())
 }
 
-/// Refuses a member that is missing by the name that it has here: 1.0 has others.
+/// Rejects a missing member by its name in this revision, which differs from that in 1.0.
 fn required(name: &str, id: &str) -> Result<()> {
     if id.is_empty() { Err(Error::invalid_params(name, "is required")) } else { Ok(()) }
 }
 
-// What is refused here never reaches an agent, as in the binding of 1.0.
+// Validated here because these requests do not pass the binding of 1.0.
 fn valid<T: Validate>(request: T) -> Result<T> {
     request.validate()?;
     Ok(request)
 }
 
-fn invalid_answer(message: &'static str) -> Error {
+fn invalid_response(message: &'static str) -> Error {
     Error::new(ErrorKind::InvalidAgentResponse, message)
 }

@@ -1,4 +1,4 @@
-//! What a send answers with, and what streams carry.
+//! Responses of sends, and stream events.
 
 use a2a_core::{
     Role,
@@ -12,9 +12,9 @@ use super::{
     message::Message,
     task::{Artifact, Task, TaskStatus, context_of},
 };
-use crate::common::{json::read_answer, member::or_default};
+use crate::common::{json::read_result, member::or_default};
 
-/// One of the objects that say their `kind`.
+/// An object with a `kind`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Event {
@@ -24,7 +24,7 @@ pub(super) enum Event {
     ArtifactUpdate(ArtifactUpdate),
 }
 
-/// The task has a new status.
+/// A status update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename = "status-update", default)]
 pub(super) struct StatusUpdate {
@@ -40,7 +40,7 @@ pub(super) struct StatusUpdate {
     metadata: Option<Struct>,
 }
 
-/// The task has a new artifact, or more of one.
+/// An artifact update.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename = "artifact-update", default)]
 pub(super) struct ArtifactUpdate {
@@ -59,47 +59,47 @@ pub(super) struct ArtifactUpdate {
 }
 
 impl Event {
-    /// Reads one of the objects: by its `kind`, by a `type` in its place, out of the wrapper that
-    /// 1.0 has around it, or else by the members it has.
+    /// Reads an object: identified by its `kind`, by `type`, by the wrapper of 1.0, or else by its
+    /// members.
     ///
     /// # Errors
     ///
     /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
     pub(super) fn read(object: &Value) -> a2a_core::Result<Self> {
-        let says = |name: &str| object.get(name).and_then(Value::as_str);
+        let text = |name: &str| object.get(name).and_then(Value::as_str);
         let has = |name: &str| object.get(name).is_some_and(Value::is_object);
-        match says("kind").or_else(|| says("type")) {
-            Some("task" | "Task") => read_answer(object).map(Self::Task),
-            Some("message" | "Message") => read_answer(object).map(Self::Message),
+        match text("kind").or_else(|| text("type")) {
+            Some("task" | "Task") => read_result(object).map(Self::Task),
+            Some("message" | "Message") => read_result(object).map(Self::Message),
             Some("status-update" | "TaskStatusUpdateEvent") => {
-                read_answer(object).map(Self::StatusUpdate)
+                read_result(object).map(Self::StatusUpdate)
             }
             Some("artifact-update" | "TaskArtifactUpdateEvent") => {
-                read_answer(object).map(Self::ArtifactUpdate)
+                read_result(object).map(Self::ArtifactUpdate)
             }
-            _ if has("task") => read_answer(&object["task"]).map(Self::Task),
-            _ if has("message") => read_answer(&object["message"]).map(Self::Message),
+            _ if has("task") => read_result(&object["task"]).map(Self::Task),
+            _ if has("message") => read_result(&object["message"]).map(Self::Message),
             _ if has("statusUpdate") => {
-                read_answer(&object["statusUpdate"]).map(Self::StatusUpdate)
+                read_result(&object["statusUpdate"]).map(Self::StatusUpdate)
             }
             _ if has("artifactUpdate") => {
-                read_answer(&object["artifactUpdate"]).map(Self::ArtifactUpdate)
+                read_result(&object["artifactUpdate"]).map(Self::ArtifactUpdate)
             }
-            _ if has("artifact") => read_answer(object).map(Self::ArtifactUpdate),
+            _ if has("artifact") => read_result(object).map(Self::ArtifactUpdate),
             _ if has("status") && object.get("taskId").is_some() => {
-                read_answer(object).map(Self::StatusUpdate)
+                read_result(object).map(Self::StatusUpdate)
             }
-            _ if has("status") => read_answer(object).map(Self::Task),
-            _ if object.get("parts").is_some() => read_answer(object).map(Self::Message),
+            _ if has("status") => read_result(object).map(Self::Task),
+            _ if object.get("parts").is_some() => read_result(object).map(Self::Message),
             _ => Err(a2a_core::Error::new(
                 a2a_core::ErrorKind::InvalidAgentResponse,
-                "the answer is neither a task, a message nor an update of a task",
+                "the response is neither a task, a message nor an update",
             )),
         }
     }
 
-    /// Converts from 1.0. `is_last` tells whether the stream ends with the event. There is
-    /// nothing to convert where the event is empty.
+    /// Converts from 1.0; `None` if the event is empty. `is_last`: whether the stream ends with the
+    /// event.
     pub(super) fn from_v1(event: v1::StreamResponse, is_last: bool) -> Option<Self> {
         Some(match event.payload? {
             Payload::Task(task) => Self::Task(task.into()),

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::part::Part;
 use crate::common::{json::some, member::or_default, spelling};
 
-/// One turn of a conversation.
+/// A message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename = "message", default)]
 pub(super) struct Message {
     #[serde(deserialize_with = "or_default")]
     pub(super) message_id: String,
-    /// `user` or `agent`; other names are kept, to be refused with their place.
+    /// `user` or `agent`. Other names are kept, so that validation can report their path.
     pub(super) role: Option<String>,
     #[serde(deserialize_with = "or_default")]
     parts: Vec<Part>,
@@ -29,7 +29,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// Converts to 1.0. A role that is missing is `default`.
+    /// Converts to 1.0. `default` is used if the role is missing.
     pub(super) fn into_v1(self, default: Role) -> v1::Message {
         let role = match self.role.as_deref() {
             None | Some("") => default,
@@ -52,7 +52,7 @@ impl From<v1::Message> for Message {
     fn from(message: v1::Message) -> Self {
         let role = match message.role() {
             Role::User => "user",
-            // The revision has no third role; what is not the client's is the agent's.
+            // The revision only has two roles: any role but the user's becomes the agent's.
             Role::Agent | Role::Unspecified => "agent",
         };
         Self {

@@ -1,7 +1,7 @@
-//! Revisions 0.2 and 0.3 in JSON: `message/send`, objects that say their `kind`.
+//! Revisions 0.2 and 0.3 in JSON: `message/send`, objects with `kind` discriminators.
 //!
-//! The two share methods and shapes but for a few additions, so that one reader and one writer
-//! serve both. Each file has a shape and its conversions to and from [`a2a_core::v1`].
+//! Both share methods and types except for a few additions, so one implementation serves both. Each
+//! file has types and their conversions to and from [`a2a_core::v1`].
 
 mod card;
 mod dialect;

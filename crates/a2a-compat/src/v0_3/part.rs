@@ -13,7 +13,7 @@ use crate::common::{
     part::{unwrap_data, with_found_members, with_lost_members, wrap_data},
 };
 
-/// A piece of a message or an artifact.
+/// A part of a message or an artifact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", try_from = "Form")]
 pub(super) enum Part {
@@ -34,7 +34,7 @@ pub(super) enum Part {
     },
 }
 
-/// A file: its bytes or where they are.
+/// A file: its bytes or its URI.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct File {
@@ -42,7 +42,7 @@ pub(super) struct File {
     name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mime_type: Option<String>,
-    // Examples of the documents say `data`; a picture that the draft draws of 0.3 has the others.
+    // Examples use `data`; the draft's description of 0.3 uses the other names.
     #[serde(with = "base64", alias = "data", alias = "fileWithBytes")]
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<Bytes>,
@@ -50,7 +50,7 @@ pub(super) struct File {
     uri: Option<String>,
 }
 
-/// A part as it may come: with `type` for `kind`, `TextPart` for `text`, or none of them.
+/// A part as received: `type` or nothing instead of `kind`, or `TextPart` instead of `text`.
 #[derive(Deserialize)]
 struct Form {
     #[serde(default, deserialize_with = "or_default")]
@@ -61,7 +61,7 @@ struct Form {
     file: Option<File>,
     data: Option<Value>,
     metadata: Option<Struct>,
-    // The members of a file beside the kind, as in the draft's picture of 0.3.
+    // File members next to `kind`, as in the draft's description of 0.3.
     name: Option<String>,
     #[serde(rename = "mimeType")]
     mime_type: Option<String>,
@@ -93,7 +93,9 @@ impl TryFrom<Form> for Part {
             "" if form.data.is_some() => "data",
             "" if form.file.is_some() => "file",
             "" => return Err("kind is required: text, file or data".into()),
-            other => return Err(format!("{other:?} is not a kind of part: text, file or data")),
+            other => {
+                return Err(format!("unknown part kind {other:?}: must be text, file or data"));
+            }
         };
         let metadata = form.metadata.take();
         match kind {
@@ -164,7 +166,7 @@ impl From<v1::Part> for Part {
             Some(Content::Text(text)) => {
                 Self::Text { text: text.clone(), metadata: with_lost_members(&part) }
             }
-            // No agent may give a part without content; a reader of this revision needs some.
+            // 1.0 rejects parts without content, but this revision requires some.
             None => Self::Text { text: String::new(), metadata: with_lost_members(&part) },
         }
     }

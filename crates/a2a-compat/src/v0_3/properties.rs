@@ -1,4 +1,4 @@
-//! What a conversion loses is known, and nothing else is lost.
+//! Property tests: conversions lose only what is documented.
 
 use a2a_core::{
     Part,
@@ -12,7 +12,7 @@ use crate::{
     common::part::{with_found_members, with_lost_members},
 };
 
-/// A part after what 0.3 can't say of text and data was in the metadata.
+/// A part after a round trip through the metadata.
 fn part(part: &mut Part) {
     if let Some(Content::Text(_) | Content::Data(_)) = part.content {
         part.metadata = with_lost_members(part);
@@ -53,7 +53,7 @@ fn event(event: &mut v1::StreamResponse) {
 proptest! {
     //
     #[test]
-    fn an_event_comes_back_but_for_the_names_of_text(
+    fn events_round_trip(
         mut sent in arbitrary::event(), is_last in any::<bool>()
     ) {
         let written = V0_3.write_event(&sent, is_last);
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn an_answer_comes_back_but_for_the_names_of_text(mut sent in arbitrary::task()) {
+    fn responses_round_trip(mut sent in arbitrary::task()) {
         let operation = a2a_core::Operation::GetTask;
         let response = AnyResponse::Task(sent.clone().into());
         let written = V0_3.write_response(operation, response);
@@ -82,7 +82,7 @@ proptest! {
 
     //
     #[test]
-    fn a_request_comes_back_with_what_it_left_unsaid(mut sent in arbitrary::send_request()) {
+    fn send_requests_round_trip_with_defaults(mut sent in arbitrary::send_request()) {
         let (method, written) =
             V0_3.write_request(AnyRequest::SendStreamingMessage(sent.clone())).unwrap();
         let read = V0_3.read_request(method, written.clone()).unwrap();
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn a_webhook_comes_back_whole(sent in arbitrary::push_config()) {
+    fn webhooks_round_trip(sent in arbitrary::push_config()) {
         let request = AnyRequest::CreateTaskPushNotificationConfig(sent);
         let (method, written) = V0_3.write_request(request.clone()).unwrap();
         prop_assert_eq!(V0_3.read_request(method, written).unwrap(), request);

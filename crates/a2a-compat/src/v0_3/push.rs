@@ -30,7 +30,7 @@ pub(super) struct PushNotificationConfig {
     authentication: Option<Authentication>,
 }
 
-/// How the agent authenticates to a webhook.
+/// The authentication of a webhook.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Authentication {
     #[serde(default, deserialize_with = "list")]
@@ -39,7 +39,7 @@ pub(super) struct Authentication {
     credentials: Option<String>,
 }
 
-/// The configs of a task: an array, or the object that 1.0 and REST have.
+/// The configs of a task: an array, or the object of 1.0 and REST.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a list of push notification configs")]
 pub(super) enum Configs {
@@ -72,7 +72,7 @@ impl PushNotificationConfig {
 }
 
 impl Authentication {
-    /// Keeps one scheme of several; nothing where there are neither schemes nor credentials.
+    /// Keeps one of several schemes; `None` without schemes and credentials.
     fn into_v1(self) -> Option<v1::AuthenticationInfo> {
         let scheme = push::scheme(&self.schemes);
         let credentials = self.credentials.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The parameters of requests.
+//! Request parameters.
 
 use a2a_core::{Role, v1, well_known::Struct};
 use serde::{Deserialize, Serialize};
@@ -15,15 +15,15 @@ pub(super) struct MessageSendParams {
     configuration: Option<MessageSendConfiguration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata: Option<Struct>,
-    /// Where an example of the documents has the id of the message.
+    /// The message id in an example of the documents.
     #[serde(default, skip_serializing)]
     message_id: Option<String>,
-    /// Where the page on notifications has the webhook.
+    /// The webhook on the notifications page.
     #[serde(default, skip_serializing)]
     push_notification: Option<PushNotificationConfig>,
 }
 
-/// How a message is to be dealt with.
+/// The configuration of a send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct MessageSendConfiguration {
@@ -38,7 +38,7 @@ pub(super) struct MessageSendConfiguration {
     blocking: Option<bool>,
 }
 
-/// The parameters of methods that name a task.
+/// Parameters of methods for a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskParams {
@@ -49,7 +49,7 @@ pub(super) struct TaskParams {
     pub(super) metadata: Option<Struct>,
 }
 
-/// The parameters of methods that name a webhook of a task.
+/// Parameters of methods for a webhook.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ConfigParams {
@@ -77,7 +77,7 @@ impl From<MessageSendParams> for v1::SendMessageRequest {
         }
         Self {
             tenant: String::new(),
-            // A role that is missing is refused with the other members that are.
+            // Validation rejects missing roles.
             message: Some(message.into_v1(Role::Unspecified)),
             configuration: configuration.map(Into::into),
             metadata,
@@ -89,7 +89,7 @@ impl From<v1::SendMessageRequest> for MessageSendParams {
     fn from(request: v1::SendMessageRequest) -> Self {
         Self {
             message: request.message.unwrap_or_default().into(),
-            // Servers differ in what they do without it, so that it is always said.
+            // Always written: servers have different defaults.
             configuration: Some(request.configuration.unwrap_or_default().into()),
             metadata: request.metadata,
             message_id: None,
@@ -105,7 +105,7 @@ impl From<MessageSendConfiguration> for v1::SendMessageConfiguration {
             accepted_output_modes: configuration.accepted_output_modes,
             task_push_notification_config: webhook.map(|config| config.into_v1(String::new())),
             history_length: configuration.history_length,
-            // Unsaid means to wait, here as in 1.0.
+            // The default is to wait, as in 1.0.
             return_immediately: configuration.blocking == Some(false),
         }
     }

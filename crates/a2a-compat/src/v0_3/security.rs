@@ -1,4 +1,4 @@
-//! Security schemes in the style of OpenAPI, and what a card requires of them.
+//! Security schemes in the style of OpenAPI, and security requirements.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::common::{json::some, member::or_default};
 
-/// The most alternatives that the flows of one requirement are spelled out in.
+/// Limit of alternatives when the flows of a requirement are expanded.
 const MAX_ALTERNATIVES: usize = 64;
 
-/// A way to authenticate.
+/// A security scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub(super) enum SecurityScheme {
@@ -56,7 +56,7 @@ pub(super) enum SecurityScheme {
     },
 }
 
-/// The flows of an OAuth 2.0 scheme, any number of them.
+/// The flows of an OAuth 2.0 scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Flows {
@@ -70,7 +70,7 @@ pub(super) struct Flows {
     password: Option<OAuthFlow>,
 }
 
-/// One flow; which addresses it has is a matter of its name.
+/// An OAuth 2.0 flow. Which URLs it has depends on its type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct OAuthFlow {
@@ -84,15 +84,16 @@ pub(super) struct OAuthFlow {
     scopes: BTreeMap<String, String>,
 }
 
-/// Scopes by the name of a scheme: all are needed together.
+/// A security requirement: scopes by scheme, all of which are required together.
 pub(super) type Requirement = BTreeMap<String, Vec<String>>;
 
-/// Schemes by name, in 1.0: one that has several flows there is as many schemes, since 1.0 has
-/// one flow a scheme.
+/// The schemes of 1.0, by name. A scheme with several flows becomes several schemes, since schemes
+/// of
+/// 1.0 have one flow.
 #[derive(Debug, Default)]
 pub(super) struct Schemes {
     pub(super) schemes: BTreeMap<String, v1::SecurityScheme>,
-    /// The names that the flows of a scheme got.
+    /// The names of the schemes that the flows became.
     split: BTreeMap<String, Vec<String>>,
 }
 
@@ -112,8 +113,8 @@ impl Schemes {
         self.split.insert(name, names);
     }
 
-    /// Converts requirements, any of which is enough: where a scheme became several, each of
-    /// them is.
+    /// Converts alternative requirements. If a scheme became several, each of them is an
+    /// alternative.
     pub(super) fn requirements(&self, all: Vec<Requirement>) -> Vec<v1::SecurityRequirement> {
         all.into_iter().flat_map(|requirement| self.requirement(requirement)).collect()
     }
@@ -147,7 +148,7 @@ pub(super) fn requirements(all: Vec<v1::SecurityRequirement>) -> Vec<Requirement
 }
 
 impl SecurityScheme {
-    /// The scheme of a name, as cards of 0.1 have them: without details.
+    /// The scheme of a name in a card of 0.1, without details.
     pub(super) fn named(name: &str) -> Self {
         match name.to_ascii_lowercase().as_str() {
             "oauth2" => {
@@ -160,7 +161,7 @@ impl SecurityScheme {
         }
     }
 
-    /// Converts to one scheme of 1.0, or to one for each flow with the name of the flow.
+    /// Converts to one scheme of 1.0, or to one per flow with its name.
     fn into_v1(self) -> Vec<(&'static str, v1::SecurityScheme)> {
         let scheme = match self {
             Self::ApiKey { location, name, description } => {
@@ -204,7 +205,7 @@ impl SecurityScheme {
         vec![("", v1::SecurityScheme { scheme: Some(scheme) })]
     }
 
-    /// Converts from 1.0; nothing where the scheme is empty.
+    /// Converts from 1.0; `None` if the scheme is empty.
     pub(super) fn from_v1(scheme: v1::SecurityScheme) -> Option<Self> {
         Some(match scheme.scheme? {
             Scheme::ApiKeySecurityScheme(scheme) => Self::ApiKey {
@@ -238,9 +239,9 @@ impl SecurityScheme {
     }
 }
 
-#[expect(deprecated, reason = "cards of older revisions have the flows that 1.0 advises against")]
+#[expect(deprecated, reason = "older revisions have flows that are deprecated in 1.0")]
 impl Flows {
-    /// The flows with their names, the best first.
+    /// The flows with their names, in order of preference.
     fn into_v1(self) -> Vec<(&'static str, Flow)> {
         let mut flows = Vec::new();
         if let Some(flow) = self.authorization_code {
@@ -280,7 +281,7 @@ impl Flows {
         flows
     }
 
-    /// The revision has no device flow, and no say on PKCE.
+    /// The revision has neither the device flow nor a PKCE flag.
     fn from_v1(flow: Flow) -> Self {
         let mut flows = Self::default();
         match flow {

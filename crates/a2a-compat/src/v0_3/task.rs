@@ -14,7 +14,7 @@ use crate::common::{
     spelling,
 };
 
-/// A unit of work.
+/// A task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", rename = "task", default)]
 pub(super) struct Task {
@@ -32,7 +32,7 @@ pub(super) struct Task {
     metadata: Option<Struct>,
 }
 
-/// Where a task stands.
+/// The status of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct TaskStatus {
@@ -44,7 +44,7 @@ pub(super) struct TaskStatus {
     timestamp: Option<Timestamp>,
 }
 
-/// What an agent made.
+/// An artifact.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Artifact {
@@ -62,13 +62,13 @@ pub(super) struct Artifact {
     metadata: Option<Struct>,
 }
 
-/// Writes a task in the form of 0.2 and 0.3, which is also what their webhooks get.
+/// Writes a task of 0.2 or 0.3, which is also the webhook body.
 pub fn write_task(task: &v1::Task) -> Value {
     write(&Task::from(task.clone()))
 }
 
-/// The context of a task that has none: the revision requires one, and all that is said of the
-/// task has to agree on it.
+/// The context id of a task without one: the revision requires it, and all objects of the task must
+/// agree on it.
 pub(super) fn context_of(context_id: String, task_id: &str) -> String {
     if context_id.is_empty() { task_id.to_owned() } else { context_id }
 }
@@ -102,7 +102,7 @@ impl From<v1::Task> for Task {
 impl From<TaskStatus> for v1::TaskStatus {
     fn from(status: TaskStatus) -> Self {
         let state = spelling::state(&status.state).unwrap_or_else(|| {
-            tracing::debug!(state = status.state, "a state that is not known");
+            tracing::debug!(state = status.state, "unknown task state");
             TaskState::Unspecified
         });
         Self {

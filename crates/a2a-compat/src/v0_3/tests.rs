@@ -1,9 +1,9 @@
-//! What is read, and what is written, form by form.
+//! Tests of the JSON format.
 
-mod answer;
 mod card;
 mod part;
 mod request;
+mod response;
 
 use a2a_core::{Error, v1};
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn read(method: &str, params: Value) -> AnyRequest {
     V0_3.read_request(method, params.clone()).unwrap_or_else(|e| panic!("{method} {params}: {e}"))
 }
 
-fn refusal(method: &str, params: Value) -> Error {
+fn rejection(method: &str, params: Value) -> Error {
     V0_3.read_request(method, params.clone()).expect_err(&format!("{method} {params}"))
 }
 

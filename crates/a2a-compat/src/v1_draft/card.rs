@@ -1,5 +1,4 @@
-//! Agent cards: interfaces without versions, one version for all, and members of 0.3 that are
-//! deprecated but still there.
+//! Agent cards: one version for all interfaces, and deprecated members of 0.3.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +12,11 @@ use serde_json::Value;
 
 use super::security;
 use crate::common::{
-    json::{read_answer, write},
+    json::{read_result, write},
     member,
 };
 
-/// A card.
+/// An agent card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentCard {
@@ -67,7 +66,7 @@ struct AgentCard {
     icon_url: Option<String>,
 }
 
-/// An interface; entries that 0.3 wrote have a transport for a binding.
+/// An interface. In entries of 0.3, the binding is named `transport`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentInterface {
@@ -76,7 +75,7 @@ struct AgentInterface {
     protocol_binding: String,
 }
 
-/// What the agent can do beyond answering.
+/// The capabilities of the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentCapabilities {
@@ -92,7 +91,7 @@ struct AgentCapabilities {
     extensions: Vec<AgentExtension>,
 }
 
-/// What the agent is good at.
+/// A skill of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AgentSkill {
@@ -129,8 +128,8 @@ struct AgentSkill {
     security: Vec<Requirement>,
 }
 
-/// Schemes that are required together, each with its scopes: with the levels of the proto, or
-/// without.
+/// A security requirement: schemes that are required together, with their scopes, in the nested
+/// format of the proto or flat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Requirement {
@@ -144,18 +143,18 @@ enum Requirement {
 ///
 /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub fn read_card(card: &Value) -> Result<v1::AgentCard> {
-    read_answer::<AgentCard>(card).map(AgentCard::up)
+    read_result::<AgentCard>(card).map(AgentCard::into_v1)
 }
 
-/// Writes a card. Its signatures are left out: they are of the card in 1.0.
+/// Writes a card without its signatures, which apply to the card of 1.0.
 pub fn write_card(card: &v1::AgentCard) -> Value {
-    write(&AgentCard::down(card))
+    write(&AgentCard::from_v1(card))
 }
 
 impl AgentCard {
-    fn up(self) -> v1::AgentCard {
+    fn into_v1(self) -> v1::AgentCard {
         let version = self.protocol_version.as_deref();
-        // Samples print the version before.
+        // Examples have the previous version.
         let version = version.and_then(|version| version.parse::<ProtocolVersion>().ok());
         let version = version.unwrap_or(ProtocolVersion::V1Draft).to_string();
         let mut interfaces: Vec<v1::AgentInterface> = Vec::new();
@@ -198,16 +197,16 @@ impl AgentCard {
                 extended_agent_card: self.supports_authenticated_extended_card,
             }),
             security_schemes: schemes.map(|(name, scheme)| (name, scheme.0)).collect(),
-            security_requirements: self.security.into_iter().map(Requirement::up).collect(),
+            security_requirements: self.security.into_iter().map(Requirement::into_v1).collect(),
             default_input_modes: self.default_input_modes.unwrap_or_else(text),
             default_output_modes: self.default_output_modes.unwrap_or_else(text),
-            skills: self.skills.into_iter().map(AgentSkill::up).collect(),
+            skills: self.skills.into_iter().map(AgentSkill::into_v1).collect(),
             icon_url: self.icon_url,
             signatures: Vec::new(),
         }
     }
 
-    fn down(card: &v1::AgentCard) -> Self {
+    fn from_v1(card: &v1::AgentCard) -> Self {
         let mut interfaces: Vec<AgentInterface> = Vec::new();
         for interface in &card.supported_interfaces {
             let interface = AgentInterface {
@@ -238,12 +237,12 @@ impl AgentCard {
                 extensions: capabilities.extensions,
             },
             security_schemes: schemes
-                .map(|(name, scheme)| (name.clone(), security::down(scheme)))
+                .map(|(name, scheme)| (name.clone(), security::from_v1(scheme)))
                 .collect(),
-            security: card.security_requirements.iter().map(Requirement::down).collect(),
+            security: card.security_requirements.iter().map(Requirement::from_v1).collect(),
             default_input_modes: Some(card.default_input_modes.clone()),
             default_output_modes: Some(card.default_output_modes.clone()),
-            skills: card.skills.iter().map(AgentSkill::down).collect(),
+            skills: card.skills.iter().map(AgentSkill::from_v1).collect(),
             supports_authenticated_extended_card: capabilities.extended_agent_card,
             icon_url: card.icon_url.clone(),
         }
@@ -251,7 +250,7 @@ impl AgentCard {
 }
 
 impl AgentSkill {
-    fn up(self) -> v1::AgentSkill {
+    fn into_v1(self) -> v1::AgentSkill {
         v1::AgentSkill {
             id: self.id,
             name: self.name,
@@ -260,11 +259,11 @@ impl AgentSkill {
             examples: self.examples,
             input_modes: self.input_modes,
             output_modes: self.output_modes,
-            security_requirements: self.security.into_iter().map(Requirement::up).collect(),
+            security_requirements: self.security.into_iter().map(Requirement::into_v1).collect(),
         }
     }
 
-    fn down(skill: &v1::AgentSkill) -> Self {
+    fn from_v1(skill: &v1::AgentSkill) -> Self {
         Self {
             id: skill.id.clone(),
             name: skill.name.clone(),
@@ -273,13 +272,13 @@ impl AgentSkill {
             examples: skill.examples.clone(),
             input_modes: skill.input_modes.clone(),
             output_modes: skill.output_modes.clone(),
-            security: skill.security_requirements.iter().map(Requirement::down).collect(),
+            security: skill.security_requirements.iter().map(Requirement::from_v1).collect(),
         }
     }
 }
 
 impl Requirement {
-    fn up(self) -> SecurityRequirement {
+    fn into_v1(self) -> SecurityRequirement {
         let schemes = match self {
             Self::Nested { schemes } => schemes,
             Self::Plain(schemes) => {
@@ -289,7 +288,7 @@ impl Requirement {
         SecurityRequirement { schemes }
     }
 
-    fn down(requirement: &SecurityRequirement) -> Self {
+    fn from_v1(requirement: &SecurityRequirement) -> Self {
         Self::Nested { schemes: requirement.schemes.clone() }
     }
 }

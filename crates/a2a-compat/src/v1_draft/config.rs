@@ -1,4 +1,4 @@
-//! Push notification configs: how a webhook is called, below the name of the config.
+//! Push notification configs: resource names and webhooks.
 
 use a2a_core::{
     Error, Result,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::resource;
 use crate::common::{json::some, member, push};
 
-/// How a webhook is called.
+/// A webhook.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct PushNotificationConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub(super) struct PushNotificationConfig {
     authentication: Option<Authentication>,
 }
 
-/// Schemes to authenticate by, with what they need.
+/// Authentication schemes, with credentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Authentication {
     #[serde(default, alias = "scheme", deserialize_with = "member::list")]
@@ -31,7 +31,7 @@ struct Authentication {
     credentials: Option<String>,
 }
 
-/// A config with its name.
+/// A named config.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskPushNotificationConfig {
@@ -39,9 +39,8 @@ pub(super) struct TaskPushNotificationConfig {
     push_notification_config: PushNotificationConfig,
 }
 
-/// The parameters that set a config, in any of the forms that the document has, and that the
-/// body of the route may have: the config below `config`, below `pushNotificationConfig`, or
-/// bare.
+/// Parameters that set a config, in any documented format: the config in `config`, in
+/// `pushNotificationConfig`, or as the body itself.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct SetConfigParams {
@@ -55,7 +54,7 @@ pub(super) struct SetConfigParams {
     bare: PushNotificationConfig,
 }
 
-/// The parameters that set a config, as they are written.
+/// Parameters that set a config, as written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WrittenSetConfigParams {
@@ -64,7 +63,7 @@ pub(super) struct WrittenSetConfigParams {
     config: TaskPushNotificationConfig,
 }
 
-/// The parameters that get or delete a config.
+/// Parameters that get or delete a config.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ConfigParams {
@@ -78,7 +77,7 @@ pub(super) struct ConfigParams {
     id: Option<String>,
 }
 
-/// The parameters that list the configs of a task.
+/// Parameters that list configs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListConfigsParams {
@@ -103,7 +102,7 @@ pub(super) struct ListConfigsResponse {
 }
 
 impl PushNotificationConfig {
-    pub(super) fn up(self) -> v1::TaskPushNotificationConfig {
+    pub(super) fn into_v1(self) -> v1::TaskPushNotificationConfig {
         v1::TaskPushNotificationConfig {
             id: self.id.unwrap_or_default(),
             url: self.url,
@@ -118,7 +117,7 @@ impl PushNotificationConfig {
         }
     }
 
-    pub(super) fn down(config: &v1::TaskPushNotificationConfig) -> Self {
+    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
         let authentication = config.authentication.as_ref();
         Self {
             id: some(&config.id),
@@ -133,9 +132,9 @@ impl PushNotificationConfig {
 }
 
 impl TaskPushNotificationConfig {
-    pub(super) fn up(self) -> v1::TaskPushNotificationConfig {
+    pub(super) fn into_v1(self) -> v1::TaskPushNotificationConfig {
         let (task_id, id) = resource::split(&self.name);
-        let config = self.push_notification_config.up();
+        let config = self.push_notification_config.into_v1();
         v1::TaskPushNotificationConfig {
             id: some(&config.id).unwrap_or_else(|| id.unwrap_or_default().to_owned()),
             task_id: task_id.to_owned(),
@@ -143,16 +142,16 @@ impl TaskPushNotificationConfig {
         }
     }
 
-    pub(super) fn down(config: &v1::TaskPushNotificationConfig) -> Self {
+    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
         Self {
             name: resource::config(&config.task_id, &config.id),
-            push_notification_config: PushNotificationConfig::down(config),
+            push_notification_config: PushNotificationConfig::from_v1(config),
         }
     }
 }
 
 impl SetConfigParams {
-    pub(super) fn up(self) -> Result<v1::TaskPushNotificationConfig> {
+    pub(super) fn into_v1(self) -> Result<v1::TaskPushNotificationConfig> {
         let config = self.resolve();
         if config.task_id.is_empty() {
             return Err(Error::invalid_params("parent", "is required"));
@@ -163,8 +162,8 @@ impl SetConfigParams {
     fn resolve(self) -> v1::TaskPushNotificationConfig {
         let inner = match (self.config, self.push_notification_config) {
             (Some(config), _) => config.resolve(),
-            (None, Some(config)) => config.up(),
-            (None, None) => self.bare.up(),
+            (None, Some(config)) => config.into_v1(),
+            (None, None) => self.bare.into_v1(),
         };
         let named = self.name.as_deref().map(resource::split);
         let parent = self.parent.as_deref().map(|parent| resource::split(parent).0);
@@ -185,11 +184,11 @@ fn some_text(text: &str) -> Option<&str> {
 }
 
 impl WrittenSetConfigParams {
-    pub(super) fn down(config: &v1::TaskPushNotificationConfig) -> Self {
+    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
         Self {
             parent: resource::task(&config.task_id),
             config_id: config.id.clone(),
-            config: TaskPushNotificationConfig::down(config),
+            config: TaskPushNotificationConfig::from_v1(config),
         }
     }
 }
@@ -199,7 +198,7 @@ impl ConfigParams {
         Self { name: Some(resource::config(task_id, id)), ..Self::default() }
     }
 
-    /// The ids of the task and of the config.
+    /// The ids of the task and the config.
     pub(super) fn ids(&self) -> Result<(String, String)> {
         let named = self.name.as_deref().map(resource::split);
         let task_id = self.task_id.as_deref().or(named.map(|(task_id, _)| task_id));
@@ -207,13 +206,13 @@ impl ConfigParams {
         let id = id.or(named.and_then(|(_, id)| id));
         match (task_id, id) {
             (Some(task_id), Some(id)) => Ok((task_id.to_owned(), id.to_owned())),
-            _ => Err(Error::invalid_params("name", "is required, for a config of a task")),
+            _ => Err(Error::invalid_params("name", "must name a push notification config")),
         }
     }
 }
 
 impl ListConfigsParams {
-    pub(super) fn up(self) -> Result<v1::ListTaskPushNotificationConfigsRequest> {
+    pub(super) fn into_v1(self) -> Result<v1::ListTaskPushNotificationConfigsRequest> {
         let name = self.parent.as_deref().or(self.task_id.as_deref());
         let name = name.ok_or_else(|| Error::invalid_params("parent", "is required"))?;
         Ok(v1::ListTaskPushNotificationConfigsRequest {
@@ -224,7 +223,7 @@ impl ListConfigsParams {
         })
     }
 
-    pub(super) fn down(request: &v1::ListTaskPushNotificationConfigsRequest) -> Self {
+    pub(super) fn from_v1(request: &v1::ListTaskPushNotificationConfigsRequest) -> Self {
         Self {
             parent: Some(resource::task(&request.task_id)),
             task_id: None,
@@ -235,16 +234,16 @@ impl ListConfigsParams {
 }
 
 impl ListConfigsResponse {
-    pub(super) fn up(self) -> v1::ListTaskPushNotificationConfigsResponse {
+    pub(super) fn into_v1(self) -> v1::ListTaskPushNotificationConfigsResponse {
         v1::ListTaskPushNotificationConfigsResponse {
-            configs: self.configs.into_iter().map(TaskPushNotificationConfig::up).collect(),
+            configs: self.configs.into_iter().map(TaskPushNotificationConfig::into_v1).collect(),
             next_page_token: self.next_page_token,
         }
     }
 
-    pub(super) fn down(response: &v1::ListTaskPushNotificationConfigsResponse) -> Self {
+    pub(super) fn from_v1(response: &v1::ListTaskPushNotificationConfigsResponse) -> Self {
         Self {
-            configs: response.configs.iter().map(TaskPushNotificationConfig::down).collect(),
+            configs: response.configs.iter().map(TaskPushNotificationConfig::from_v1).collect(),
             next_page_token: response.next_page_token.clone(),
         }
     }

@@ -1,4 +1,4 @@
-//! The methods.
+//! The JSON format of the draft of 1.0.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ use super::{
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
-        fault,
-        json::{read_answer, read_params, write},
+        error_data,
+        json::{read_params, read_result, write},
     },
 };
 
-/// The draft of 1.0. Its JSON is the same in JSON-RPC and HTTP+JSON.
+/// The draft of 1.0. JSON-RPC and HTTP+JSON share its JSON format.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct V1Draft;
 
@@ -51,26 +51,26 @@ impl Dialect for V1Draft {
     fn write_response(&self, _operation: Operation, response: AnyResponse) -> Value {
         match response {
             AnyResponse::Sent(response) => {
-                Event::of_answer(&response).map_or(Value::Null, |answer| write(&answer))
+                Event::from_v1_response(&response).map_or(Value::Null, |event| write(&event))
             }
-            AnyResponse::Task(task) => write(&Task::down(&task)),
-            AnyResponse::Tasks(tasks) => write(&ListTasksResponse::down(&tasks)),
-            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::down(&config)),
-            AnyResponse::Configs(configs) => write(&ListConfigsResponse::down(&configs)),
+            AnyResponse::Task(task) => write(&Task::from_v1(&task)),
+            AnyResponse::Tasks(tasks) => write(&ListTasksResponse::from_v1(&tasks)),
+            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::from_v1(&config)),
+            AnyResponse::Configs(configs) => write(&ListConfigsResponse::from_v1(&configs)),
             AnyResponse::Deleted => json!({}),
             AnyResponse::Card(card) => card::write_card(&card),
         }
     }
 
     fn write_event(&self, event: &StreamResponse, is_last: bool) -> Value {
-        Event::down(event, is_last).map_or(Value::Null, |event| write(&event))
+        Event::from_v1(event, is_last).map_or(Value::Null, |event| write(&event))
     }
 
     fn write_error(&self, error: &Error) -> ErrorObject {
         ErrorObject {
             code: error.kind().codes().jsonrpc,
             message: error.message().to_owned(),
-            data: fault::data(error),
+            data: error_data::data(error),
         }
     }
 
@@ -87,33 +87,33 @@ impl Dialect for V1Draft {
         Ok(match operation {
             Operation::SendMessage => AnyResponse::Sent(read_sent(&result)?),
             Operation::GetTask | Operation::CancelTask => {
-                AnyResponse::Task(Arc::new(read_answer::<Task>(&result)?.up()))
+                AnyResponse::Task(Arc::new(read_result::<Task>(&result)?.into_v1()))
             }
             Operation::ListTasks => {
-                AnyResponse::Tasks(read_answer::<ListTasksResponse>(&result)?.up())
+                AnyResponse::Tasks(read_result::<ListTasksResponse>(&result)?.into_v1())
             }
             Operation::CreateTaskPushNotificationConfig
             | Operation::GetTaskPushNotificationConfig => {
-                AnyResponse::Config(read_answer::<TaskPushNotificationConfig>(&result)?.up())
+                AnyResponse::Config(read_result::<TaskPushNotificationConfig>(&result)?.into_v1())
             }
             Operation::ListTaskPushNotificationConfigs => {
-                AnyResponse::Configs(read_answer::<ListConfigsResponse>(&result)?.up())
+                AnyResponse::Configs(read_result::<ListConfigsResponse>(&result)?.into_v1())
             }
             Operation::DeleteTaskPushNotificationConfig => AnyResponse::Deleted,
             Operation::GetExtendedAgentCard => AnyResponse::Card(card::read_card(&result)?),
             Operation::SendStreamingMessage | Operation::SubscribeToTask => {
-                let message = format!("{} is answered with a stream", operation.name());
+                let message = format!("{} returns a stream", operation.name());
                 return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
             }
         })
     }
 
     fn read_event(&self, event: Value) -> Result<StreamResponse> {
-        Ok(StreamResponse { payload: Some(Event::read(&event)?.up()) })
+        Ok(StreamResponse { payload: Some(Event::read(&event)?.into_v1()) })
     }
 }
 
-/// The operation of a method, which may also have the name that it got in 1.0.
+/// The operation of a method, by its name in the draft or in 1.0.
 fn operation(method: &str) -> Option<Operation> {
     match method {
         "SetTaskPushNotificationConfig" => Some(Operation::CreateTaskPushNotificationConfig),
@@ -124,7 +124,7 @@ fn operation(method: &str) -> Option<Operation> {
 
 /// Reads the parameters of an operation.
 pub(super) fn read_params_of(operation: Operation, params: &Value) -> Result<AnyRequest> {
-    let send = || read_params::<SendMessageParams>(params).map(SendMessageParams::up);
+    let send = || read_params::<SendMessageParams>(params).map(SendMessageParams::into_v1);
     let task = || read_params::<TaskParams>(params);
     let config = || read_params::<ConfigParams>(params)?.ids();
     Ok(match operation {
@@ -139,10 +139,10 @@ pub(super) fn read_params_of(operation: Operation, params: &Value) -> Result<Any
             })
         }
         Operation::ListTasks if params.is_null() => {
-            AnyRequest::ListTasks(ListTasksParams::default().up()?)
+            AnyRequest::ListTasks(ListTasksParams::default().into_v1()?)
         }
         Operation::ListTasks => {
-            AnyRequest::ListTasks(read_params::<ListTasksParams>(params)?.up()?)
+            AnyRequest::ListTasks(read_params::<ListTasksParams>(params)?.into_v1()?)
         }
         Operation::CancelTask => {
             let task = task()?;
@@ -157,7 +157,7 @@ pub(super) fn read_params_of(operation: Operation, params: &Value) -> Result<Any
             ..Default::default()
         }),
         Operation::CreateTaskPushNotificationConfig => {
-            let config = read_params::<SetConfigParams>(params)?.up()?;
+            let config = read_params::<SetConfigParams>(params)?.into_v1()?;
             AnyRequest::CreateTaskPushNotificationConfig(config)
         }
         Operation::GetTaskPushNotificationConfig => {
@@ -169,7 +169,7 @@ pub(super) fn read_params_of(operation: Operation, params: &Value) -> Result<Any
             })
         }
         Operation::ListTaskPushNotificationConfigs => {
-            let request = read_params::<ListConfigsParams>(params)?.up()?;
+            let request = read_params::<ListConfigsParams>(params)?.into_v1()?;
             AnyRequest::ListTaskPushNotificationConfigs(request)
         }
         Operation::DeleteTaskPushNotificationConfig => {
@@ -190,26 +190,26 @@ pub(super) fn read_params_of(operation: Operation, params: &Value) -> Result<Any
 pub(super) fn write_params(request: &AnyRequest) -> Value {
     match request {
         AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
-            write(&SendMessageParams::down(request))
+            write(&SendMessageParams::from_v1(request))
         }
         AnyRequest::GetTask(request) => write(&TaskParams {
             history_length: request.history_length,
             ..TaskParams::new(&request.id)
         }),
-        AnyRequest::ListTasks(request) => write(&ListTasksParams::down(request)),
+        AnyRequest::ListTasks(request) => write(&ListTasksParams::from_v1(request)),
         AnyRequest::CancelTask(request) => write(&TaskParams {
             metadata: request.metadata.clone(),
             ..TaskParams::new(&request.id)
         }),
         AnyRequest::SubscribeToTask(request) => write(&TaskParams::new(&request.id)),
         AnyRequest::CreateTaskPushNotificationConfig(config) => {
-            write(&WrittenSetConfigParams::down(config))
+            write(&WrittenSetConfigParams::from_v1(config))
         }
         AnyRequest::GetTaskPushNotificationConfig(request) => {
             write(&ConfigParams::new(&request.task_id, &request.id))
         }
         AnyRequest::ListTaskPushNotificationConfigs(request) => {
-            write(&ListConfigsParams::down(request))
+            write(&ListConfigsParams::from_v1(request))
         }
         AnyRequest::DeleteTaskPushNotificationConfig(request) => {
             write(&ConfigParams::new(&request.task_id, &request.id))
@@ -219,11 +219,11 @@ pub(super) fn write_params(request: &AnyRequest) -> Value {
 }
 
 fn read_sent(result: &Value) -> Result<SendMessageResponse> {
-    let payload = match Event::read(result)?.up() {
+    let payload = match Event::read(result)?.into_v1() {
         Payload::Task(task) => send_message_response::Payload::Task(task),
         Payload::Message(message) => send_message_response::Payload::Message(message),
         Payload::StatusUpdate(_) | Payload::ArtifactUpdate(_) => {
-            let message = "a message is answered with a task or a message";
+            let message = "the response is neither a task nor a message";
             return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
         }
     };

@@ -1,4 +1,4 @@
-//! What answers a message: a task, a message, and in a stream updates, each under its name.
+//! Responses of sends and stream events: wrapped tasks, messages and updates.
 
 use a2a_core::{
     Error, ErrorKind, Result, Role,
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::types::{Artifact, Message, Task, TaskStatus, context_id};
-use crate::common::{json::read_answer, member};
+use crate::common::{json::read_result, member};
 
-/// An answer or an event.
+/// A response or an event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Event {
     Task(Task),
-    // The name in the proto, which some print.
+    // The name in the proto, which some implementations use.
     #[serde(alias = "msg")]
     Message(Message),
     #[serde(alias = "status_update")]
@@ -28,7 +28,7 @@ pub(super) enum Event {
     ArtifactUpdate(TaskArtifactUpdateEvent),
 }
 
-/// A new status.
+/// A status update.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskStatusUpdateEvent {
@@ -42,7 +42,7 @@ pub(super) struct TaskStatusUpdateEvent {
     metadata: Option<Struct>,
 }
 
-/// A new artifact, or a chunk of one.
+/// An artifact update.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskArtifactUpdateEvent {
@@ -59,41 +59,41 @@ pub(super) struct TaskArtifactUpdateEvent {
 }
 
 impl Event {
-    /// `None` is an answer without content.
-    pub(super) fn of_answer(answer: &SendMessageResponse) -> Option<Self> {
-        Some(match answer.payload.as_ref()? {
-            send_message_response::Payload::Task(task) => Self::Task(Task::down(task)),
+    /// `None` for an empty response.
+    pub(super) fn from_v1_response(response: &SendMessageResponse) -> Option<Self> {
+        Some(match response.payload.as_ref()? {
+            send_message_response::Payload::Task(task) => Self::Task(Task::from_v1(task)),
             send_message_response::Payload::Message(message) => {
-                Self::Message(Message::down(message))
+                Self::Message(Message::from_v1(message))
             }
         })
     }
 
-    /// `None` is an event without content.
-    pub(super) fn down(event: &StreamResponse, is_last: bool) -> Option<Self> {
+    /// `None` for an empty event.
+    pub(super) fn from_v1(event: &StreamResponse, is_last: bool) -> Option<Self> {
         Some(match event.payload.as_ref()? {
-            Payload::Task(task) => Self::Task(Task::down(task)),
-            Payload::Message(message) => Self::Message(Message::down(message)),
+            Payload::Task(task) => Self::Task(Task::from_v1(task)),
+            Payload::Message(message) => Self::Message(Message::from_v1(message)),
             Payload::StatusUpdate(update) => {
-                Self::StatusUpdate(TaskStatusUpdateEvent::down(update, is_last))
+                Self::StatusUpdate(TaskStatusUpdateEvent::from_v1(update, is_last))
             }
             Payload::ArtifactUpdate(update) => {
-                Self::ArtifactUpdate(TaskArtifactUpdateEvent::down(update))
+                Self::ArtifactUpdate(TaskArtifactUpdateEvent::from_v1(update))
             }
         })
     }
 
-    pub(super) fn up(self) -> Payload {
+    pub(super) fn into_v1(self) -> Payload {
         match self {
-            Self::Task(task) => Payload::Task(task.up()),
-            Self::Message(message) => Payload::Message(message.up_from(Role::Agent)),
-            Self::StatusUpdate(update) => Payload::StatusUpdate(update.up()),
-            Self::ArtifactUpdate(update) => Payload::ArtifactUpdate(update.up()),
+            Self::Task(task) => Payload::Task(task.into_v1()),
+            Self::Message(message) => Payload::Message(message.into_v1_from(Role::Agent)),
+            Self::StatusUpdate(update) => Payload::StatusUpdate(update.into_v1()),
+            Self::ArtifactUpdate(update) => Payload::ArtifactUpdate(update.into_v1()),
         }
     }
 
-    /// Reads what is under its name, and what is not: the document has both.
-    pub(super) fn read(answer: &Value) -> Result<Self> {
+    /// Reads a wrapped or bare object: the document has both.
+    pub(super) fn read(response: &Value) -> Result<Self> {
         const NAMES: [&str; 7] = [
             "task",
             "message",
@@ -103,26 +103,26 @@ impl Event {
             "artifactUpdate",
             "artifact_update",
         ];
-        let has = |name: &str| answer.get(name).is_some_and(|member| !member.is_null());
-        let name = NAMES.into_iter().find(|name| answer.get(name).is_some_and(Value::is_object));
-        let inner = name.and_then(|name| answer.get(name)).unwrap_or(answer);
+        let has = |name: &str| response.get(name).is_some_and(|member| !member.is_null());
+        let name = NAMES.into_iter().find(|name| response.get(name).is_some_and(Value::is_object));
+        let inner = name.and_then(|name| response.get(name)).unwrap_or(response);
         match name {
-            Some("task") => read_answer(inner).map(Self::Task),
-            Some("message" | "msg") => read_answer(inner).map(Self::Message),
-            Some("statusUpdate" | "status_update") => read_answer(inner).map(Self::StatusUpdate),
-            Some(_) => read_answer(inner).map(Self::ArtifactUpdate),
-            None if has("artifact") => read_answer(inner).map(Self::ArtifactUpdate),
-            None if has("parts") => read_answer(inner).map(Self::Message),
-            None if has("taskId") => read_answer(inner).map(Self::StatusUpdate),
-            None if has("id") => read_answer(inner).map(Self::Task),
-            None => Err(Error::new(ErrorKind::InvalidAgentResponse, "the answer has no content")),
+            Some("task") => read_result(inner).map(Self::Task),
+            Some("message" | "msg") => read_result(inner).map(Self::Message),
+            Some("statusUpdate" | "status_update") => read_result(inner).map(Self::StatusUpdate),
+            Some(_) => read_result(inner).map(Self::ArtifactUpdate),
+            None if has("artifact") => read_result(inner).map(Self::ArtifactUpdate),
+            None if has("parts") => read_result(inner).map(Self::Message),
+            None if has("taskId") => read_result(inner).map(Self::StatusUpdate),
+            None if has("id") => read_result(inner).map(Self::Task),
+            None => Err(Error::new(ErrorKind::InvalidAgentResponse, "the response has no content")),
         }
     }
 }
 
 impl TaskStatusUpdateEvent {
-    fn down(update: &V1StatusUpdate, is_last: bool) -> Self {
-        let status = TaskStatus::down(update.status.as_ref());
+    fn from_v1(update: &V1StatusUpdate, is_last: bool) -> Self {
+        let status = TaskStatus::from_v1(update.status.as_ref());
         let state = status.state.0;
         Self {
             task_id: update.task_id.clone(),
@@ -133,33 +133,33 @@ impl TaskStatusUpdateEvent {
         }
     }
 
-    fn up(self) -> V1StatusUpdate {
+    fn into_v1(self) -> V1StatusUpdate {
         V1StatusUpdate {
             task_id: self.task_id,
             context_id: self.context_id,
-            status: Some(self.status.up()),
+            status: Some(self.status.into_v1()),
             metadata: self.metadata,
         }
     }
 }
 
 impl TaskArtifactUpdateEvent {
-    fn down(update: &V1ArtifactUpdate) -> Self {
+    fn from_v1(update: &V1ArtifactUpdate) -> Self {
         Self {
             task_id: update.task_id.clone(),
             context_id: context_id(&update.context_id, &update.task_id),
-            artifact: Artifact::down(update.artifact.as_ref().unwrap_or(&Default::default())),
+            artifact: Artifact::from_v1(update.artifact.as_ref().unwrap_or(&Default::default())),
             append: update.append,
             last_chunk: update.last_chunk,
             metadata: update.metadata.clone(),
         }
     }
 
-    fn up(self) -> V1ArtifactUpdate {
+    fn into_v1(self) -> V1ArtifactUpdate {
         V1ArtifactUpdate {
             task_id: self.task_id,
             context_id: self.context_id,
-            artifact: Some(self.artifact.up(0)),
+            artifact: Some(self.artifact.into_v1(0)),
             append: self.append,
             last_chunk: self.last_chunk,
             metadata: self.metadata,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use super::types::{Task, TaskState};
 use crate::common::{json::some, member, spelling};
 
-/// Of `ListTasks`. The metadata that it may have too has no place in 1.0.
+/// Parameters of `ListTasks`. `metadata` has no equivalent in 1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListTasksParams {
@@ -31,11 +31,11 @@ pub(super) struct ListTasksParams {
     include_artifacts: Option<bool>,
 }
 
-/// Reads a point in time as milliseconds: a number, its decimal text, or RFC 3339, which
-/// clients of later drafts send under the same name.
+/// Reads a timestamp as milliseconds: a number, a decimal string, or RFC 3339, which clients of
+/// later drafts send.
 fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "milliseconds since 1970: a number, or its decimal text")]
+    #[serde(untagged, expecting = "milliseconds since 1970: a number or a decimal string")]
     enum Form {
         Number(i64),
         Text(String),
@@ -52,7 +52,7 @@ fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     }
 }
 
-/// A page of tasks. All of its members are always there.
+/// A page of tasks. All members are always written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListTasksResponse {
@@ -67,18 +67,18 @@ pub(super) struct ListTasksResponse {
 }
 
 impl ListTasksParams {
-    pub(super) fn up(self) -> Result<v1::ListTasksRequest> {
+    pub(super) fn into_v1(self) -> Result<v1::ListTasksRequest> {
         let status = match self.status.as_deref() {
             None | Some("") => v1::TaskState::Unspecified,
             Some(name) => spelling::state(name)
-                .ok_or_else(|| Error::invalid_params("status", "is not a known value"))?,
+                .ok_or_else(|| Error::invalid_params("status", "is not a known state"))?,
         };
         Ok(v1::ListTasksRequest {
             context_id: self.context_id.unwrap_or_default(),
             status: status.into(),
             page_size: self.page_size,
             page_token: self.page_token.unwrap_or_default(),
-            // No history is what a missing member means.
+            // A missing member means no history.
             history_length: Some(self.history_length.unwrap_or(0)),
             status_timestamp_after: self.last_updated_after.map(Timestamp::from_millis),
             include_artifacts: self.include_artifacts,
@@ -86,7 +86,7 @@ impl ListTasksParams {
         })
     }
 
-    pub(super) fn down(request: &v1::ListTasksRequest) -> Self {
+    pub(super) fn from_v1(request: &v1::ListTasksRequest) -> Self {
         Self {
             context_id: some(&request.context_id),
             status: TaskState(request.status()).name().map(str::to_owned),
@@ -100,18 +100,18 @@ impl ListTasksParams {
 }
 
 impl ListTasksResponse {
-    pub(super) fn up(self) -> v1::ListTasksResponse {
+    pub(super) fn into_v1(self) -> v1::ListTasksResponse {
         v1::ListTasksResponse {
-            tasks: self.tasks.into_iter().map(Task::up).collect(),
+            tasks: self.tasks.into_iter().map(Task::into_v1).collect(),
             next_page_token: self.next_page_token,
             page_size: self.page_size,
             total_size: self.total_size,
         }
     }
 
-    pub(super) fn down(response: &v1::ListTasksResponse) -> Self {
+    pub(super) fn from_v1(response: &v1::ListTasksResponse) -> Self {
         Self {
-            tasks: response.tasks.iter().map(Task::down).collect(),
+            tasks: response.tasks.iter().map(Task::from_v1).collect(),
             next_page_token: response.next_page_token.clone(),
             page_size: response.page_size,
             total_size: response.total_size,

@@ -1,9 +1,9 @@
-//! What tells a body of the draft from one of 1.0, where nothing else does.
+//! Distinguishes bodies of the draft from those of 1.0.
 
 use serde_json::Value;
 
-/// Returns whether the parameters of a request have what only the draft has: names of states
-/// and roles in lower case, nested files and data, `blocking`, names of resources.
+/// Returns whether parameters have draft markers: lower-case states and roles, nested files and
+/// data, `blocking`, resource names.
 pub fn has_draft_marker(params: &Value) -> bool {
     let configuration = &params["configuration"];
     role(params).is_some_and(|role| matches!(role, "user" | "agent"))
@@ -18,8 +18,8 @@ pub fn has_draft_marker(params: &Value) -> bool {
         || params["status"].as_str().is_some_and(|status| status.starts_with(char::is_lowercase))
 }
 
-/// Returns whether the parameters of a request have what only 1.0 has: names of the proto for
-/// states and roles, flat parts, members that the draft calls something else.
+/// Returns whether parameters have markers of 1.0: upper-case states and roles, flat parts, renamed
+/// members.
 pub fn has_v1_marker(params: &Value) -> bool {
     let configuration = &params["configuration"];
     role(params).is_some_and(|role| role.starts_with("ROLE_"))
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_has_the_markers_of_the_revision_it_was_written_for() {
+    fn bodies_have_the_markers_of_their_revision() {
         let part = |part: Value| json!({"message": {"parts": [{"text": "x"}, part]}});
         for params in [
             json!({"message": {"role": "user"}}),

@@ -1,5 +1,5 @@
-//! The draft of 1.0: the methods of 1.0 with names of states in kebab case, nested files and
-//! data, `blocking`, and names of resources.
+//! The draft of 1.0: methods of 1.0, with kebab-case states, nested files and data, `blocking`, and
+//! resource names.
 
 mod card;
 mod config;

@@ -1,4 +1,4 @@
-//! The parameters of the methods for messages and tasks.
+//! Parameters of message and task methods.
 
 use a2a_core::{
     Error, Result,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{config::PushNotificationConfig, resource, types::Message};
 use crate::common::member;
 
-/// Of `SendMessage` and `SendStreamingMessage`.
+/// Parameters of `SendMessage` and `SendStreamingMessage`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct SendMessageParams {
     // The name in the proto.
@@ -22,7 +22,7 @@ pub(super) struct SendMessageParams {
     metadata: Option<Struct>,
 }
 
-/// How a message is to be answered.
+/// The configuration of a send.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SendMessageConfiguration {
@@ -36,12 +36,12 @@ struct SendMessageConfiguration {
     push_notification_config: Option<PushNotificationConfig>,
     #[serde(default, deserialize_with = "member::int32", skip_serializing_if = "Option::is_none")]
     history_length: Option<i32>,
-    // Not to wait is what a missing member means.
+    // The default is non-blocking.
     #[serde(default, deserialize_with = "member::or_default")]
     blocking: bool,
 }
 
-/// Of the methods for one task, which has an id, a name or both.
+/// Parameters of methods for a task, identified by id, name or both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskParams {
@@ -56,11 +56,11 @@ pub(super) struct TaskParams {
 }
 
 impl SendMessageParams {
-    pub(super) fn up(self) -> SendMessageRequest {
+    pub(super) fn into_v1(self) -> SendMessageRequest {
         let configuration = self.configuration;
-        let webhook = configuration.push_notification_config.map(PushNotificationConfig::up);
+        let webhook = configuration.push_notification_config.map(PushNotificationConfig::into_v1);
         SendMessageRequest {
-            message: Some(self.message.up()),
+            message: Some(self.message.into_v1()),
             configuration: Some(v1::SendMessageConfiguration {
                 accepted_output_modes: configuration.accepted_output_modes,
                 task_push_notification_config: webhook,
@@ -72,15 +72,15 @@ impl SendMessageParams {
         }
     }
 
-    pub(super) fn down(request: &SendMessageRequest) -> Self {
+    pub(super) fn from_v1(request: &SendMessageRequest) -> Self {
         let message = request.message.clone().unwrap_or_default();
         let configuration = request.configuration.clone().unwrap_or_default();
         let webhook = configuration.task_push_notification_config.as_ref();
         Self {
-            message: Message::down(&message),
+            message: Message::from_v1(&message),
             configuration: SendMessageConfiguration {
                 accepted_output_modes: configuration.accepted_output_modes,
-                push_notification_config: webhook.map(PushNotificationConfig::down),
+                push_notification_config: webhook.map(PushNotificationConfig::from_v1),
                 history_length: configuration.history_length,
                 blocking: !configuration.return_immediately,
             },
@@ -90,12 +90,12 @@ impl SendMessageParams {
 }
 
 impl TaskParams {
-    /// Names the task both ways: the text of the draft has the one, its proto the other.
+    /// Writes both: the text of the draft uses the id, its proto the name.
     pub(super) fn new(id: &str) -> Self {
         Self { id: Some(id.to_owned()), name: Some(resource::task(id)), ..Self::default() }
     }
 
-    /// The id of the task.
+    /// The task id.
     pub(super) fn id(&self) -> Result<String> {
         let name = self.id.as_deref().or(self.name.as_deref());
         name.map(|name| resource::split(name).0.to_owned())

@@ -1,4 +1,4 @@
-//! Parts: text, or below a member of its own a file or data.
+//! Parts: text, or a nested file or data.
 
 use a2a_core::{
     v1::{self, part::Content as V1Content},
@@ -23,7 +23,7 @@ pub(super) struct Part {
     metadata: Option<Struct>,
 }
 
-/// What a part holds, under the name of what it is.
+/// The content of a part, in the member of its type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Content {
@@ -32,7 +32,7 @@ enum Content {
     Data(Data),
 }
 
-/// A file: its bytes, or where it is.
+/// A file: its bytes or its URI.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct File {
@@ -51,13 +51,13 @@ struct File {
     name: Option<String>,
 }
 
-/// Data, which is an object.
+/// Data, which must be an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Data {
     data: Value,
 }
 
-/// The members of a part as they come.
+/// The unvalidated members of a part.
 #[derive(Deserialize)]
 struct Members {
     text: Option<String>,
@@ -74,18 +74,18 @@ impl TryFrom<Members> for Part {
             (Some(text), None, None) => Content::Text(text),
             (None, Some(file), None) => {
                 if file.file_with_uri.is_some() == file.file_with_bytes.is_some() {
-                    return Err("a file has exactly one of `fileWithUri` and `fileWithBytes`");
+                    return Err("a file must have exactly one of fileWithUri and fileWithBytes");
                 }
                 Content::File(file)
             }
             (None, None, Some(data)) => Content::Data(data),
-            _ => return Err("a part has exactly one of `text`, `file` and `data`"),
+            _ => return Err("a part must have exactly one of text, file and data"),
         };
         Ok(Self { content, metadata: members.metadata })
     }
 }
 
-pub(super) fn up(part: Part) -> v1::Part {
+pub(super) fn into_v1(part: Part) -> v1::Part {
     let mut up = v1::Part { metadata: part.metadata, ..v1::Part::default() };
     up.content = Some(match part.content {
         Content::Text(text) => V1Content::Text(text),
@@ -106,7 +106,7 @@ pub(super) fn up(part: Part) -> v1::Part {
     with_found_members(up)
 }
 
-pub(super) fn down(part: &v1::Part) -> Part {
+pub(super) fn from_v1(part: &v1::Part) -> Part {
     let file = |file_with_bytes: Option<Bytes>, file_with_uri: Option<String>| {
         let name = some(&part.filename);
         let media_type = some(&part.media_type);
@@ -123,7 +123,7 @@ pub(super) fn down(part: &v1::Part) -> Part {
             let (object, metadata) = wrap_data(data, with_lost_members(part));
             Part { content: Content::Data(Data { data: Value::Object(object) }), metadata }
         }
-        // 1.0 refuses a part without content, so that only an agent that breaks it has one.
+        // 1.0 rejects parts without content, so only a non-compliant agent has one.
         None => Part { content: Content::Text(String::new()), metadata: with_lost_members(part) },
     }
 }

@@ -1,26 +1,26 @@
-//! Errors of HTTP+JSON: problem documents (RFC 9457), under the draft's own status codes.
+//! Errors of HTTP+JSON: problem details (RFC 9457), with the status codes of the draft.
 
 use a2a_core::{Detail, Error, ErrorKind};
 use serde_json::{Map, Value};
 
-use crate::common::fault;
+use crate::common::error_data;
 
-/// The media type of a problem document.
+/// The media type of problem details.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// What the type of a problem begins with.
+/// The prefix of problem types.
 const TYPES: &str = "https://a2a-protocol.org/errors/";
 
-/// The members that every problem document may have.
+/// The standard members of problem details.
 const MEMBERS: [&str; 5] = ["type", "title", "status", "detail", "instance"];
 
-/// An error as an HTTP answer.
+/// An error as an HTTP response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Problem {
     /// The HTTP status.
     pub status: u16,
-    /// The problem document.
+    /// The problem details.
     pub body: Value,
 }
 
@@ -34,7 +34,7 @@ pub const fn http_status(kind: ErrorKind) -> u16 {
     }
 }
 
-/// The status code of gRPC for an error in the draft.
+/// The gRPC status code of an error in the draft.
 pub const fn grpc_status(kind: ErrorKind) -> i32 {
     match kind {
         ErrorKind::PushNotificationNotSupported
@@ -55,7 +55,7 @@ pub fn problem(error: &Error) -> Problem {
     body.insert("title".into(), title(&words).into());
     body.insert("status".into(), status.into());
     body.insert("detail".into(), error.message().into());
-    for (name, value) in fault::members(error) {
+    for (name, value) in error_data::members(error) {
         if !MEMBERS.contains(&name.as_str()) {
             body.insert(name, value);
         }
@@ -63,8 +63,7 @@ pub fn problem(error: &Error) -> Problem {
     Problem { status, body: Value::Object(body) }
 }
 
-/// Reads an error; `status` is the one that it came under. `None` where the body is no problem
-/// document.
+/// Reads an error with the given HTTP status. `None` if the body has no problem details.
 pub fn read_problem(status: u16, body: &Value) -> Option<Error> {
     let body = body.as_object()?;
     let text = |name: &str| body.get(name).and_then(Value::as_str);
@@ -76,11 +75,11 @@ pub fn read_problem(status: u16, body: &Value) -> Option<Error> {
     let kind = kind.unwrap_or_else(|| ErrorKind::from_http(status));
     let others = body.iter().filter(|(name, _)| !MEMBERS.contains(&name.as_str()));
     let others: Map<_, _> = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let details = Detail::read_all(fault::details(Value::Object(others)));
+    let details = Detail::read_all(error_data::details(Value::Object(others)));
     Some(Error::from_wire(kind, message.to_owned(), details))
 }
 
-/// Whether the protocol has a name for the error, and HTTP alone has none.
+/// Whether the draft has a problem type for the error.
 fn is_of_protocol(kind: ErrorKind) -> bool {
     (-32099..=-32001).contains(&kind.codes().jsonrpc)
 }

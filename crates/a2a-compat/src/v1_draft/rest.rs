@@ -1,4 +1,4 @@
-//! The routes of HTTP+JSON, below `/v1`.
+//! The HTTP+JSON routes of the draft, below `/v1`.
 
 use a2a_core::{Operation, Result};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::dialect::{read_params_of, write_params};
 use crate::AnyRequest;
 
-/// A request as HTTP carries it.
+/// An encoded request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RestRequest {
@@ -14,16 +14,15 @@ pub struct RestRequest {
     pub method: &'static str,
     /// The path below the interface's URL, with ids percent-encoded.
     pub path: String,
-    /// The members of the query, not encoded.
+    /// The query parameters, not encoded.
     pub query: Vec<(&'static str, String)>,
-    /// The body, where there is one.
+    /// The body, if there is one.
     pub body: Option<Value>,
 }
 
-/// Reads a request out of the body of a route, `null` without one, and the members that stand
-/// in its path and in its query.
+/// Reads a request from its body (`null` if there is none) and the members of its path and query.
 ///
-/// The path of a task has the member `id`; that of its configs has `taskId`, and `configId`.
+/// The task id of a path is `id`; for configs it is `taskId`, with `configId`.
 ///
 /// # Errors
 ///
@@ -104,7 +103,7 @@ pub fn write_rest(request: &AnyRequest) -> RestRequest {
     }
 }
 
-/// The members that a query can hold, in the order of `names`.
+/// The members for a query, in the order of `names`.
 fn query(params: &Value, names: &[&'static str]) -> Vec<(&'static str, String)> {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -113,7 +112,7 @@ fn query(params: &Value, names: &[&'static str]) -> Vec<(&'static str, String)> 
     names.iter().filter_map(|&name| Some((name, text(params.get(name)?)))).collect()
 }
 
-/// Percent-encodes all that may not stand for itself in a segment of a path.
+/// Percent-encodes reserved characters of a path segment.
 fn encode(id: &str) -> String {
     let mut encoded = String::with_capacity(id.len());
     for byte in id.bytes() {

@@ -1,5 +1,5 @@
-//! Security schemes: in the style of the proto, and in that of OpenAPI, which the document's
-//! own sample card has.
+//! Security schemes in the format of the proto, or of OpenAPI, which the sample card of the
+//! document uses.
 
 use a2a_core::v1::{self, SecurityScheme, o_auth_flows::Flow, security_scheme::Scheme as V1Scheme};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -21,8 +21,7 @@ impl<'de> Deserialize<'de> for Scheme {
     }
 }
 
-/// Reads the style of OpenAPI: a `type`, and the members beside it. All but the flows have the
-/// names that they have in the proto.
+/// Reads the OpenAPI format: a `type` and members. All but the flows are named as in the proto.
 fn flat(mut value: Value) -> serde_json::Result<SecurityScheme> {
     let kind = value["type"].as_str().unwrap_or_default().to_owned();
     if let Some(members) = value.as_object_mut()
@@ -31,7 +30,7 @@ fn flat(mut value: Value) -> serde_json::Result<SecurityScheme> {
         members.insert("location".into(), location);
     }
     if let Some(flows) = value.get_mut("flows").and_then(Value::as_object_mut) {
-        // 1.0 has one: the best of them.
+        // 1.0 has one flow: the most preferred one.
         let best = ["authorizationCode", "clientCredentials", "deviceCode", "implicit", "password"];
         let best = best.into_iter().find(|name| flows.contains_key(*name));
         flows.retain(|name, _| best == Some(name));
@@ -42,14 +41,14 @@ fn flat(mut value: Value) -> serde_json::Result<SecurityScheme> {
         "oauth2" => V1Scheme::Oauth2SecurityScheme(serde_json::from_value(value)?),
         "openIdConnect" => V1Scheme::OpenIdConnectSecurityScheme(serde_json::from_value(value)?),
         "mutualTLS" => V1Scheme::MtlsSecurityScheme(serde_json::from_value(value)?),
-        // What is not known can't be used, and is no reason to refuse the card.
+        // Unknown schemes can't be used, but the card remains readable.
         _ => return Ok(SecurityScheme::default()),
     };
     Ok(SecurityScheme { scheme: Some(scheme) })
 }
 
-/// Leaves out what the draft has not: the device flow, and whether PKCE is required.
-pub(super) fn down(scheme: &SecurityScheme) -> Scheme {
+/// Drops what the draft does not have: the device flow and the PKCE flag.
+pub(super) fn from_v1(scheme: &SecurityScheme) -> Scheme {
     let mut scheme = scheme.clone();
     if let Some(V1Scheme::Oauth2SecurityScheme(oauth2)) = &mut scheme.scheme
         && let Some(flows) = &mut oauth2.flows

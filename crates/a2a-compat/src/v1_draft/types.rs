@@ -38,14 +38,14 @@ pub(super) struct Task {
 pub(super) struct TaskStatus {
     #[serde(default, skip_serializing_if = "TaskState::is_unspecified")]
     pub(super) state: TaskState,
-    // Until 0.3 the proto named it `update`.
+    // The proto of 0.3 named it `update`.
     #[serde(alias = "update", skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
     #[serde(default, with = "member::timestamp", skip_serializing_if = "Option::is_none")]
     timestamp: Option<Timestamp>,
 }
 
-/// A state, by the name that this revision has for it.
+/// A state, serialized by its name in this revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TaskState(pub(super) v1::TaskState);
 
@@ -54,7 +54,7 @@ impl TaskState {
         self.0 == v1::TaskState::Unspecified
     }
 
-    /// The name; none where the state is not said.
+    /// The name; empty if unspecified.
     pub(super) fn name(self) -> Option<&'static str> {
         Some(match self.0 {
             v1::TaskState::Unspecified => return None,
@@ -116,7 +116,7 @@ pub(super) struct Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Artifact {
-    // An example has none.
+    // Missing in an example.
     artifact_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -134,58 +134,57 @@ pub(super) struct Artifact {
 }
 
 impl Task {
-    pub(super) fn up(self) -> v1::Task {
+    pub(super) fn into_v1(self) -> v1::Task {
         let artifacts = (0..).zip(self.artifacts);
         let history = self.history.into_iter();
         v1::Task {
             id: self.id,
             context_id: self.context_id,
-            status: Some(self.status.up()),
-            artifacts: artifacts.map(|(position, artifact)| artifact.up(position)).collect(),
-            history: history.map(|message| message.up_from(v1::Role::User)).collect(),
+            status: Some(self.status.into_v1()),
+            artifacts: artifacts.map(|(position, artifact)| artifact.into_v1(position)).collect(),
+            history: history.map(|message| message.into_v1_from(v1::Role::User)).collect(),
             metadata: self.metadata,
         }
     }
 
-    pub(super) fn down(task: &v1::Task) -> Self {
+    pub(super) fn from_v1(task: &v1::Task) -> Self {
         Self {
             id: task.id.clone(),
             context_id: context_id(&task.context_id, &task.id),
-            status: TaskStatus::down(task.status.as_ref()),
-            artifacts: task.artifacts.iter().map(Artifact::down).collect(),
-            history: task.history.iter().map(Message::down).collect(),
+            status: TaskStatus::from_v1(task.status.as_ref()),
+            artifacts: task.artifacts.iter().map(Artifact::from_v1).collect(),
+            history: task.history.iter().map(Message::from_v1).collect(),
             metadata: task.metadata.clone(),
         }
     }
 }
 
-/// The context of a task, which has to have one here: its own id, where 1.0 leaves it open.
+/// The context id of a task: its own id if it has none, because the draft requires one.
 pub(super) fn context_id(context_id: &str, task_id: &str) -> String {
     if context_id.is_empty() { task_id } else { context_id }.to_owned()
 }
 
 impl TaskStatus {
-    pub(super) fn up(self) -> v1::TaskStatus {
+    pub(super) fn into_v1(self) -> v1::TaskStatus {
         v1::TaskStatus {
             state: self.state.0.into(),
-            message: self.message.map(|message| message.up_from(v1::Role::Agent)),
+            message: self.message.map(|message| message.into_v1_from(v1::Role::Agent)),
             timestamp: self.timestamp,
         }
     }
 
-    pub(super) fn down(status: Option<&v1::TaskStatus>) -> Self {
+    pub(super) fn from_v1(status: Option<&v1::TaskStatus>) -> Self {
         Self {
             state: TaskState(status.map_or(v1::TaskState::Unspecified, v1::TaskStatus::state)),
-            message: status.and_then(|status| status.message.as_ref()).map(Message::down),
+            message: status.and_then(|status| status.message.as_ref()).map(Message::from_v1),
             timestamp: status.and_then(|status| status.timestamp),
         }
     }
 }
 
 impl Message {
-    /// A message of a request: what is missing is missed where the request is checked, but for
-    /// the role.
-    pub(super) fn up(self) -> v1::Message {
+    /// Converts a message of a request. Validation rejects missing members, except the role.
+    pub(super) fn into_v1(self) -> v1::Message {
         let role = match self.role {
             Some(name) => spelling::role(&name).unwrap_or_default(),
             None => v1::Role::User,
@@ -195,28 +194,28 @@ impl Message {
             context_id: self.context_id.unwrap_or_default(),
             task_id: self.task_id.unwrap_or_default(),
             role: role.into(),
-            parts: self.parts.into_iter().map(part::up).collect(),
+            parts: self.parts.into_iter().map(part::into_v1).collect(),
             metadata: self.metadata,
             extensions: self.extensions,
             reference_task_ids: self.reference_task_ids,
         }
     }
 
-    /// A message of an answer: examples leave out ids, and `role` is whose it is where it does
-    /// not say.
-    pub(super) fn up_from(mut self, role: v1::Role) -> v1::Message {
+    /// Converts a message of a response. Ids may be missing, as in examples; `role` is the default
+    /// role.
+    pub(super) fn into_v1_from(mut self, role: v1::Role) -> v1::Message {
         self.message_id.get_or_insert_with(fresh_id);
         self.role = self.role.or_else(|| spelling::role_name(role).map(str::to_owned));
-        self.up()
+        self.into_v1()
     }
 
-    pub(super) fn down(message: &v1::Message) -> Self {
+    pub(super) fn from_v1(message: &v1::Message) -> Self {
         Self {
             message_id: Some(message.message_id.clone()),
             context_id: some(&message.context_id),
             task_id: some(&message.task_id),
             role: spelling::role_name(message.role()).map(str::to_owned),
-            parts: message.parts.iter().map(part::down).collect(),
+            parts: message.parts.iter().map(part::from_v1).collect(),
             metadata: message.metadata.clone(),
             extensions: message.extensions.clone(),
             reference_task_ids: message.reference_task_ids.clone(),
@@ -225,24 +224,24 @@ impl Message {
 }
 
 impl Artifact {
-    /// `position` tells apart those without an id.
-    pub(super) fn up(self, position: usize) -> v1::Artifact {
+    /// `position` identifies artifacts without an id.
+    pub(super) fn into_v1(self, position: usize) -> v1::Artifact {
         v1::Artifact {
             artifact_id: self.artifact_id.unwrap_or_else(|| format!("artifact-{position}")),
             name: self.name.unwrap_or_default(),
             description: self.description.unwrap_or_default(),
-            parts: self.parts.into_iter().map(part::up).collect(),
+            parts: self.parts.into_iter().map(part::into_v1).collect(),
             metadata: self.metadata,
             extensions: self.extensions,
         }
     }
 
-    pub(super) fn down(artifact: &v1::Artifact) -> Self {
+    pub(super) fn from_v1(artifact: &v1::Artifact) -> Self {
         Self {
             artifact_id: Some(artifact.artifact_id.clone()),
             name: some(&artifact.name),
             description: some(&artifact.description),
-            parts: artifact.parts.iter().map(part::down).collect(),
+            parts: artifact.parts.iter().map(part::from_v1).collect(),
             metadata: artifact.metadata.clone(),
             extensions: artifact.extensions.clone(),
         }

@@ -1,4 +1,4 @@
-//! The typed detail objects of an error, in the JSON form of `google.protobuf.Any`.
+//! Typed error details, in the JSON form of `google.protobuf.Any`.
 
 use std::collections::BTreeMap;
 
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 
 use super::Violation;
 
-/// One typed detail of an error (`google.rpc`), as it stands in JSON.
+/// A typed detail of an error (`google.rpc`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "@type")]
 #[non_exhaustive]
 pub enum Detail {
-    /// `google.rpc.ErrorInfo`: the reason, to branch on.
+    /// `google.rpc.ErrorInfo`: the reason, to match on.
     #[serde(rename = "type.googleapis.com/google.rpc.ErrorInfo")]
     ErrorInfo {
-        /// The name of the error in upper snake case, without the word "Error".
+        /// The error name in upper snake case, without "Error".
         #[serde(default)]
         reason: String,
-        /// Who defines the reason; [`ERROR_DOMAIN`](super::ERROR_DOMAIN) for the protocol.
+        /// The domain of the reason; [`ERROR_DOMAIN`](super::ERROR_DOMAIN) for the protocol.
         #[serde(default)]
         domain: String,
-        /// Facts about this occurrence; keys are camelCase.
+        /// Properties of this occurrence; keys are camelCase.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         metadata: BTreeMap<String, String>,
     },
-    /// `google.rpc.BadRequest`: the members of the request that break rules.
+    /// `google.rpc.BadRequest`: the invalid members of the request.
     #[serde(rename = "type.googleapis.com/google.rpc.BadRequest")]
     BadRequest {
-        /// One entry a broken rule.
+        /// One entry per violation.
         #[serde(default, rename = "fieldViolations")]
         field_violations: Vec<Violation>,
     },
-    /// A detail of a type this crate does not read. Never sent.
+    /// A detail of another type. Never sent.
     #[serde(other)]
     Other,
 }
 
 impl Detail {
-    /// Reads the details out of whatever a peer put there: an array, one object, or neither.
-    /// What is not a typed object is passed over.
+    /// Reads details from an array, an object or anything else that a peer sends. Untyped values
+    /// are ignored.
     pub fn read_all(value: serde_json::Value) -> Vec<Self> {
         let items = match value {
             serde_json::Value::Array(items) => items,
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_of_any_shape_are_read_as_far_as_they_are_typed() {
+    fn typed_details_are_read_from_any_value() {
         let info = json!({"@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": "TASK_NOT_FOUND", "domain": "a2a-protocol.org", "metadata": {"taskId": "t"}});
         let typed = Detail::read_all(info.clone());

@@ -1,61 +1,61 @@
-//! The kinds of error and what each is called on the three wires.
+//! The kinds of error and their codes in the three bindings.
 
-/// What went wrong: the identity of an error on every wire and in every revision.
+/// The kind of an error, the same in every binding and revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The task does not exist, or is not the caller's.
+    /// The task does not exist or belongs to another caller.
     TaskNotFound,
-    /// The task has ended, so it can't be canceled.
+    /// The task has ended and can't be canceled.
     TaskNotCancelable,
-    /// The agent does not call webhooks.
+    /// The agent does not support webhooks.
     PushNotificationNotSupported,
-    /// The agent, or the state of the task, does not allow the operation.
+    /// The agent or the state of the task does not allow the operation.
     UnsupportedOperation,
-    /// A part has a media type that the agent does not take.
+    /// A part has a media type that the agent does not support.
     ContentTypeNotSupported,
-    /// An agent answered with something that the protocol does not allow.
+    /// An agent returned an invalid response.
     InvalidAgentResponse,
-    /// The card promises an extended card that is not there.
+    /// The card declares an extended card that is not configured.
     ExtendedAgentCardNotConfigured,
-    /// The agent requires an extension that the caller did not ask for.
+    /// The agent requires an extension that was not requested.
     ExtensionSupportRequired,
-    /// The version asked for is not spoken here.
+    /// The requested version is not supported.
     VersionNotSupported,
-    /// The body is not JSON.
+    /// The body is not valid JSON.
     ParseError,
-    /// The body is JSON, but not a request.
+    /// The body is not a request.
     InvalidRequest,
-    /// There is no such method, route or procedure.
+    /// The method, route or procedure does not exist.
     MethodNotFound,
-    /// Members of the request break rules; see [`Error::violations`](super::Error::violations).
+    /// Members of the request are invalid; see [`Error::violations`](super::Error::violations).
     InvalidParams,
-    /// The route exists, but not with this HTTP method.
+    /// The route does not support the HTTP method.
     MethodNotAllowed,
-    /// The HTTP body has a media type that the binding can't read.
+    /// The binding does not support the media type of the HTTP body.
     UnsupportedMediaType,
-    /// The body is larger than the server takes.
+    /// The body exceeds the size limit.
     PayloadTooLarge,
-    /// A fault of the server, of which the peer learns an id only.
+    /// An internal error of the server. Only an error id is sent.
     Internal,
-    /// The caller has not said, or not proved, who it is.
+    /// The caller is not authenticated.
     Unauthenticated,
-    /// The caller is known and may not do this.
+    /// The caller is not authorized.
     PermissionDenied,
-    /// A rate or a bound is used up.
+    /// A rate limit or quota is exceeded.
     ResourceExhausted,
-    /// It may work later: the server is draining, unreachable, or the stream was cut.
+    /// Transient: the server is draining or unreachable, or the stream was interrupted.
     Unavailable,
-    /// The caller's own deadline passed.
+    /// The caller's deadline is exceeded.
     DeadlineExceeded,
 }
 
-/// What one kind of error is on the wires.
+/// The codes of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Codes {
     /// `error.code` of JSON-RPC.
     pub jsonrpc: i32,
-    /// HTTP status under which the JSON-RPC error travels: 200 but for transport faults.
+    /// HTTP status of the JSON-RPC error: 200 except for transport errors.
     pub jsonrpc_http: u16,
     /// HTTP status of the HTTP+JSON binding.
     pub http: u16,
@@ -68,7 +68,7 @@ pub struct Codes {
 }
 
 impl ErrorKind {
-    /// Every kind there is.
+    /// All kinds.
     pub const ALL: [Self; 22] = [
         Self::TaskNotFound,
         Self::TaskNotCancelable,
@@ -94,8 +94,8 @@ impl ErrorKind {
         Self::DeadlineExceeded,
     ];
 
-    /// What this kind is on the wires (spec §5.4, column of 1.0.1).
-    // One row a kind, aligned by hand: this is the table that everything else looks up.
+    /// The codes of this kind (spec §5.4, column of 1.0.1).
+    // Aligned by hand, one row per kind: all codes are looked up in this table.
     #[rustfmt::skip]
     pub const fn codes(self) -> Codes {
         let (jsonrpc, jsonrpc_http, http, grpc, status, reason) = match self {
@@ -130,7 +130,7 @@ impl ErrorKind {
         Self::ALL.into_iter().find(|kind| kind.codes().reason == reason)
     }
 
-    /// Finds the kind of a JSON-RPC error code, with the HTTP status it came under.
+    /// Finds the kind of a JSON-RPC error code and its HTTP status.
     pub fn from_jsonrpc(code: i32, http_status: u16) -> Self {
         let exact =
             |kind: &Self| kind.codes().jsonrpc == code && kind.codes().jsonrpc_http == http_status;
@@ -141,8 +141,7 @@ impl ErrorKind {
         )
     }
 
-    /// Finds the kind that an HTTP status stands for when nothing else tells (the columns of
-    /// 1.0.0 and 1.0.1 alike).
+    /// Finds the kind of an HTTP status without other information (the columns of 1.0.0 and 1.0.1).
     pub fn from_http(status: u16) -> Self {
         match status {
             400 | 422 => Self::InvalidParams,
@@ -161,7 +160,7 @@ impl ErrorKind {
         }
     }
 
-    /// Finds the kind that a gRPC status code stands for when nothing else tells.
+    /// Finds the kind of a gRPC status code without other information.
     pub fn from_grpc(code: i32) -> Self {
         match code {
             3 | 11 => Self::InvalidParams,
@@ -177,8 +176,8 @@ impl ErrorKind {
         }
     }
 
-    /// Keeps `transport`, the kind that the status stands for, where a reason is shared: an
-    /// unreadable body and an unwelcome part are both `CONTENT_TYPE_NOT_SUPPORTED`.
+    /// Keeps `transport`, the kind of the status, if a reason is shared: unreadable bodies and
+    /// unsupported parts both have `CONTENT_TYPE_NOT_SUPPORTED`.
     pub(super) fn refined_by(self, transport: Self) -> Self {
         if self.codes().reason == transport.codes().reason { transport } else { self }
     }
@@ -189,13 +188,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_all_kinds_has_each_kind_once() {
+    fn all_has_each_kind_once() {
         let distinct: std::collections::HashSet<_> = ErrorKind::ALL.into_iter().collect();
         assert_eq!(distinct.len(), ErrorKind::ALL.len());
     }
 
     #[test]
-    fn a_reason_or_a_code_leads_back_to_its_kind() {
+    fn kinds_round_trip_by_reason_and_code() {
         for kind in ErrorKind::ALL {
             let codes = kind.codes();
             let by_reason = ErrorKind::from_reason(codes.reason).expect("every reason is known");
@@ -207,7 +206,7 @@ mod tests {
 
     //
     #[test]
-    fn the_range_of_the_protocol_has_the_codes_of_the_protocol_only() {
+    fn protocol_code_range_has_only_protocol_errors() {
         let of_protocol = -32009..=-32001;
         for kind in ErrorKind::ALL {
             let code = kind.codes().jsonrpc;
@@ -218,7 +217,7 @@ mod tests {
 
     //
     #[test]
-    fn each_error_of_the_protocol_has_the_codes_of_release_1_0_1() {
+    fn protocol_errors_have_the_codes_of_1_0_1() {
         for (kind, jsonrpc, grpc, http, reason) in [
             (ErrorKind::TaskNotFound, -32001, 5, 404, "TASK_NOT_FOUND"),
             (ErrorKind::TaskNotCancelable, -32002, 9, 400, "TASK_NOT_CANCELABLE"),

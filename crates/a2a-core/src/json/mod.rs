@@ -1,4 +1,4 @@
-//! Reading and writing ProtoJSON (spec §5.5).
+//! ProtoJSON (spec §5.5).
 
 mod writer;
 
@@ -17,10 +17,10 @@ use crate::{Error, ErrorKind, Violation, well_known::Timestamp};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::ParseError`] where the text is not JSON, or nests deeper than 128 levels;
-/// [`ErrorKind::InvalidParams`] with the path of the member where a member has the wrong form.
+/// [`ErrorKind::ParseError`] for malformed JSON or more than 128 levels of nesting;
+/// [`ErrorKind::InvalidParams`] with the path of the invalid member.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
-    // UTF-8 is checked once for the whole text; `from_slice` checks it for each string.
+    // UTF-8 is validated once for the whole text; `from_slice` would validate each string.
     let read = match str::from_utf8(json) {
         Ok(text) => serde_json::from_str(text),
         Err(_) => serde_json::from_slice(json),
@@ -28,14 +28,13 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
     read.map_err(|error| explain::<T>(json, error))
 }
 
-// Keeping track of the path costs more than half of the reading, so it is only done for a text
-// that is known to be wrong.
+// Tracking the path more than doubles the parsing time, so it is only done after an error.
 #[cold]
 fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error {
     if matches!(error.classify(), Category::Syntax | Category::Eof | Category::Io) {
         return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
     }
-    // A member of a wrong form may stand before the place where the text stops being JSON.
+    // An invalid member may precede the malformed JSON.
     if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
         return Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"));
     }
@@ -47,7 +46,7 @@ fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error 
                 root if root == "." => String::new(),
                 path => path,
             };
-            // The path says where; a line and a column would be those of a part of the text.
+            // The path replaces line and column, which would refer to a part of the text.
             let text = tracked.into_inner().to_string();
             let description = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what);
             let missing = description.strip_prefix("missing field `");
@@ -61,7 +60,7 @@ fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error 
     }
 }
 
-/// Gives a message its JSON form out of what serde derives for it (as `remote = "Self"`).
+/// Defines the JSON form of a message by its derived serialization (`remote = "Self"`).
 macro_rules! object {
     ($name:ty) => {
         impl ::serde::Serialize for $name {
@@ -79,8 +78,8 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Reads a message from an object alone: what serde derives would also take an array, for the
-/// members in their order.
+/// Reads a message from an object only: derived deserializers also accept an array of the member
+/// values.
 pub(crate) struct Object<D>(pub(crate) D);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
@@ -97,24 +96,24 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Object<D> {
     }
 }
 
-/// The number that stands for an enum value whose name this revision does not know.
+/// The number of an unknown enum name.
 ///
-/// A reader of answers sees it as unspecified; a request that carries it is refused.
+/// Clients treat it as unspecified; validation of requests rejects it.
 pub(crate) const UNRECOGNIZED: i32 = -1;
 
 /// An enum of the proto, by name and number.
 pub(crate) trait Enumeration: Sized {
-    /// The value of a name.
+    /// The value with a name.
     fn from_name(name: &str) -> Option<Self>;
 
-    /// The name of a number, if it has one.
+    /// The name of a number, if any.
     fn name_of(number: i32) -> Option<&'static str>;
 
     /// The number of a value.
     fn number(self) -> i32;
 }
 
-/// Ties an enum of prost to its names, in JSON and for [`AsName`].
+/// Implements [`Enumeration`] for an enum of prost.
 macro_rules! enumeration {
     ($name:ty) => {
         impl crate::json::Enumeration for $name {
@@ -147,12 +146,12 @@ macro_rules! enumeration {
 }
 pub(crate) use enumeration;
 
-/// The JSON form of a member that holds an enum: its name, or its number on input.
+/// The JSON form of an enum member: written by name, read by name or number.
 pub(crate) struct AsName<E>(PhantomData<E>);
 
 impl<E: Enumeration> AsName<E> {
     pub(crate) fn serialize<S: Serializer>(number: &i32, to: S) -> Result<S::Ok, S::Error> {
-        // A name that was not known is gone; a number that is not known stays one (ProtoJSON).
+        // Unknown names were lost when reading; unknown numbers are written as numbers (ProtoJSON).
         let number = if *number == UNRECOGNIZED { 0 } else { *number };
         match E::name_of(number) {
             Some(name) => to.serialize_str(name),
@@ -183,7 +182,7 @@ pub(crate) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Defaul
     Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
-/// Reads an `int32`: a number without fraction, or its decimal text.
+/// Reads an `int32`: a number without fraction, or a decimal string.
 pub(crate) fn int32<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
     int32_option(from).map(Option::unwrap_or_default)
 }
@@ -191,7 +190,7 @@ pub(crate) fn int32<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error>
 /// Reads an `optional int32`.
 pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "an integer of 32 bits, or its decimal text")]
+    #[serde(untagged, expecting = "a 32-bit integer, or a decimal string")]
     enum Form {
         Integer(i32),
         Float(f64),
@@ -203,11 +202,11 @@ pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
         Form::Float(number) => {
             let range = f64::from(i32::MIN)..=f64::from(i32::MAX);
             if number.fract() == 0.0 && range.contains(&number) {
-                #[expect(clippy::cast_possible_truncation, reason = "in range and whole")]
+                #[expect(clippy::cast_possible_truncation, reason = "in range and integral")]
                 let whole = number as i32;
                 Ok(Some(whole))
             } else {
-                Err(D::Error::custom("not an integer of 32 bits"))
+                Err(D::Error::custom("not a 32-bit integer"))
             }
         }
         Form::Text(text) => text.parse().map(Some).map_err(D::Error::custom),
@@ -215,9 +214,9 @@ pub(crate) fn int32_option<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
     }
 }
 
-/// Reads a point in time in an answer. Some agents print none of RFC 3339's time zones: that is
-/// read as UTC, rather than lose the answer.
-pub(crate) fn timestamp_of_answer<'de, D: Deserializer<'de>>(
+/// Reads a timestamp of a response. Some agents omit the time zone of RFC 3339; such timestamps are
+/// read as UTC.
+pub(crate) fn timestamp_in_response<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<Timestamp>, D::Error> {
     let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
@@ -230,7 +229,7 @@ pub(crate) fn timestamp_of_answer<'de, D: Deserializer<'de>>(
     })
 }
 
-/// Returns whether a member has its default, so that it is not printed.
+/// Returns whether a member has its default value and is omitted.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -241,7 +240,7 @@ mod tests {
     use crate::v1::{ListTasksRequest, SendMessageRequest, Task, TaskStatus};
 
     #[test]
-    fn a_timestamp_without_a_zone_is_utc_in_an_answer_and_refused_in_a_request() {
+    fn timestamp_without_time_zone_is_only_accepted_in_responses() {
         let with_zone: TaskStatus =
             serde_json::from_str(r#"{"timestamp":"2026-11-22T13:18:42.965969Z"}"#).unwrap();
         let status: TaskStatus =
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_message_is_named_by_its_path() {
+    fn errors_have_the_path_of_the_invalid_member() {
         for (json, path) in [
             ("[]", ""),
             (r#"{"message":["m","c","t","ROLE_USER",[{"text":"x"}]]}"#, "message"),
@@ -285,7 +284,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::ParseError, "{json}");
         }
         #[derive(Debug, Deserialize)]
-        #[expect(dead_code, reason = "it is never read")]
+        #[expect(dead_code, reason = "only deserialized")]
         struct Needy {
             name: String,
             inner: Option<Box<Self>>,

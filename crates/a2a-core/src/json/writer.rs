@@ -28,8 +28,8 @@ const STRIDE: usize = 16;
 
 /// An open array or object, with the wrapper of an enum variant.
 enum Compound<'a> {
-    /// `behind` closes it.
-    Members { out: &'a mut Vec<u8>, is_first: bool, behind: &'static [u8] },
+    /// `closing` is written at the end.
+    Members { out: &'a mut Vec<u8>, is_first: bool, closing: &'static [u8] },
     /// The text of a raw value.
     Raw(&'a mut Vec<u8>),
 }
@@ -78,9 +78,9 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
         let more = rest[len..].iter().take_while(|byte| !needs_escape(**byte)).count();
         len += more;
         out.extend_from_slice(&rest[..len]);
-        let Some((byte, behind)) = rest[len..].split_first() else { break };
+        let Some((byte, tail)) = rest[len..].split_first() else { break };
         write_escape(out, *byte);
-        rest = behind;
+        rest = tail;
     }
     out.push(b'"');
 }
@@ -116,16 +116,16 @@ impl<'a> Writer<'a> {
         serde_json::to_writer(self.0, value)
     }
 
-    fn open(self, before: &[u8], behind: &'static [u8]) -> Compound<'a> {
+    fn open(self, before: &[u8], closing: &'static [u8]) -> Compound<'a> {
         self.0.extend_from_slice(before);
-        Compound::Members { out: self.0, is_first: true, behind }
+        Compound::Members { out: self.0, is_first: true, closing }
     }
 
-    fn open_variant(self, variant: &str, before: &[u8], behind: &'static [u8]) -> Compound<'a> {
+    fn open_variant(self, variant: &str, before: &[u8], closing: &'static [u8]) -> Compound<'a> {
         self.0.push(b'{');
         write_text(self.0, variant);
         self.0.push(b':');
-        self.open(before, behind)
+        self.open(before, closing)
     }
 }
 
@@ -305,8 +305,8 @@ impl Compound<'_> {
     }
 
     fn close(self) {
-        if let Self::Members { out, behind, .. } = self {
-            out.extend_from_slice(behind);
+        if let Self::Members { out, closing, .. } = self {
+            out.extend_from_slice(closing);
         }
     }
 }
@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Something of every kind that serde knows.
+    /// Values of every type of the serde data model.
     #[derive(Serialize)]
     struct Everything<'a> {
         numbers: (i8, i16, i32, i64, i128, u8, u16, u32, u64, u128),
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_as_serde_json_has_it() {
+    fn output_matches_serde_json() {
         same(&Everything {
             numbers: (-1, i16::MIN, 7, i64::MIN, i128::MIN, 255, 0, 1, u64::MAX, u128::MAX),
             floats: [0.0, -0.0, 1.5, 1e300, 5e-324, f64::NAN, f64::INFINITY],
@@ -516,7 +516,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_value_is_as_serde_json_has_it(value in values()) {
+        fn any_value_matches_serde_json(value in values()) {
             same(&value);
         }
     }

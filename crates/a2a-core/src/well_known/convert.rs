@@ -1,4 +1,4 @@
-//! Conversions into [`Value`] from Rust's own types, and to and from `serde_json`'s.
+//! Conversions of [`Value`] from Rust types, and from and to `serde_json`.
 
 use super::{NotAnObject, Number, Struct, Value};
 
@@ -62,7 +62,7 @@ impl<T: Into<Self>> From<Vec<T>> for Value {
     }
 }
 
-/// `None` is `null`.
+/// `None` becomes `null`.
 impl<T: Into<Self>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -122,8 +122,8 @@ impl From<serde_json::Number> for Number {
     fn from(number: serde_json::Number) -> Self {
         let integer = number.as_u64().map(Self::from).or_else(|| number.as_i64().map(Self::from));
         integer.or_else(|| Self::from_f64(number.as_f64()?)).unwrap_or_else(|| {
-            // Only an application that turns on serde_json's `arbitrary_precision` has numbers
-            // past the doubles: they become the nearest one.
+            // Only with serde_json's `arbitrary_precision` are there numbers out of the range of
+            // doubles: they are rounded to the nearest one.
             let largest = if number.to_string().starts_with('-') { f64::MIN } else { f64::MAX };
             Self::from_f64(largest).unwrap_or(Self::from(0))
         })
@@ -133,7 +133,7 @@ impl From<serde_json::Number> for Number {
 impl From<Number> for serde_json::Number {
     fn from(number: Number) -> Self {
         let integer = number.as_u64().map(Self::from).or_else(|| number.as_i64().map(Self::from));
-        // Every number is finite, so the last resort is never taken.
+        // Unreachable: every number is finite.
         integer.or_else(|| Self::from_f64(number.as_f64())).unwrap_or(Self::from(0))
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     use crate::well_known::arbitrary;
 
     #[test]
-    fn rust_values_become_the_json_they_look_like() {
+    fn rust_values_convert_to_json() {
         for (value, expected) in [
             (Value::from(true), json!(true)),
             (Value::from(-1_i32), json!(-1)),
@@ -167,12 +167,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_value_converts_to_serde_json_and_back(value in arbitrary::value()) {
+        fn values_round_trip_through_serde_json(value in arbitrary::value()) {
             prop_assert_eq!(Value::from(serde_json::Value::from(value.clone())), value);
         }
 
         #[test]
-        fn serde_json_reads_the_same_from_either(value in arbitrary::value()) {
+        fn serde_json_reads_the_same_value(value in arbitrary::value()) {
             prop_assert_eq!(
                 serde_json::to_value(&value).unwrap(),
                 serde_json::Value::from(value)

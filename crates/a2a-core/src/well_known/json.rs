@@ -1,4 +1,4 @@
-//! The JSON form of [`Value`] and [`Struct`]: themselves.
+//! The JSON form of [`Value`] and [`Struct`].
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for StructVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Struct, A::Error> {
         let mut object = Struct::new();
-        // Of a key that occurs twice the last value holds, as in most readers of JSON.
+        // The last value of a duplicate key is used, as in most JSON parsers.
         while let Some((key, value)) = fields.next_entry::<String, Value>()? {
             object.insert(key, value);
         }
@@ -140,7 +140,7 @@ mod tests {
     use crate::well_known::arbitrary;
 
     #[test]
-    fn json_text_comes_out_as_it_means() {
+    fn json_values_are_read() {
         for (text, expected) in [
             ("null", "null"),
             ("true", "true"),
@@ -164,7 +164,7 @@ mod tests {
             ("-9223372036854775808", "-9223372036854775808"),
             ("18446744073709551615", "18446744073709551615"),
             ("18446744073709551616", "1.8446744073709552e+19"),
-            // The nearest double, which is that integer.
+            // Rounded to the nearest double, which is an integer.
             ("-9223372036854775809", "-9223372036854775808"),
             ("1e18", "1000000000000000000"),
             (r#""""#, r#""""#),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_json_is_refused() {
+    fn malformed_json_is_rejected() {
         for text in
             ["", "nul", "NaN", "Infinity", "-Infinity", "1e999", "01", "[1,]", "{a:1}", "'a'"]
         {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_is_only_an_object() {
+    fn only_objects_are_structs() {
         let object: Struct = serde_json::from_str(r#"{"a": null}"#).unwrap();
         assert_eq!(object.get("a"), Some(&Value::Null));
         for text in ["null", "1", "\"a\"", "[]", "[[\"a\", 1]]"] {
@@ -199,15 +199,15 @@ mod tests {
     }
 
     #[test]
-    fn deep_text_is_an_error_and_not_a_stack_overflow() {
+    fn deep_nesting_is_an_error() {
         let text = "[".repeat(1_000_000);
         assert!(serde_json::from_str::<Value>(&text).is_err());
     }
 
     proptest! {
-        // Needs serde_json's `float_roundtrip`; without it some doubles come back as a neighbour.
+        // Requires serde_json's `float_roundtrip`; without it, some doubles are off by one unit.
         #[test]
-        fn a_value_comes_back_from_json_as_it_was(value in arbitrary::value()) {
+        fn values_round_trip_through_json(value in arbitrary::value()) {
             let text = serde_json::to_string(&value).unwrap();
             prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }

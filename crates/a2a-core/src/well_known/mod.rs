@@ -1,4 +1,4 @@
-//! The well-known protobuf types that A2A messages carry: points in time, and free-form JSON.
+//! The well-known protobuf types of A2A messages: timestamps and free-form JSON.
 //!
 //! Generated messages use these in place of `prost_types`, whose values have no JSON form.
 

@@ -6,31 +6,31 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-/// A JSON number: an integer of 64 bits, signed or unsigned, kept exactly; else a finite double.
+/// A JSON number: an exact signed or unsigned 64-bit integer, or a finite double.
 ///
-/// Each number has one form. What is integral and fits 64 bits is an integer, however it was
-/// written, so `1`, `1.0`, `1e0` and protobuf's double 1.0 are equal and all print as `1`;
-/// `-0.0` is `0`.
+/// Numbers have a canonical form. Integral numbers in the range of 64 bits are integers, however
+/// written, so `1`, `1.0`, `1e0` and protobuf's double 1.0 are equal and are written as `1`; `-0.0`
+/// is `0`.
 ///
-/// Over protobuf every number is a double (`google.protobuf.Value.number_value`): integers
-/// beyond ±2⁵³ arrive there as the nearest one.
+/// In protobuf, every number is a double (`google.protobuf.Value.number_value`): integers beyond
+/// ±2⁵³ are rounded to the nearest one.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Number(Form);
 
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Unsigned(u64),
-    /// Always below zero.
+    /// Always negative.
     Negative(i64),
-    /// Always finite, and never what another form could hold.
+    /// Always finite, and not representable by the other variants.
     Float(f64),
 }
 
 impl Number {
-    /// Returns the number, or `None` for NaN and the infinities, which JSON doesn't have.
+    /// Returns the number; `None` for NaN and infinities, which JSON does not have.
     #[must_use]
     pub fn from_f64(number: f64) -> Option<Self> {
-        // 2⁶³ and 2⁶⁴: the first doubles past the signed and the unsigned integers.
+        // 2⁶³ and 2⁶⁴: the first doubles out of the range of signed and unsigned integers.
         const SIGNED_END: f64 = 9_223_372_036_854_775_808.0;
         const UNSIGNED_END: f64 = 18_446_744_073_709_551_616.0;
 
@@ -41,7 +41,7 @@ impl Number {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "whole, and within the range of its type"
+            reason = "integral and in range"
         )]
         let form = match is_integer {
             true if number < 0.0 => Form::Negative(number as i64),
@@ -51,7 +51,7 @@ impl Number {
         Some(Self(form))
     }
 
-    /// Returns the number if it is an integer that an `i64` holds.
+    /// Returns the number if it fits into an `i64`.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self.0 {
@@ -61,7 +61,7 @@ impl Number {
         }
     }
 
-    /// Returns the number if it is an integer that a `u64` holds.
+    /// Returns the number if it fits into a `u64`.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         match self.0 {
@@ -70,7 +70,7 @@ impl Number {
         }
     }
 
-    /// Returns the number, or the double nearest to it.
+    /// Returns the number as the nearest double.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         match self.0 {
@@ -105,7 +105,7 @@ impl From<i32> for Number {
     }
 }
 
-// A form holds no NaN, and no value has two forms.
+// There is no NaN, and every number has one form.
 impl Eq for Number {}
 
 impl Hash for Number {
@@ -124,7 +124,7 @@ impl Display for Number {
         match self.0 {
             Form::Unsigned(number) => Display::fmt(&number, f),
             Form::Negative(number) => Display::fmt(&number, f),
-            // `Debug` has an exponent where `Display` would write hundreds of digits.
+            // `Debug` uses an exponent where `Display` would write hundreds of digits.
             Form::Float(number) => Debug::fmt(&number, f),
         }
     }
@@ -145,7 +145,7 @@ mod tests {
     const TWO_TO_53: u64 = 1 << 53;
 
     #[test]
-    fn an_integral_double_is_the_integer() {
+    fn integral_doubles_are_integers() {
         for (double, integer) in [
             (0.0, Number::from(0)),
             (-0.0, Number::from(0)),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_prints_as_json() {
+    fn numbers_are_written_as_json() {
         for (number, printed) in [
             (Number::from(0), "0"),
             (Number::from(-7), "-7"),
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_write_cannot_be_built() {
+    fn non_finite_numbers_are_rejected() {
         for double in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(Number::from_f64(double), None, "{double}");
         }
     }
 
     #[test]
-    fn integers_are_offered_only_in_types_that_hold_them() {
+    fn integer_accessors_check_the_range() {
         assert_eq!(Number::from(u64::MAX).as_i64(), None);
         assert_eq!(Number::from(u64::MAX).as_u64(), Some(u64::MAX));
         assert_eq!(Number::from(-1).as_u64(), None);
@@ -199,7 +199,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_double_is_kept_exactly(double in proptest::num::f64::ANY) {
+        fn doubles_are_exact(double in proptest::num::f64::ANY) {
             if let Some(number) = Number::from_f64(double) {
                 prop_assert_eq!(number.as_f64(), double);
                 prop_assert_eq!(number.to_string().parse::<f64>(), Ok(double));
@@ -207,7 +207,7 @@ mod tests {
         }
 
         #[test]
-        fn an_integer_is_kept_exactly(signed: i64, unsigned: u64) {
+        fn integers_are_exact(signed: i64, unsigned: u64) {
             prop_assert_eq!(Number::from(signed).as_i64(), Some(signed));
             prop_assert_eq!(Number::from(unsigned).as_u64(), Some(unsigned));
         }

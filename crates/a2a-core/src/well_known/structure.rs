@@ -1,4 +1,4 @@
-//! A JSON object, as `google.protobuf.Struct` has it.
+//! A JSON object: `google.protobuf.Struct`.
 
 use std::{
     collections::{BTreeMap, btree_map},
@@ -9,9 +9,9 @@ use std::{
 
 use super::Value;
 
-/// A JSON object: values by name, in the order of the names.
+/// A JSON object: values by name, sorted by name.
 ///
-/// It reads as the map it holds. On the protobuf wire it is `google.protobuf.Struct`.
+/// Dereferences to its map. In protobuf, it is `google.protobuf.Struct`.
 ///
 /// ```
 /// use a2a_core::well_known::{Struct, Value};
@@ -28,18 +28,18 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Returns an object without fields.
+    /// Returns an empty object.
     #[must_use]
     pub const fn new() -> Self {
         Self { fields: BTreeMap::new() }
     }
 
-    /// Sets what `key` names, and returns what it named before.
+    /// Inserts a value and returns the previous value of the key.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
         self.fields.insert(key.into(), value.into())
     }
 
-    /// Returns how many arrays and objects enclose the deepest value, this object included.
+    /// Returns the nesting depth of arrays and objects, including this object.
     #[must_use]
     pub fn depth(&self) -> usize {
         1 + self.fields.values().map(Value::depth).max().unwrap_or(0)
@@ -119,7 +119,7 @@ impl TryFrom<Value> for Struct {
     }
 }
 
-/// A JSON value was to be a [`Struct`], and isn't an object.
+/// A JSON value that is not an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnObject;
 
@@ -136,7 +136,7 @@ mod tests {
     use super::{NotAnObject, Struct, Value};
 
     #[test]
-    fn a_struct_is_built_and_read_as_a_map() {
+    fn struct_is_a_map() {
         let mut object = Struct::from([("b", 2), ("a", 1)]);
         object.extend([("c", "three")]);
         assert_eq!(object.insert("a", true), Some(Value::from(1)));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_object_becomes_a_struct() {
+    fn only_objects_convert_to_structs() {
         let object = Struct::from([("a", 1)]);
         assert_eq!(Struct::try_from(Value::from(object.clone())), Ok(object));
         assert_eq!(Struct::try_from(Value::Null), Err(NotAnObject));

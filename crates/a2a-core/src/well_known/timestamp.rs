@@ -1,53 +1,48 @@
-//! A point in time, as `google.protobuf.Timestamp` has it.
+//! A timestamp: `google.protobuf.Timestamp`.
 
 use std::{cell::Cell, error, fmt, fmt::Display, str::FromStr, time::SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-/// A point in time, in UTC.
+/// A timestamp in UTC.
 ///
-/// In JSON it is RFC 3339 text in UTC with milliseconds, or with micro- or nanoseconds where
-/// that is needed to be exact: `2026-01-31T09:30:00.250Z`. On the protobuf wire it is
-/// `google.protobuf.Timestamp`.
+/// In JSON, it is an RFC 3339 string in UTC with milliseconds, or with micro- or nanoseconds if
+/// needed: `2026-01-31T09:30:00.250Z`. In protobuf, it is `google.protobuf.Timestamp`.
 ///
-/// The order is that of time as long as `nanos` is in its range, which all constructors here
-/// see to; only a peer or a struct literal can break it.
+/// Timestamps are ordered by time if `nanos` is in range, which all constructors guarantee; only
+/// received values and struct literals may violate it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Message)]
 pub struct Timestamp {
-    /// Seconds since 1970-01-01T00:00:00Z, negative before.
+    /// Seconds since 1970-01-01T00:00:00Z; negative before.
     #[prost(int64, tag = "1")]
     pub seconds: i64,
-    /// Nanoseconds that count forward from `seconds`, 0 to 999,999,999.
+    /// Nanoseconds after `seconds`, 0 to 999,999,999.
     #[prost(int32, tag = "2")]
     pub nanos: i32,
 }
 
 impl Timestamp {
-    /// 0001-01-01T00:00:00Z, the earliest that has an RFC 3339 text.
+    /// 0001-01-01T00:00:00Z, the earliest RFC 3339 timestamp.
     const MIN_SECONDS: i64 = -62_135_596_800;
-    /// 9999-12-31T23:59:59Z, the last second that has an RFC 3339 text.
+    /// 9999-12-31T23:59:59Z, the last second of RFC 3339.
     const MAX_SECONDS: i64 = 253_402_300_799;
 
-    /// Returns the present, truncated to the millisecond so that what is stored is what is
-    /// printed and what peers with a coarser clock can hand back.
+    /// Returns the current time, truncated to milliseconds, so that stored and written timestamps
+    /// are equal.
     #[must_use]
     pub fn now() -> Self {
         Self::from_millis(Self::from(SystemTime::now()).as_millis())
     }
 
-    /// Returns the point `millis` milliseconds after 1970-01-01T00:00:00Z.
+    /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a remainder of 1,000 fits any integer"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "a remainder of 1,000 is in range")]
         let subsecond = millis.rem_euclid(1_000) as i32;
         Self { seconds: millis.div_euclid(1_000), nanos: subsecond * 1_000_000 }
     }
 
-    /// Returns the milliseconds since 1970-01-01T00:00:00Z, rounded down; at the ends of what
-    /// an `i64` holds it stays there.
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z, rounded down and saturating.
     #[must_use]
     pub fn as_millis(self) -> i64 {
         let millis =
@@ -56,13 +51,13 @@ impl Timestamp {
         i64::try_from(millis).unwrap_or(nearest_end)
     }
 
-    /// Returns the same point with `nanos` in its range, or the nearest end of time.
+    /// Returns the same time with `nanos` in range, saturating.
     fn normalized(self) -> Self {
         let prost_types::Timestamp { seconds, nanos } = self.to_prost().normalized();
         Self { seconds, nanos }
     }
 
-    /// Returns the same point, if it has an RFC 3339 text.
+    /// Returns the same time, if RFC 3339 can represent it.
     fn in_range(self) -> Result<Self, TimestampError> {
         let normal = self.normalized();
         if (Self::MIN_SECONDS..=Self::MAX_SECONDS).contains(&normal.seconds) {
@@ -77,16 +72,15 @@ impl Timestamp {
     }
 }
 
-/// Why a [`Timestamp`] could not be read or converted.
+/// Why a timestamp is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimestampError {
-    /// The text, of which this is the beginning, is not an RFC 3339 date and time with an
-    /// offset.
+    /// The string, which starts with this, is not an RFC 3339 date and time with an offset.
     Malformed(String),
-    /// The point lies outside the years 1 to 9999, which is all that RFC 3339 can write.
+    /// The time is out of the range of RFC 3339, the years 1 to 9999.
     OutOfRange(Timestamp),
-    /// The point lies outside what this platform's [`SystemTime`] can hold.
+    /// The time is out of the range of [`SystemTime`] on this platform.
     OutOfSystemRange(Timestamp),
 }
 
@@ -106,7 +100,7 @@ impl error::Error for TimestampError {}
 
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
-        // Not prost-types' conversion: it panics at the far end of the past.
+        // The conversion of prost-types panics for very early times.
         match time.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => Self {
                 seconds: 0_i64.saturating_add_unsigned(after.as_secs()),
@@ -128,7 +122,7 @@ impl TryFrom<Timestamp> for SystemTime {
     type Error = TimestampError;
 
     fn try_from(timestamp: Timestamp) -> Result<Self, TimestampError> {
-        // prost-types' error says no more than ours.
+        // The error of prost-types has no further information.
         Self::try_from(timestamp.to_prost()).ok().ok_or(TimestampError::OutOfSystemRange(timestamp))
     }
 }
@@ -137,23 +131,23 @@ impl Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.in_range() {
             Ok(point) => f.write_str(point.write(&mut [0; MAX_TEXT])),
-            // Nothing but an error says this.
+            // Only used in errors.
             Err(_) => self.normalized().to_prost().fmt(f),
         }
     }
 }
 
-/// Length of a text up to its seconds, in bytes, and of the longest text.
+/// Length of a string up to its seconds, and of the longest string, in bytes.
 const HEAD: usize = "2026-01-31T09:30:00".len();
 const MAX_TEXT: usize = "2026-01-31T09:30:00.123456789Z".len();
 
 thread_local! {
-    /// The second that was written last, and its text: most timestamps are of the present.
+    /// The last written second and its string: most timestamps are current.
     static LAST: Cell<(i64, [u8; HEAD])> = const { Cell::new((0, *b"1970-01-01T00:00:00")) };
 }
 
 impl Timestamp {
-    /// Writes a point that is in range, with milliseconds at least (spec §5.6.1).
+    /// Writes a timestamp in range, with at least milliseconds (spec §5.6.1).
     fn write(self, text: &mut [u8; MAX_TEXT]) -> &str {
         let (last, mut head) = LAST.get();
         if last != self.seconds {
@@ -174,7 +168,7 @@ impl Timestamp {
             left /= 10;
         }
         text[end] = b'Z';
-        // It is ASCII.
+        // ASCII only.
         str::from_utf8(&text[..=end]).unwrap_or_default()
     }
 }
@@ -194,8 +188,8 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Whether `text` has the outline of RFC 3339's `date-time`. The parser behind it checks the
-/// digits, but also takes bare dates and text without an offset, and guesses UTC.
+/// Whether `text` has the structure of RFC 3339's `date-time`. The parser checks the digits, but
+/// also accepts dates only and times without an offset, as UTC.
 fn is_full_date_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     let has_time = matches!(bytes.get(10), Some(b'T' | b't' | b' '));
@@ -246,7 +240,7 @@ mod tests {
 
     // covers: R-230, R-231, R-232, R-233
     #[test]
-    fn any_rfc_3339_text_is_read_and_printed_in_utc_with_milliseconds() {
+    fn rfc_3339_is_read_and_written_in_utc_with_milliseconds() {
         for (text, printed) in [
             ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
             ("1985-04-12T23:20:50.52Z", "1985-04-12T23:20:50.520Z"),
@@ -273,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_rfc_3339_is_refused() {
+    fn malformed_timestamps_are_rejected() {
         for text in [
             "",
             "Z",
@@ -315,12 +309,12 @@ mod tests {
     }
 
     #[test]
-    fn years_outside_1_to_9999_are_neither_read_nor_written() {
+    fn years_out_of_range_are_rejected() {
         for text in
             ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"]
         {
-            let refused = text.parse::<Timestamp>();
-            assert!(matches!(refused, Err(TimestampError::OutOfRange(_))), "{text}: {refused:?}");
+            let rejected = text.parse::<Timestamp>();
+            assert!(matches!(rejected, Err(TimestampError::OutOfRange(_))), "{text}: {rejected:?}");
         }
         for seconds in [i64::MIN, -62_135_596_801, 253_402_300_800, i64::MAX] {
             let timestamp = Timestamp { seconds, nanos: 0 };
@@ -330,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn nanos_out_of_their_range_are_carried_into_the_seconds_when_printed() {
+    fn nanos_out_of_range_are_carried_into_seconds() {
         for (seconds, nanos, printed) in [
             (0, -1, "1969-12-31T23:59:59.999999999Z"),
             (0, 1_500_000_000, "1970-01-01T00:00:01.500Z"),
@@ -341,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_the_text_and_nothing_else() {
+    fn json_form_is_a_string() {
         let timestamp = Timestamp::from_millis(1_700_000_000_250);
         let json = r#""2023-11-14T22:13:20.250Z""#;
         assert_eq!(serde_json::to_string(&timestamp).unwrap(), json);
@@ -352,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn now_has_whole_milliseconds() {
+    fn now_is_truncated_to_milliseconds() {
         let now = Timestamp::now();
         assert_eq!(now.nanos % 1_000_000, 0);
         assert_eq!(now.to_string().parse(), Ok(now));
@@ -360,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_system_time_convert_without_panic() {
+    fn extreme_system_times_do_not_panic() {
         for seconds in [0, 1, i64::MAX.unsigned_abs(), i64::MIN.unsigned_abs(), u64::MAX] {
             for nanos in [0, 999_999_999] {
                 let distance = Duration::new(seconds, nanos);
@@ -390,12 +384,12 @@ mod tests {
         }
 
         #[test]
-        fn no_text_of_the_right_letters_panics(text in "[-+0-9tTzZ:. ]{0,40}") {
+        fn arbitrary_text_does_not_panic(text in "[-+0-9tTzZ:. ]{0,40}") {
             let _ = text.parse::<Timestamp>();
         }
 
         #[test]
-        fn what_is_printed_is_read_back(
+        fn timestamps_round_trip(
             seconds in Timestamp::MIN_SECONDS..=Timestamp::MAX_SECONDS,
             nanos in 0..1_000_000_000,
         ) {
@@ -404,17 +398,17 @@ mod tests {
         }
 
         #[test]
-        fn milliseconds_convert_both_ways(millis: i64) {
+        fn milliseconds_round_trip(millis: i64) {
             prop_assert_eq!(Timestamp::from_millis(millis).as_millis(), millis);
         }
 
         #[test]
-        fn system_time_converts_both_ways(time in any::<SystemTime>()) {
+        fn system_time_round_trips(time in any::<SystemTime>()) {
             prop_assert_eq!(SystemTime::try_from(Timestamp::from(time)), Ok(time));
         }
 
         #[test]
-        fn the_protobuf_wire_is_google_protobuf_timestamp(seconds: i64, nanos: i32) {
+        fn protobuf_form_is_google_protobuf_timestamp(seconds: i64, nanos: i32) {
             let ours = Timestamp { seconds, nanos };
             let theirs = prost_types::Timestamp { seconds, nanos };
             prop_assert_eq!(ours.encode_to_vec(), theirs.encode_to_vec());

@@ -1,12 +1,12 @@
-//! Any JSON value, as `google.protobuf.Value` has it.
+//! A JSON value: `google.protobuf.Value`.
 
 use super::{Number, Struct};
 
 /// Any JSON value.
 ///
-/// In JSON it is the value itself, with integers of 64 bits kept exactly. On the protobuf wire
-/// it is `google.protobuf.Value`, where every number is a double. Build one from scalars with
-/// [`From`], or from a whole `serde_json::Value`:
+/// In JSON, it is the value itself, with exact 64-bit integers. In protobuf, it is
+/// `google.protobuf.Value`, in which every number is a double. Create it with [`From`], from
+/// scalars or a `serde_json::Value`:
 ///
 /// ```
 /// use a2a_core::well_known::Value;
@@ -27,18 +27,18 @@ pub enum Value {
     Number(Number),
     /// A string.
     String(String),
-    /// An ordered list of values.
+    /// An array.
     Array(Vec<Self>),
-    /// Values by name.
+    /// An object.
     Object(Struct),
 }
 
 impl Value {
-    /// The deepest nesting read from the protobuf wire, in levels as [`depth`](Self::depth)
-    /// counts them. JSON text is bounded by its parser.
+    /// Limit of the nesting depth in protobuf, as counted by [`depth`](Self::depth). JSON is
+    /// limited by its parser.
     pub const MAX_DEPTH: usize = 128;
 
-    /// Whether this is `null`.
+    /// Returns whether this is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
@@ -53,7 +53,7 @@ impl Value {
         }
     }
 
-    /// Returns the number, if this is an integer that an `i64` holds.
+    /// Returns the number, if this is an integer that fits into an `i64`.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match self {
@@ -62,7 +62,7 @@ impl Value {
         }
     }
 
-    /// Returns the number, if this is an integer that a `u64` holds.
+    /// Returns the number, if this is an integer that fits into a `u64`.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match self {
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Returns the number or the double nearest to it, if this is one.
+    /// Returns the number as the nearest double, if this is one.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -107,14 +107,14 @@ impl Value {
         }
     }
 
-    /// Returns what `key` names, if this is an object that has it.
+    /// Returns the value of `key`, if this is an object with this key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
-    /// Returns how many arrays and objects enclose the deepest value: 0 for a scalar, 1 for
-    /// `[]` and `{"a": 1}`, 2 for `{"a": []}`.
+    /// Returns the nesting depth of arrays and objects: 0 for a scalar, 1 for `[]` and `{"a": 1}`,
+    /// 2 for `{"a": []}`.
     #[must_use]
     pub fn depth(&self) -> usize {
         match self {
@@ -132,9 +132,9 @@ mod tests {
     use super::Value;
 
     #[test]
-    fn an_accessor_answers_only_for_its_kind() {
+    fn accessors_check_the_type() {
         let kinds = [json!(null), json!(true), json!(7), json!("a"), json!([1]), json!({"a": 1})];
-        let answers = kinds.map(|kind| {
+        let results = kinds.map(|kind| {
             let value = Value::from(kind);
             [
                 value.is_null(),
@@ -145,15 +145,15 @@ mod tests {
                 value.as_object().is_some() && value.get("a").is_some(),
             ]
         });
-        for (kind, answers) in answers.into_iter().enumerate() {
-            for (accessor, answer) in answers.into_iter().enumerate() {
-                assert_eq!(answer, accessor == kind, "kind {kind}, accessor {accessor}");
+        for (kind, results) in results.into_iter().enumerate() {
+            for (accessor, result) in results.into_iter().enumerate() {
+                assert_eq!(result, accessor == kind, "kind {kind}, accessor {accessor}");
             }
         }
     }
 
     #[test]
-    fn depth_counts_the_enclosing_arrays_and_objects() {
+    fn depth_counts_arrays_and_objects() {
         for (json, depth) in [
             (json!(null), 0),
             (json!("a"), 0),

@@ -15,9 +15,9 @@
 //! }
 //! ```
 //!
-//! Written by hand for two reasons. prost bounds nesting at 100 messages, and a level of JSON
-//! is two or three of them; here the bound is [`Value::MAX_DEPTH`] levels of JSON. And prost
-//! measures a message again at each level above it; here each is measured once.
+//! Handwritten for two reasons. prost limits nesting to 100 messages, and a level of JSON is two or
+//! three of them; here the limit is [`Value::MAX_DEPTH`] levels of JSON. And prost measures a
+//! message again at each level above it; here each is measured once.
 
 use prost::{
     DecodeError, Message,
@@ -112,7 +112,7 @@ mod tests {
     use super::{Buf, DecodeError, Message, Struct, Value};
     use crate::well_known::arbitrary;
 
-    /// The same value in the library's types.
+    /// The same value in the types of `prost-types`.
     fn theirs(value: &Value) -> prost_types::Value {
         use prost_types::{ListValue, value::Kind};
 
@@ -134,7 +134,7 @@ mod tests {
         prost_types::Struct { fields: fields.collect() }
     }
 
-    /// Arrays within each other, without prost's recursion, as bytes of `Value`.
+    /// Nested arrays as bytes of `Value`, encoded without recursion.
     fn nested_arrays(depth: usize) -> Vec<u8> {
         let mut bytes = vec![0x08, 0x00];
         for _ in 0..depth {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_the_proto() {
+    fn encoding_matches_the_proto() {
         let cases: [(_, &[u8]); 9] = [
             (json!(null), b"\x08\x00"),
             (json!(1), b"\x11\x00\x00\x00\x00\x00\x00\xf0\x3f"),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_a_kind_is_null() {
+    fn value_without_kind_is_null() {
         assert_eq!(Value::decode(&b""[..]), Ok(Value::Null));
         assert_eq!(Value::decode(&b"\x32\x02\x0a\x00"[..]), Ok(Value::from(json!([null]))));
         assert_eq!(
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_occur_twice_merge_as_protobuf_says() {
+    fn repeated_fields_are_merged() {
         let merged = |first: serde_json::Value, second: serde_json::Value| {
             let mut bytes = Value::from(first).encode_to_vec();
             bytes.extend(Value::from(second).encode_to_vec());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_write_is_refused() {
+    fn non_finite_numbers_are_rejected() {
         for double in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let bytes = prost_types::Value::from(vec![double.into()]).encode_to_vec();
             let error = Value::decode(bytes.as_slice()).unwrap_err().to_string();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_input_is_refused() {
+    fn malformed_input_is_rejected() {
         let cases: [(&str, &[u8]); 7] = [
             ("a length past the end", b"\x1a\x05a"),
             ("a length of almost 2^64", b"\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_read_to_the_limit_and_no_further() {
+    fn nesting_is_limited() {
         let deepest = nested_arrays(Value::MAX_DEPTH);
         let value = Value::decode(deepest.as_slice()).unwrap();
         assert_eq!(value.depth(), Value::MAX_DEPTH);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_counts_as_one_level() {
+    fn struct_is_one_level() {
         let holding = |depth| {
             let mut entry = vec![0x12];
             prost::encoding::encode_varint(nested_arrays(depth).len() as u64, &mut entry);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_nesting_fits_a_small_stack() {
+    fn deepest_nesting_fits_into_a_small_stack() {
         let decoded = thread::Builder::new()
             .stack_size(512 * 1024)
             .spawn(|| Value::decode(nested_arrays(Value::MAX_DEPTH).as_slice()).is_ok())
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_of_encoding_does_not_grow_with_depth() {
+    fn encoding_time_is_independent_of_depth() {
         let wide = vec![true; 20_000];
         let time = |value: &Value| {
             let best_of = (0..5).map(|_| {
@@ -273,24 +273,24 @@ mod tests {
         };
         let flat = Value::from(wide);
         let deep = (1..Value::MAX_DEPTH).fold(flat.clone(), |inner, _| Value::from(vec![inner]));
-        // Measuring at each level would make it a hundred times as long.
+        // Measuring at each level would take a hundred times as long.
         assert!(time(&deep) < time(&flat) * 20);
     }
 
     proptest! {
         #[test]
-        fn a_value_comes_back_from_protobuf_as_it_was(value in arbitrary::value_of_doubles()) {
+        fn values_round_trip_through_protobuf(value in arbitrary::value_of_doubles()) {
             prop_assert_eq!(Value::decode(value.encode_to_vec().as_slice()), Ok(value));
         }
 
         #[test]
-        fn an_integer_past_the_doubles_becomes_the_nearest(integer: i64) {
+        fn large_integers_are_rounded_to_doubles(integer: i64) {
             let sent = Value::from(integer).encode_to_vec();
             prop_assert_eq!(Value::decode(sent.as_slice()).unwrap().as_f64(), Some(integer as f64));
         }
 
         #[test]
-        fn the_bytes_are_the_librarys(value in arbitrary::value_of_doubles()) {
+        fn values_match_prost_types(value in arbitrary::value_of_doubles()) {
             let bytes = value.encode_to_vec();
             prop_assert_eq!(bytes.len(), value.encoded_len());
             prop_assert_eq!(prost_types::Value::decode(bytes.as_slice()), Ok(theirs(&value)));
@@ -299,7 +299,7 @@ mod tests {
         }
 
         #[test]
-        fn a_struct_is_the_librarys(value in arbitrary::value_of_doubles()) {
+        fn structs_match_prost_types(value in arbitrary::value_of_doubles()) {
             let object = Struct::from([("", value.clone()), ("a", value)]);
             let bytes = object.encode_to_vec();
             prop_assert_eq!(bytes.len(), object.encoded_len());
@@ -308,7 +308,7 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_never_a_panic(bytes in vec(any::<u8>(), 0..256)) {
+        fn arbitrary_bytes_do_not_panic(bytes in vec(any::<u8>(), 0..256)) {
             if let Ok(value) = Value::decode(bytes.as_slice()) {
                 prop_assert_eq!(Value::decode(value.encode_to_vec().as_slice()), Ok(value));
             }
@@ -327,7 +327,7 @@ mod tests {
         }
 
         #[test]
-        fn bytes_in_pieces_decode_as_one(value in arbitrary::value_of_doubles(), cut: usize) {
+        fn chunked_bytes_decode_the_same(value in arbitrary::value_of_doubles(), cut: usize) {
             let bytes = value.encode_to_vec();
             let (first, rest) = bytes.split_at(cut % bytes.len());
             let decoded: Result<Value, DecodeError> = Value::decode(first.chain(rest));

@@ -1,4 +1,4 @@
-//! Reads the protobuf form of a value, counting the levels of JSON as they open.
+//! Decodes values from protobuf, counting levels of JSON.
 
 use std::{collections::BTreeMap, mem};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::value_limit::count_one;
 
-/// Merges a field of `Value`, in which `levels` of arrays and objects may nest.
+/// Merges a field of `Value`, which may have `levels` nested arrays and objects.
 pub(super) fn merge_value<B: Buf>(
     value: &mut Value,
     tag: u32,
@@ -53,7 +53,7 @@ pub(super) fn merge_value<B: Buf>(
         }
         STRUCT_VALUE => {
             let levels = inner_levels(levels)?;
-            // A message that occurs twice in a oneof is merged with itself.
+            // Repeated occurrences of a message in a oneof are merged.
             let mut fields = match mem::take(value) {
                 Value::Object(object) => object.fields,
                 _ => BTreeMap::new(),
@@ -91,7 +91,7 @@ pub(super) fn merge_value<B: Buf>(
     Ok(())
 }
 
-/// Merges a field of `Struct`, in whose values `levels` of arrays and objects may nest.
+/// Merges a field of `Struct`, whose values may have `levels` nested arrays and objects.
 pub(super) fn merge_fields<B: Buf>(
     fields: &mut BTreeMap<String, Value>,
     tag: u32,
@@ -120,7 +120,7 @@ pub(super) fn merge_fields<B: Buf>(
     Ok(())
 }
 
-/// Merges a field of `ListValue`, in whose elements `levels` of arrays and objects may nest.
+/// Merges a field of `ListValue`, whose elements may have `levels` nested arrays and objects.
 fn merge_elements<B: Buf>(
     elements: &mut Vec<Value>,
     tag: u32,
@@ -151,8 +151,7 @@ fn merge_nested_value<B: Buf>(
     })
 }
 
-/// Merges the fields of one message within another. Unlike prost's own, it leaves the count of
-/// levels to the caller.
+/// Merges the fields of a nested message. Unlike prost's, it leaves counting levels to the caller.
 fn merge_message<T, B: Buf>(
     message: &mut T,
     wire_type: WireType,

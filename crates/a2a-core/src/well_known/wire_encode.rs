@@ -1,4 +1,4 @@
-//! Writes the protobuf form of a value: measured once, then written in one pass.
+//! Encodes values to protobuf: measured once, then written in one pass.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::{
     },
 };
 
-/// The lengths in bytes of the arrays and objects within a value, in the order of writing.
+/// The encoded lengths of the nested arrays and objects, in the order of writing.
 #[derive(Default)]
 pub(super) struct Lengths {
     measured: Vec<usize>,
@@ -25,7 +25,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// Measures `value`, and notes the arrays and objects in it.
+    /// Measures `value`, and records the lengths of its arrays and objects.
     pub(super) fn measure_value(&mut self, value: &Value) -> usize {
         value_len(value, || {
             let place = self.measured.len();
@@ -50,12 +50,12 @@ impl Lengths {
         elements.iter().map(|element| field_len(self.measure_value(element))).sum()
     }
 
-    /// Returns the length of the array or object that is written next.
+    /// Returns the length of the next array or object.
     fn next(&self) -> usize {
         self.measured[self.written]
     }
 
-    /// As [`next`](Self::next), and moves on.
+    /// Like [`next`](Self::next), and advances.
     fn take_next(&mut self) -> usize {
         let length = self.next();
         self.written += 1;
@@ -63,8 +63,8 @@ impl Lengths {
     }
 }
 
-/// Returns the length of a field with `body_len` bytes, its key and length included. All tags
-/// here fit a key of one byte.
+/// Returns the length of a field with `body_len` bytes, including key and length. All keys here
+/// take one byte.
 fn field_len(body_len: usize) -> usize {
     1 + encoded_len_varint(body_len as u64) + body_len
 }
@@ -79,7 +79,7 @@ fn value_len(value: &Value, container_len: impl FnOnce() -> usize) -> usize {
 }
 
 fn entry_len(key: &str, value_len: usize) -> usize {
-    // An empty string is left out, as prost does in any map.
+    // Empty strings are omitted, as prost does in maps.
     let key_len = if key.is_empty() { 0 } else { field_len(key.len()) };
     key_len + field_len(value_len)
 }

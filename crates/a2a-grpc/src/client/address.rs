@@ -1,4 +1,4 @@
-//! The addresses under which cards and people name a gRPC server.
+//! Addresses of gRPC servers.
 
 use a2a_core::host;
 use a2a_http::tls::TlsError;
@@ -7,32 +7,32 @@ use http::{
     uri::{Authority, InvalidUri, PathAndQuery, Scheme},
 };
 
-/// Why an address is not one of a gRPC server.
+/// Why an address is invalid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
     /// The scheme is not `http`, `https`, `grpc` or `grpcs`.
     #[error("{0:?} is not a scheme of gRPC: write http, https, grpc or grpcs")]
     Scheme(String),
-    /// There is no host, or it is not spelled as one.
-    #[error("there is no host in {address:?}")]
+    /// The host is missing or invalid.
+    #[error("missing or invalid host in {address:?}")]
     Host {
         /// The address as given.
         address: String,
-        /// What is wrong with its spelling, if it has one.
+        /// Why the host is invalid, if it is present.
         #[source]
         source: Option<InvalidUri>,
     },
-    /// The connection can't be set up, whatever the address.
-    #[error("the connection can't be set up")]
+    /// The connection can't be set up, for any address.
+    #[error("failed to set up the connection")]
     Transport(#[from] tonic::transport::Error),
-    /// The certificates of the settings can't be used.
-    #[error("the certificates can't be used")]
+    /// The certificates of the settings are invalid.
+    #[error("invalid certificates")]
     Tls(#[from] TlsError),
 }
 
-/// Reads `host:port` or a URL. `https` and `grpcs` are TLS, `http` and `grpc` are not; a bare
-/// address is TLS unless it is the loopback's. A path is passed over: gRPC has none.
+/// Parses `host:port` or a URL. `https` and `grpcs` mean TLS, `http` and `grpc` plaintext. Other
+/// addresses mean TLS, except for loopback. A path is ignored.
 pub(crate) fn parse(address: &str) -> Result<Uri, AddressError> {
     let no_host = |source| AddressError::Host { address: address.to_owned(), source };
     let (scheme, rest) = match address.trim().split_once("://") {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_an_address_is_read() {
+    fn addresses_are_parsed() {
         for (address, uri) in [
             ("localhost:50051", "http://localhost:50051/"),
             ("127.0.0.1:1", "http://127.0.0.1:1/"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_server_is_refused() {
+    fn invalid_addresses_are_rejected() {
         for address in ["", "https://", ":50051", "user@host:1", "a b:1", "http://[::1"] {
             let error = parse(address).unwrap_err();
             assert!(matches!(error, AddressError::Host { .. }), "{address:?} {error}");

@@ -1,4 +1,4 @@
-//! The eleven operations, called over a channel.
+//! The operations of a remote agent.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -34,12 +34,11 @@ use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_pos
 
 /// An agent that is called over gRPC.
 ///
-/// Clones share their connection, which is made when it is first needed and again after it was
-/// lost. A call that fails on the way is an error of kind
-/// [`Unavailable`](a2a_core::ErrorKind::Unavailable), with a
-/// [`TransportError`](a2a_http::client::TransportError) that knows whether the request was sent.
+/// Clones share their connection, which is established on first use and after it is lost. A failed
+/// connection is an error of kind [`Unavailable`](a2a_core::ErrorKind::Unavailable), with a
+/// [`TransportError`](a2a_http::client::TransportError) that tells whether the request was sent.
 ///
-/// Events have positions if the server is one of ours, and none otherwise.
+/// Events only have ids if the server is one of this implementation.
 ///
 /// ```no_run
 /// use a2a_core::v1::{Message, SendMessageRequest};
@@ -49,7 +48,7 @@ use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_pos
 /// let agent = Client::connect("localhost:50051")?;
 /// let message = Some(Message::user("hello"));
 /// let call = Call::new(SendMessageRequest { message, ..Default::default() });
-/// let answer = agent.send_message(call).await?.response;
+/// let response = agent.send_message(call).await?.response;
 /// # Ok(())
 /// # }
 /// ```
@@ -65,12 +64,12 @@ type Stub = A2AServiceClient<Channel>;
 impl Client {
     /// Creates a client of the server at `address`, with the default settings.
     ///
-    /// The address is `host:port` or a URL. `https://` and `grpcs://` are TLS, `http://` and
-    /// `grpc://` are not; a bare address is TLS unless its host is the loopback.
+    /// The address is `host:port` or a URL. `https://` and `grpcs://` mean TLS, `http://` and
+    /// `grpc://` plaintext. Other addresses mean TLS, except for loopback.
     ///
     /// # Errors
     ///
-    /// If the address can't be one. Whether somebody is there shows at the first call.
+    /// If the address is invalid. The connection is established with the first call.
     ///
     /// # Panics
     ///
@@ -79,14 +78,14 @@ impl Client {
         Self::connect_with(address, ClientSettings::default())
     }
 
-    /// Creates a client as [`connect`](Self::connect) does, but with `settings`.
+    /// Creates a client like [`connect`](Self::connect), with `settings`.
     ///
-    /// `headers` become metadata of every call. After a silence of `idle_timeout` the connection
-    /// is pinged, rather than cut: other than over SSE, a healthy stream may be silent.
+    /// `headers` become metadata of every call. After `idle_timeout` without data, the connection
+    /// is pinged instead of closed: unlike over SSE, a healthy stream may be idle.
     ///
     /// # Errors
     ///
-    /// If the address can't be one.
+    /// If the address is invalid.
     ///
     /// # Panics
     ///
@@ -98,8 +97,8 @@ impl Client {
         Ok(Self::over(channel, target, settings))
     }
 
-    /// Creates a client over a channel of one's own: a [`tonic::transport::Channel`], or any
-    /// service, with layers around it. What the settings say of connections does not apply.
+    /// Creates a client over a custom channel: a [`tonic::transport::Channel`] or any service.
+    /// Connection settings are not used.
     pub fn with_channel<S, B>(channel: S, settings: ClientSettings) -> Self
     where
         S: Service<HttpRequest<Body>, Response = HttpResponse<B>> + Clone + Send + Sync + 'static,
@@ -137,7 +136,7 @@ impl Client {
         seen.head(response.metadata());
         seen.message(response.get_ref());
         seen.end();
-        // An answer's trailers are among its metadata: one SDK tells the extensions there.
+        // Trailers are part of the metadata: one SDK sends the extensions there.
         let activated = service_parameters::read_activated(response.metadata().as_ref());
         Ok(Reply { response: response.into_inner(), activated })
     }
@@ -152,7 +151,7 @@ impl Client {
         F: Future<Output = Result<Response<Streaming<StreamResponse>>, Status>>,
     {
         let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
-        // The events after a position may be long in coming, and a refusal is not.
+        // The first event after the requested one may take long; a rejection does not.
         let await_first = call.context.last_event_id.is_none();
         let request = request(&call.context, call.request);
         let seen = Observed::begin(&self.settings, &self.target, operation, &request);
@@ -176,7 +175,7 @@ impl Client {
                 Err(failure::decode(status, &target))
             }
         });
-        // Some servers send their metadata before they know whether they refuse.
+        // Some servers send metadata before they reject a call.
         let response =
             if await_first { open_stream(events).await? } else { EventStream::new(events) };
         Ok(Reply { response, activated })
@@ -189,7 +188,7 @@ impl Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The settings have credentials.
+        // The settings contain credentials.
         f.debug_struct("Client").field("target", &self.target).finish_non_exhaustive()
     }
 }

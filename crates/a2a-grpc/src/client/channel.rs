@@ -1,4 +1,4 @@
-//! The way to the other end, and what has to be true of an answer before tonic reads it.
+//! The connection, and checks of responses before tonic reads them.
 
 use std::{
     error::Error as StdError,
@@ -26,18 +26,17 @@ use crate::metadata::is_grpc;
 
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// What a stream may send ahead of its reader, and all streams of the connection together, in
-/// bytes. A stream that nobody reads takes its part of the connection's, so that there has to be
-/// room for many of those before they keep others from being read.
+/// Receive windows of a stream and of a connection, in bytes. A stream that is not read occupies
+/// its part of the connection's window, which has to be large enough for many of them.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// How long a ping may stay without an answer.
+/// Timeout of a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
-/// A channel of any make, with the metadata that goes with every call.
+/// A channel with the metadata of every call.
 #[derive(Clone)]
 pub struct Channel {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
@@ -45,10 +44,10 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Makes connections to `uri` when they are needed.
+    /// Creates connections to `uri` on demand.
     pub(crate) fn lazy(uri: Uri, settings: &ClientSettings) -> Result<Self, AddressError> {
         let secure = uri.scheme() == Some(&Scheme::HTTPS);
-        // The connector knows what is secure; tonic must not try by itself.
+        // TLS is up to the connector, not to tonic.
         let mut parts = uri.clone().into_parts();
         parts.scheme = Some(Scheme::HTTP);
         let mut endpoint = Endpoint::from(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
@@ -58,8 +57,8 @@ impl Channel {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .keep_alive_timeout(PING_TIMEOUT);
-        // A silent stream may be a healthy one, so it is asked, not cut. Servers take offence at
-        // pings that come more often than every five minutes, which is the default.
+        // An idle stream may be healthy, so it is pinged instead of closed. Servers reject pings
+        // more frequent than every five minutes, the default.
         if let Some(silence) = settings.idle_timeout {
             endpoint = endpoint.http2_keep_alive_interval(silence);
         }
@@ -90,8 +89,8 @@ impl Service<Request<Body>> for Channel {
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
 
-    // Readiness is awaited in the call, where a failure keeps its type; the generated client
-    // would turn it into text.
+    // Readiness is awaited in the call, where errors keep their type; the generated client would
+    // convert them to text.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
@@ -109,12 +108,12 @@ impl Service<Request<Body>> for Channel {
 
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The headers are credentials.
+        // The headers contain credentials.
         f.debug_struct("Channel").finish_non_exhaustive()
     }
 }
 
-/// Refuses an answer that is not gRPC, and takes out of one what tonic would panic at.
+/// Rejects responses that are not gRPC, and removes details that would make tonic panic.
 fn checked(mut response: Response<Body>) -> Result<Response<Body>, BoxError> {
     let headers = response.headers_mut();
     if !is_grpc(headers) && !headers.contains_key(Status::GRPC_STATUS) {
@@ -135,7 +134,7 @@ fn checked(mut response: Response<Body>) -> Result<Response<Body>, BoxError> {
     }))
 }
 
-/// Drops status details that are not base64: tonic expects that they are.
+/// Drops status details that are not base64, which tonic expects.
 fn drop_broken_details(headers: &mut HeaderMap) {
     let Some(details) = headers.get(DETAILS) else {
         return;
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_that_would_panic_are_dropped_and_others_kept() {
+    fn only_details_that_would_panic_are_dropped() {
         for (details, kept) in [("AAAA", true), ("AA", true), ("AA==", true), ("!", false)] {
             let mut headers = HeaderMap::new();
             headers.insert(DETAILS, details.parse().unwrap());

@@ -1,4 +1,4 @@
-//! Why a call failed: what the peer answered, or what kept its answer from coming.
+//! Decodes failed calls: errors of the peer and of the transport.
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -9,14 +9,14 @@ use tonic::{ConnectError, Status, TimeoutExpired};
 
 use crate::status;
 
-/// Decodes a failed call. A status that has a source was made here, by the transport; one that
-/// came over the wire has none.
+/// Decodes a failed call. A status with a source was created locally by the transport; a received
+/// one has none.
 pub(crate) fn decode(status: Status, target: &str) -> Error {
     if status.source().is_none() {
         return status::decode(status);
     }
-    if let Some(answer) = cause::<NotGrpc>(&status) {
-        return answer.error(target).with_source(status);
+    if let Some(response) = cause::<NotGrpc>(&status) {
+        return response.error(target).with_source(status);
     }
     let sent = cause::<ConnectError>(&status).is_none();
     let timed_out = cause::<TimeoutExpired>(&status).is_some();
@@ -34,7 +34,7 @@ fn cause<E: StdError + 'static>(status: &Status) -> Option<&E> {
     None
 }
 
-/// Something answered in HTTP: a proxy, or a server that does not speak gRPC there.
+/// An HTTP response that is not gRPC: of a proxy, or a server that does not support gRPC.
 #[derive(Debug)]
 pub(super) struct NotGrpc {
     pub(super) status: StatusCode,
@@ -63,7 +63,7 @@ impl NotGrpc {
 
 impl fmt::Display for NotGrpc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the answer is HTTP {} and not gRPC", self.status)
+        write!(f, "HTTP {} response is not gRPC", self.status)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is sent and received, as an observer sees it: messages as JSON.
+//! Reports requests and responses to an observer, with messages as JSON.
 
 use a2a_core::{Operation, SERVICE};
 use a2a_http::client::{ClientSettings, Exchange, WirePart};
@@ -6,11 +6,11 @@ use http::StatusCode;
 use serde::Serialize;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// A call that may be observed.
+/// A call with an optional observer.
 pub(super) struct Observed(Option<Exchange>);
 
 impl Observed {
-    /// Shows the request of a call.
+    /// Reports the request of a call.
     pub(super) fn begin<Q: Serialize>(
         settings: &ClientSettings,
         target: &str,
@@ -20,7 +20,7 @@ impl Observed {
         let Some(observer) = &settings.observer else { return Self(None) };
         let exchange = Exchange::begin(observer);
         let url = format!("grpc://{target}/{SERVICE}/{}", operation.name());
-        // Metadata of the call goes before that of every call.
+        // Metadata of the call precedes that of every call.
         let mut headers = settings.headers.clone();
         headers.extend(request.metadata().clone().into_headers());
         exchange.show(WirePart::Request { method: "POST", url: &url, headers: &headers });
@@ -28,19 +28,19 @@ impl Observed {
         Self(Some(exchange))
     }
 
-    /// Shows the metadata of an answer.
+    /// Reports the metadata of a response.
     pub(super) fn head(&self, metadata: &MetadataMap) {
         self.show(WirePart::Response { status: StatusCode::OK, headers: metadata.as_ref() });
     }
 
-    /// Shows a message of an answer.
+    /// Reports a message of a response.
     pub(super) fn message(&self, message: &impl Serialize) {
         if self.0.is_some() {
             self.show(WirePart::ResponseBody(&json(message)));
         }
     }
 
-    /// Shows how a call failed.
+    /// Reports a failed call.
     pub(super) fn status(&self, status: &Status) {
         if self.0.is_some() {
             self.head(status.metadata());
@@ -48,7 +48,7 @@ impl Observed {
         }
     }
 
-    /// Shows the end of an answer.
+    /// Reports the end of a response.
     pub(super) fn end(&self) {
         self.show(WirePart::End);
     }
@@ -60,7 +60,7 @@ impl Observed {
     }
 }
 
-/// A message as a line of JSON. What has none is shown as why not.
+/// A message as a line of JSON, or why it has no JSON form.
 fn json(message: &impl Serialize) -> Vec<u8> {
     let json = serde_json::to_vec(message);
     let mut line = json.unwrap_or_else(|error| error.to_string().into_bytes());

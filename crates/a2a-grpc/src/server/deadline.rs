@@ -1,4 +1,4 @@
-//! `grpc-timeout`: how long the caller is willing to wait.
+//! `grpc-timeout`: the deadline of the caller.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 const TIMEOUT: &str = "grpc-timeout";
 
-/// Reads when the caller stops waiting.
+/// Reads the deadline of the caller.
 ///
-/// tonic's own server reads it; a service that is mounted in a router has to do it itself.
+/// tonic only does this in its own server, not in a mounted service.
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) if it is not up to eight digits and a unit.
+/// [`InvalidParams`](ErrorKind::InvalidParams) unless it is up to eight digits and a unit.
 pub(crate) fn read(headers: &HeaderMap) -> Result<Option<Instant>> {
     let Some(value) = headers.get(TIMEOUT) else {
         return Ok(None);
@@ -22,13 +22,13 @@ pub(crate) fn read(headers: &HeaderMap) -> Result<Option<Instant>> {
     let timeout = value.to_str().ok().and_then(parse).ok_or_else(|| {
         Error::invalid_params(TIMEOUT, "must be up to eight digits and one of H, M, S, m, u, n")
     })?;
-    // A moment that the clock can't name is as good as none.
+    // A deadline that the clock can't represent is ignored.
     Ok(Instant::now().checked_add(timeout))
 }
 
-/// The error for a caller whose time is over.
+/// The error after the deadline of the caller.
 pub(crate) fn exceeded() -> Error {
-    Error::new(ErrorKind::DeadlineExceeded, "the deadline of the call has passed")
+    Error::new(ErrorKind::DeadlineExceeded, "deadline exceeded")
 }
 
 fn parse(text: &str) -> Option<Duration> {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_is_digits_and_a_unit() {
+    fn timeout_is_digits_and_a_unit() {
         for (text, timeout) in [
             ("2H", Some(Duration::from_secs(7_200))),
             ("3M", Some(Duration::from_secs(180))),

@@ -1,4 +1,4 @@
-//! The events of a task as the messages of one call.
+//! Event streams as gRPC response streams.
 
 use std::{
     fmt,
@@ -21,15 +21,14 @@ use tonic::Status;
 use super::deadline;
 use crate::{codec::Shared, status};
 
-/// A stream of the server: each event in the bytes that all its readers share.
+/// A response stream: each event as bytes shared by all readers.
 ///
-/// The call ends with status OK after the last event, or with the status of what cut it: the
-/// error of the agent, the caller's deadline, a server that drains, or a position that the client
-/// could not count up to.
+/// The call ends with status OK after the last event, or with the status of the interruption: an
+/// error of the agent, the caller's deadline, a draining server, or a gap in event ids.
 pub(crate) struct Events {
     first: Option<Event>,
     events: EventStream,
-    /// The position that the client will give to the next event.
+    /// The id that the client assigns to the next event, by counting.
     expected: Option<EventId>,
     interruption: Pin<Box<dyn Future<Output = Error> + Send>>,
     max_bytes: usize,
@@ -37,11 +36,11 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// Waits for the first event, so that a stream that fails before it is refused with a plain
-    /// status, and its position can be said in front.
+    /// Waits for the first event, so that a stream that fails before it is rejected with a plain
+    /// status, and the id of the first event can be sent in the metadata.
     ///
-    /// A reader that resumes is answered at once: where it goes on is known, and the next event
-    /// may be long in coming.
+    /// A resumed stream is opened immediately: its position is known, and the next event may take
+    /// long.
     pub(crate) async fn open(
         mut events: EventStream,
         resumed_after: Option<EventId>,
@@ -71,7 +70,7 @@ impl Events {
         self
     }
 
-    /// The position of the first event, if the events have positions.
+    /// The id of the first event, if events have ids.
     pub(crate) fn position(&self) -> Option<EventId> {
         self.expected
     }
@@ -86,14 +85,14 @@ impl Events {
         }
     }
 
-    /// Checks that the client counts to the position that the event has.
+    /// Checks that the event has the id that the client assigns.
     fn advance(&mut self, event: &Event) -> Result<(), Error> {
         let Some(expected) = self.expected else {
             return Ok(());
         };
         if event.id() != Some(expected) {
-            // The log was trimmed behind a slow reader, say. It comes back for a snapshot.
-            return Err(Error::unavailable("the stream skips events: subscribe again"));
+            // For example, the log was trimmed. The client resumes with a snapshot.
+            return Err(Error::unavailable("event stream has a gap: subscribe again"));
         }
         self.expected = Some(expected.next());
         Ok(())
@@ -132,7 +131,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Waits for what ends a stream before its time.
+/// Completes when a stream has to be interrupted.
 pub(crate) async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
     let expiry = pin!(async {
         match deadline {
@@ -154,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reader_of_an_event_sends_the_same_bytes() {
+    fn readers_of_an_event_share_its_bytes() {
         let payload = Some(Payload::Message(Message::agent("hi")));
         let event = Event::new(None, StreamResponse { payload });
         for _reader in 0..2 {

@@ -1,4 +1,4 @@
-//! What tonic refuses by itself, said as the protocol says it.
+//! Converts errors of tonic to errors of the protocol.
 
 use std::{
     convert::Infallible,
@@ -20,11 +20,11 @@ use crate::{metadata::is_grpc, status};
 
 const DETAILS: &str = "grpc-status-details-bin";
 
-/// The service, with every refusal in the words of the protocol.
+/// A service whose errors are all errors of the protocol.
 ///
-/// tonic answers what is wrong with the frames of a request before our service is called, and
-/// says so in codes of its own and without the `ErrorInfo` that every error has to have. So it
-/// does with a body that the server gives up.
+/// tonic rejects malformed frames before the service is called, with its own status codes and
+/// without the `ErrorInfo` that every error must have. The same applies to bodies that the server
+/// aborts.
 #[derive(Clone, Debug)]
 pub struct Guard<S>(pub(crate) S);
 
@@ -63,34 +63,34 @@ fn given_up(status: Status) -> Status {
 }
 
 fn translated(mut response: Answer) -> Answer {
-    // Our own errors have details, and a stream that was opened has no status yet.
+    // Errors of the service have details, and an open stream has no status yet.
     if response.headers().contains_key(DETAILS) {
         return response;
     }
-    let Some(refusal) = Status::from_header_map(response.headers()) else {
+    let Some(rejection) = Status::from_header_map(response.headers()) else {
         return response;
     };
-    let Some(error) = error_of(&refusal) else {
+    let Some(error) = error_of(&rejection) else {
         return response;
     };
-    let answer = status::encode(error).into_http::<Body>();
-    response.headers_mut().extend(answer.into_parts().0.headers);
+    let encoded = status::encode(error).into_http::<Body>();
+    response.headers_mut().extend(encoded.into_parts().0.headers);
     response
 }
 
-fn error_of(refusal: &Status) -> Option<Error> {
-    let kind = match refusal.code() {
+fn error_of(rejection: &Status) -> Option<Error> {
+    let kind = match rejection.code() {
         Code::Ok => return None,
         Code::OutOfRange | Code::ResourceExhausted => ErrorKind::PayloadTooLarge,
         Code::Unimplemented => ErrorKind::MethodNotFound,
-        // A frame without a message, with a flag that does not exist, or cut short: tonic takes
-        // the blame for them, but the client made them.
+        // An empty, truncated or invalid frame: tonic treats it as a server error, but the client
+        // caused it.
         Code::Internal => ErrorKind::InvalidRequest,
         other => ErrorKind::from_grpc(i32::from(other)),
     };
-    let message = match (kind, refusal.message()) {
-        (ErrorKind::PayloadTooLarge, _) => "the message is larger than this server takes".into(),
-        (_, "") => "there is no such method".into(),
+    let message = match (kind, rejection.message()) {
+        (ErrorKind::PayloadTooLarge, _) => "the message exceeds the size limit".into(),
+        (_, "") => "unknown method".into(),
         (_, message) => message.to_owned(),
     };
     Some(Error::new(kind, message))

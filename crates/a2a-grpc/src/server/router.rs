@@ -1,4 +1,4 @@
-//! The service as a router, to mount beside anything.
+//! The service as a router.
 
 use std::sync::Arc;
 
@@ -15,25 +15,22 @@ use tonic_reflection::server::{Builder, Error as ReflectionError};
 use super::{guard::Guard, service::AgentService, watch_limit::WatchLimit};
 use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
 
-/// How the service behaves.
+/// Options of the service.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// What is enforced before an operation is reached; a message may have as many bytes as a
-    /// body.
+    /// Limits of requests; the limit of a message is that of a body.
     pub limits: Limits,
-    /// What a call without `a2a-version` stands for. Default: revision 0.3, which is refused.
+    /// The meaning of a call without `a2a-version`. Default: revision 0.3, which is rejected.
     pub versions: VersionPolicy,
-    /// Largest message of an answer, in bytes; the call fails beyond it. Default: no limit but
-    /// gRPC's own 4 GiB.
+    /// Largest response message, in bytes; larger ones fail the call. Default: only gRPC's limit of
+    /// 4 GiB.
     pub max_answer_bytes: usize,
-    /// Whether peers may ask for the descriptor (`grpc.reflection.v1` and `v1alpha`).
-    /// Default: yes.
+    /// Whether reflection (`grpc.reflection.v1` and `v1alpha`) is served. Default: yes.
     pub reflection: bool,
-    /// Whether the service answers `grpc.health.v1`. Default: yes.
+    /// Whether `grpc.health.v1` is served. Default: yes.
     pub health: bool,
-    /// Services that are mounted beside this one, by their names and encoded descriptors, for
-    /// health and reflection. Default: none.
+    /// Names and encoded descriptors of further services, for health and reflection. Default: none.
     pub services: Vec<(&'static str, &'static [u8])>,
 }
 
@@ -51,43 +48,43 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Sets what is enforced before an operation is reached.
+    /// Sets the limits of requests.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets what a call without `a2a-version` stands for.
+    /// Sets the meaning of a call without `a2a-version`.
     #[must_use]
     pub fn with_versions(mut self, versions: VersionPolicy) -> Self {
         self.versions = versions;
         self
     }
 
-    /// Sets the largest message of an answer, in bytes.
+    /// Sets the largest response message, in bytes.
     #[must_use]
     pub fn with_max_answer_bytes(mut self, bytes: usize) -> Self {
         self.max_answer_bytes = bytes;
         self
     }
 
-    /// Sets whether peers may ask for the descriptor.
+    /// Sets whether reflection is served.
     #[must_use]
     pub fn with_reflection(mut self, reflection: bool) -> Self {
         self.reflection = reflection;
         self
     }
 
-    /// Adds a service that is mounted beside this one, such as `a2a.v1.A2AService`, with the
-    /// encoded descriptor of its file.
+    /// Adds a service that is mounted next to this one, such as `a2a.v1.A2AService`, with its
+    /// encoded descriptor.
     #[must_use]
     pub fn with_service(mut self, name: &'static str, descriptor: &'static [u8]) -> Self {
         self.services.push((name, descriptor));
         self
     }
 
-    /// Sets whether the service answers health checks.
+    /// Sets whether health checks are served.
     #[must_use]
     pub fn with_health(mut self, health: bool) -> Self {
         self.health = health;
@@ -95,15 +92,15 @@ impl Options {
     }
 }
 
-/// Serves `agent` over gRPC (spec §10), with health and reflection beside it.
+/// Serves `agent` over gRPC (spec §10), with health and reflection.
 ///
-/// The router has no fallback, so it merges with any other; give [`fallback`] to the whole, or
-/// call it from yours.
+/// The router has no fallback, so that it can be merged with others. Use [`fallback`] for the
+/// merged router, or call it from another fallback.
 pub fn router(agent: impl Agent) -> Router {
     router_with(agent, Options::default())
 }
 
-/// Serves `agent` over gRPC as [`router`] does, but with `options`.
+/// Serves `agent` over gRPC like [`router`], with `options`.
 pub fn router_with(agent: impl Agent, options: Options) -> Router {
     routes(Arc::new(agent), &options)
 }
@@ -121,13 +118,13 @@ fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
     with_operations(Routes::new(Guard(service)), options, services.collect())
 }
 
-/// Serves health and reflection of the services that `options` name, without the current one:
-/// for those who mount services of older revisions alone.
+/// Serves health and reflection of the services in `options`, without the current one, for servers
+/// that only mount services of older revisions.
 pub fn operations_router(options: &Options) -> Router {
     with_operations(Routes::default(), options, options.services.clone())
 }
 
-/// Puts what operators ask for beside services.
+/// Adds health and reflection to services.
 fn with_operations(
     mut routes: Routes,
     options: &Options,
@@ -136,7 +133,7 @@ fn with_operations(
     if options.health {
         let (reporter, health) = tonic_health::server::health_reporter();
         for (name, _) in &services {
-            // Nobody else holds the reporter's lock yet, so this never has to wait.
+            // Completes immediately: the lock of the reporter is not shared yet.
             let _ = reporter.set_service_status(name, ServingStatus::Serving).now_or_never();
         }
         routes = routes.add_service(WatchLimit::new(health, &options.limits));
@@ -146,12 +143,12 @@ fn with_operations(
         routes = match reflected(routes.clone(), options, &descriptors) {
             Ok(reflected) => reflected,
             Err(error) => {
-                tracing::error!("the service is not reflected: {error}");
+                tracing::error!("failed to set up reflection: {error}");
                 routes
             }
         };
     }
-    // tonic's fallback answers every unknown path, and routers that both have one don't merge.
+    // Routers with fallbacks can't be merged.
     routes.into_axum_router().reset_fallback()
 }
 
@@ -174,10 +171,10 @@ fn reflected(
     Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
 }
 
-/// Answers what no route answers: calls of gRPC with UNIMPLEMENTED, anything else with 404.
+/// Handles unknown paths: UNIMPLEMENTED for gRPC calls, 404 for anything else.
 pub async fn fallback(request: Request) -> Response {
     let response = if is_grpc(request.headers()) {
-        let message = format!("there is no method {}", request.uri().path());
+        let message = format!("unknown method {}", request.uri().path());
         status::encode(Error::new(ErrorKind::MethodNotFound, message)).into_http::<Body>()
     } else {
         let mut response = Response::new(Body::empty());

@@ -1,4 +1,4 @@
-//! The eleven methods of the service, each one operation of the agent.
+//! Implements the generated service by an agent.
 
 use std::{future::Future, sync::Arc};
 
@@ -13,7 +13,7 @@ use a2a_core::{
     },
 };
 use a2a_http::{Drain, VersionPolicy, service_parameters};
-use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::Served};
+use a2a_operations::{Agent, Call, CallContext, EventId, EventStream, Reply, trace::ServerSpan};
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
@@ -27,7 +27,7 @@ use crate::{
     status,
 };
 
-/// Puts an agent behind the generated trait.
+/// An agent as the generated service.
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     versions: VersionPolicy,
@@ -54,7 +54,7 @@ impl AgentService {
         Ok((context, deadline::read(headers)?))
     }
 
-    /// Decodes a request and calls an operation of the agent with it.
+    /// Decodes a request and calls an operation of the agent.
     async fn call<'a, Q, A>(
         &'a self,
         name: Operation,
@@ -62,13 +62,13 @@ impl AgentService {
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
     ) -> Result<Called<A>>
     where
-        Q: Concerns + prost::Message + Default + 'static,
+        Q: a2a_core::Request + prost::Message + Default + 'static,
     {
         let message = Undecoded::decode(&mut request, self.max_json_values).await?;
         let (mut context, deadline) = self.context(&request)?;
         let mut served = begin(name, &mut context, &message);
         let resumed_after = context.last_event_id;
-        let performed = operation(&*self.agent, Call::with_context(context, message));
+        let performed = operation(&*self.agent, Call::from_parts(context, message));
         let performed = performed.instrument(served.span().clone());
         let result = within(deadline, performed).await;
         served.end(&result);
@@ -82,15 +82,15 @@ impl AgentService {
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
     ) -> Answer<M>
     where
-        Q: Concerns + prost::Message + Default + 'static,
+        Q: a2a_core::Request + prost::Message + Default + 'static,
         A: Into<Shared<M>>,
         M: prost::Message,
     {
         let called = self.call(name, request, operation).await;
-        let answer = called.and_then(|Called { reply, .. }| {
+        let result = called.and_then(|Called { reply, .. }| {
             Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
         });
-        let (message, activated) = answer.map_err(status::encode)?;
+        let (message, activated) = result.map_err(status::encode)?;
         let mut response = Response::new(message);
         service_parameters::write_activated(&activated, response.metadata_mut().as_mut());
         Ok(response)
@@ -103,17 +103,17 @@ impl AgentService {
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, EventStream>,
     ) -> Result<Response<Events>, Status>
     where
-        Q: Concerns + prost::Message + Default + 'static,
+        Q: a2a_core::Request + prost::Message + Default + 'static,
     {
         let drain = Drain::of(request.extensions());
-        let answer = async {
+        let result = async {
             let called = self.call(name, request, operation).await?;
             let Called { reply, served, deadline, resumed_after } = called;
             let events = served.keep_open(reply.response);
             let events = Events::open(events, resumed_after, deadline, drain).await?;
             Ok((events.limited_to(self.max_answer_bytes), reply.activated))
         };
-        let (events, activated) = answer.await.map_err(status::encode)?;
+        let (events, activated) = result.await.map_err(status::encode)?;
         let position = events.position();
         let mut response = Response::new(events);
         let headers = response.metadata_mut().as_mut();
@@ -125,26 +125,29 @@ impl AgentService {
     }
 }
 
-/// The future of an operation of the agent.
+/// The future of an operation.
 type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 
-/// The agent's reply, and what the response needs to know of its call.
+/// The reply of the agent, and properties of the call that the response depends on.
 struct Called<A> {
     reply: Reply<A>,
-    served: Served,
+    served: ServerSpan,
     deadline: Option<Instant>,
     resumed_after: Option<EventId>,
 }
 
-fn begin(operation: Operation, context: &mut CallContext, request: &impl Concerns) -> Served {
-    let served = Served::begin(operation, card::GRPC, context);
-    let (task_id, context_id) = request.concerns();
-    served.concerns(task_id, context_id);
+fn begin(
+    operation: Operation,
+    context: &mut CallContext,
+    request: &impl a2a_core::Request,
+) -> ServerSpan {
+    let served = ServerSpan::begin(operation, card::GRPC, context);
+    served.record_ids(request.task_id(), request.context_id());
     served
 }
 
-/// Waits no longer than the caller does. The operation is dropped then, which detaches the
-/// caller and cancels nothing.
+/// Limits an operation to the caller's deadline. Dropping it detaches the caller but cancels
+/// nothing.
 pub(crate) async fn within<T>(
     deadline: Option<Instant>,
     operation: impl Future<Output = Result<T>>,
@@ -152,53 +155,10 @@ pub(crate) async fn within<T>(
     match deadline {
         None => operation.await,
         Some(deadline) => match timeout_at(deadline, operation).await {
-            Ok(answer) => answer,
+            Ok(result) => result,
             Err(elapsed) => Err(deadline::exceeded().with_source(elapsed)),
         },
     }
-}
-
-/// The ids of the task and of the context that a request names; empty where it names none.
-trait Concerns {
-    fn concerns(&self) -> (&str, &str);
-}
-
-impl Concerns for SendMessageRequest {
-    fn concerns(&self) -> (&str, &str) {
-        self.message.as_ref().map_or(("", ""), |message| (&message.task_id, &message.context_id))
-    }
-}
-
-impl Concerns for ListTasksRequest {
-    fn concerns(&self) -> (&str, &str) {
-        ("", &self.context_id)
-    }
-}
-
-impl Concerns for GetExtendedAgentCardRequest {
-    fn concerns(&self) -> (&str, &str) {
-        ("", "")
-    }
-}
-
-macro_rules! concerns {
-    ($($request:ident $member:ident;)*) => {
-        $(impl Concerns for $request {
-            fn concerns(&self) -> (&str, &str) {
-                (&self.$member, "")
-            }
-        })*
-    };
-}
-
-concerns! {
-    GetTaskRequest id;
-    CancelTaskRequest id;
-    SubscribeToTaskRequest id;
-    TaskPushNotificationConfig task_id;
-    GetTaskPushNotificationConfigRequest task_id;
-    ListTaskPushNotificationConfigsRequest task_id;
-    DeleteTaskPushNotificationConfigRequest task_id;
 }
 
 #[tonic::async_trait]

@@ -1,4 +1,4 @@
-//! A bound on the streams of `grpc.health.v1.Health/Watch`, which need no credentials.
+//! Limits the streams of `grpc.health.v1.Health/Watch`, which require no credentials.
 
 use std::{
     convert::Infallible,
@@ -31,8 +31,8 @@ use crate::status;
 
 const WATCH: &str = "/Watch";
 
-/// The health service, with a bound on the streams that watch it: in all, and a quarter of that
-/// for each address. A stream without news ends after the time that a connection may be idle.
+/// The health service, with limits of watch streams in total and per address (a quarter of the
+/// total), and an idle timeout.
 #[derive(Clone, Debug)]
 pub(super) struct WatchLimit<S> {
     service: S,
@@ -54,7 +54,7 @@ impl<S> WatchLimit<S> {
         }
     }
 
-    /// Takes a place for a stream; `None` where there is none.
+    /// Reserves a place for a stream; `None` if the limit is reached.
     fn place(&self, request: &Request<Body>) -> Option<Place> {
         let permit = Arc::clone(&self.all).try_acquire_owned().ok()?;
         let share = match request.extensions().get::<ConnectInfo<SocketAddr>>() {
@@ -90,30 +90,30 @@ where
         }
         let Some(place) = self.place(&request) else {
             let message = format!(
-                "too many health watches: at most {} are open at a time, a quarter of one address",
+                "too many health watches: the limit is {}, and a quarter of it per address",
                 self.most
             );
             let error = Error::new(ErrorKind::ResourceExhausted, message);
             return Either::Left(ready(Ok(status::encode(error).into_http())));
         };
         let idle_timeout = self.idle_timeout;
-        let answered = self.service.call(request).map_ok(move |response| {
+        let response = self.service.call(request).map_ok(move |response| {
             response.map(|body| Body::new(WatchBody::new(body, place, idle_timeout)))
         });
-        Either::Right(Either::Right(Box::pin(answered)))
+        Either::Right(Either::Right(Box::pin(response)))
     }
 }
 
-/// A place among the open streams, until dropped.
+/// A reservation of an open stream, released on drop.
 #[derive(Debug)]
 struct Place {
     _permit: OwnedSemaphorePermit,
     _share: Option<PerIpPermit>,
 }
 
-/// A stream that ends when it has been silent for long.
+/// A stream with an idle timeout.
 struct WatchBody {
-    /// `None` once it has ended.
+    /// `None` after the end.
     open: Option<(Body, Place)>,
     idle_timeout: Duration,
     idle: Pin<Box<Sleep>>,
@@ -145,7 +145,7 @@ impl http_body::Body for WatchBody {
         }
         self.open = None;
         let mut trailers = HeaderMap::new();
-        let ended = Status::unavailable("no change of health for long; watch again");
+        let ended = Status::unavailable("idle timeout of the health watch; watch again");
         if let Err(status) = ended.add_header(&mut trailers) {
             return Poll::Ready(Some(Err(status)));
         }

@@ -1,4 +1,4 @@
-//! A status as an error: by its reason first, then by its code (spec §10).
+//! Decodes statuses: by reason, or else by code (spec §10).
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tonic_types::pb;
 
 use super::{BAD_REQUEST, CHALLENGE, ERROR_INFO, RETRY_AFTER, RETRY_INFO};
 
-/// Decodes the status that a peer answered with.
+/// Decodes the status of a response.
 ///
-/// Nothing of it is trusted to be well formed. What can't be read is passed over.
+/// Untrusted: malformed parts are ignored.
 pub(crate) fn decode(status: Status) -> Error {
     let message = match status.message() {
-        "" => format!("the agent answered: {}", status.code().description()),
+        "" => format!("gRPC status: {}", status.code().description()),
         message => message.to_owned(),
     };
     let (details, delay) = read_details(status.details());
@@ -34,8 +34,8 @@ pub(crate) fn decode(status: Status) -> Error {
 
 fn kind_of(code: Code) -> ErrorKind {
     match code {
-        // What tonic answers, and says itself, when a message is larger than its limit. The
-        // protocol has no other use for the code.
+        // tonic returns it, on both sides, for a message over the size limit. The protocol has no
+        // other use for the code.
         Code::OutOfRange => ErrorKind::PayloadTooLarge,
         code => ErrorKind::from_grpc(i32::from(code)),
     }

@@ -1,4 +1,4 @@
-//! An error as a status, with its details.
+//! Encodes errors as statuses with details.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,20 +13,20 @@ use tonic_types::pb;
 
 use super::{BAD_REQUEST, CHALLENGE, ERROR_INFO, RETRY_AFTER, RETRY_INFO, TYPE_PREFIX};
 
-/// Most bytes of a message. Peers refuse trailers of more than 8 KiB, and a letter that is not
-/// ASCII takes three times its bytes there.
+/// Limit of a message, in bytes. Peers reject trailers of more than 8 KiB, and non-ASCII characters
+/// take three times their bytes.
 const MAX_MESSAGE: usize = 1_024;
 
-/// Most bytes of the details, which travel in base64.
+/// Limit of the details, in bytes before base64 encoding.
 const MAX_DETAILS: usize = 3 * 1_024;
 
-/// Encodes an error as the status that the peer gets: what is hidden goes to the log.
+/// Encodes an error as a status. Its source is logged.
 pub(crate) fn encode(error: Error) -> Status {
     let code = Code::from(error.kind().codes().grpc);
     encode_as(error, code)
 }
 
-/// Encodes an error as [`encode`] does, but under a code that is not the current revision's.
+/// Encodes an error like [`encode`], with a status code of another revision.
 pub(crate) fn encode_as(error: Error, code: Code) -> Status {
     let error = a2a_http::report(error);
     let message = clipped(error.message(), MAX_MESSAGE);
@@ -47,7 +47,7 @@ pub(crate) fn encode_as(error: Error, code: Code) -> Status {
         violations.field_violations.pop();
     }
     if status.encoded_len() > MAX_DETAILS {
-        // Only metadata can be that large; the reason has to arrive.
+        // Only metadata can be this large; the reason must be sent.
         let bare = Error::new(error.kind(), "");
         status.details = vec![any(ERROR_INFO, &error_info(&bare))];
     }
@@ -66,8 +66,8 @@ fn any(name: &str, detail: &impl Message) -> Any {
     Any { type_url: format!("{TYPE_PREFIX}{name}"), value: detail.encode_to_vec() }
 }
 
-/// `google.rpc.ErrorInfo` with its metadata in the order of the names: an error has the same bytes
-/// each time, and nothing can be told from their order.
+/// `google.rpc.ErrorInfo` with sorted metadata: its encoding is deterministic and reveals no map
+/// order.
 #[derive(Clone, PartialEq, Message)]
 struct ErrorInfo {
     #[prost(string, tag = "1")]
@@ -104,7 +104,7 @@ fn whole_seconds(delay: Duration) -> u64 {
     delay.as_secs() + u64::from(delay.subsec_nanos() > 0)
 }
 
-/// Cuts a text to `limit` bytes, between two letters.
+/// Truncates a text to `limit` bytes, at a character boundary.
 fn clipped(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }

@@ -1,4 +1,4 @@
-//! Whatever goes wrong is an error of the right kind, and the connection goes on.
+//! Error kinds, and connections that remain usable after errors.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn get() -> GetTaskRequest {
     GetTaskRequest { id: "t1".into(), ..Default::default() }
 }
 
-/// Asserts what every refusal has: the code of its kind, and an `ErrorInfo` with its reason.
+/// Asserts properties of all errors: the code of the kind, and an `ErrorInfo` with its reason.
 fn assert_refused(status: &Status, kind: ErrorKind) {
     assert_eq!(i32::from(status.code()), kind.codes().grpc, "{status:?}");
     let info = status.get_details_error_info().expect("every error has an ErrorInfo");
@@ -36,11 +36,11 @@ fn assert_refused(status: &Status, kind: ErrorKind) {
 
 //
 #[tokio::test]
-async fn each_error_keeps_its_kind() {
+async fn error_kinds_round_trip() {
     let served = Served::new().await;
     let client = served.client();
     for kind in ErrorKind::ALL {
-        // An unreadable body of HTTP looks like an unwelcome part here; gRPC has no such body.
+        // An unreadable HTTP body has the same code as an unsupported part; gRPC has no such body.
         if kind == ErrorKind::UnsupportedMediaType {
             continue;
         }
@@ -66,7 +66,7 @@ async fn violations_arrive_as_bad_request() {
 }
 
 #[tokio::test]
-async fn an_internal_fault_shows_an_id_only() {
+async fn internal_error_has_only_an_id() {
     let served = Served::new().await;
     served.agent.fail(Error::internal("the password is 1234"));
     let error = assert_kind(served.client().get_task(Call::new(get())).await, ErrorKind::Internal);
@@ -75,7 +75,7 @@ async fn an_internal_fault_shows_an_id_only() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_message_are_refused_and_the_connection_goes_on() {
+async fn malformed_message_is_rejected_and_the_connection_remains_usable() {
     let served = Served::new().await;
     let channel = Endpoint::from_shared(format!("http://{}", served.address)).unwrap();
     let channel = channel.connect().await.unwrap();
@@ -89,7 +89,7 @@ async fn bytes_that_are_no_message_are_refused_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_message_beyond_the_limit_is_refused_and_the_connection_goes_on() {
+async fn too_large_message_is_rejected_and_the_connection_remains_usable() {
     let limits = Limits::default().with_max_body_bytes(1_000);
     let served = Served::with(Options::default().with_limits(limits)).await;
     let client = served.client();
@@ -107,9 +107,9 @@ async fn a_message_beyond_the_limit_is_refused_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_message_for_which_there_is_no_room_is_to_come_again() {
+async fn message_over_the_body_budget_is_retryable() {
     const ROOM: usize = 10_000;
-    // Whoever posts here says how much has come, and is held.
+    // Holds the bytes of a request body until it is complete.
     let (come, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let hold = async move |body: axum::body::Body| {
         let mut pieces = body.into_data_stream();
@@ -142,7 +142,7 @@ async fn a_message_for_which_there_is_no_room_is_to_come_again() {
     assert_refused(&status, ErrorKind::Unavailable);
     assert_eq!(status.code(), Code::Unavailable);
     assert_eq!(status.metadata().get("retry-after").unwrap(), "1");
-    // What is held is whole, and has gone soon.
+    // The held body is complete and will be released.
     held.write_all(b"x").await.unwrap();
     let again = async {
         while raw::call(channel.clone(), "SendMessage", request.encode_to_vec(), &[]).await.is_err()
@@ -150,12 +150,12 @@ async fn a_message_for_which_there_is_no_room_is_to_come_again() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), again).await.expect("there is room again");
+    tokio::time::timeout(Duration::from_secs(60), again).await.expect("budget is released");
     server.abort();
 }
 
 #[tokio::test]
-async fn an_answer_beyond_the_clients_limit_is_an_error() {
+async fn response_over_the_client_limit_is_an_error() {
     let served = Served::new().await;
     let settings = ClientSettings::default().with_max_response_bytes(8);
     let client = Client::connect_with(&served.address.to_string(), settings).unwrap();
@@ -163,7 +163,7 @@ async fn an_answer_beyond_the_clients_limit_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_answer_beyond_the_servers_limit_is_refused_with_a_reason() {
+async fn response_over_the_server_limit_is_an_error_with_reason() {
     let agent = Fake::default();
     let router = a2a_grpc::router_with(agent, Options::default().with_max_answer_bytes(8));
     for method in ["GetTask", "SubscribeToTask"] {
@@ -173,7 +173,7 @@ async fn an_answer_beyond_the_servers_limit_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_can_not_be_served() {
+async fn serving_an_invalid_address_fails() {
     let answer = a2a_grpc::serve(Fake::default(), "nowhere.invalid:0").await;
     assert!(matches!(answer, Err(a2a_grpc::ServeError::Bind { .. })), "{answer:?}");
 }
@@ -199,8 +199,8 @@ async fn an_unknown_method_or_service_is_unimplemented() {
 }
 
 #[tokio::test]
-async fn the_callers_deadline_ends_a_call_on_the_server() {
-    // Without a channel in between, so that it is not the client that gives up.
+async fn deadline_ends_a_call_on_the_server() {
+    // Without a client channel, which would enforce the deadline itself.
     for method in ["GetTask", "SubscribeToTask"] {
         let agent = Fake::default();
         agent.fall_silent();
@@ -213,7 +213,7 @@ async fn the_callers_deadline_ends_a_call_on_the_server() {
 }
 
 #[tokio::test]
-async fn a_deadline_that_can_not_be_read_is_refused() {
+async fn malformed_deadline_is_rejected() {
     let router = a2a_grpc::router(Fake::default());
     let timeout = [("grpc-timeout", "soon")];
     let answer = raw::call(router, "GetTask", get().encode_to_vec(), &timeout).await;
@@ -221,7 +221,7 @@ async fn a_deadline_that_can_not_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn the_clients_timeout_is_a_deadline() {
+async fn client_timeout_is_sent_as_deadline() {
     let served = Served::new().await;
     served.agent.fall_silent();
     let settings = ClientSettings::default().with_request_timeout(Duration::from_millis(20));
@@ -230,19 +230,19 @@ async fn the_clients_timeout_is_a_deadline() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_unavailable_and_known_as_not_sent() {
+async fn refused_connection_is_unavailable_and_not_sent() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);
     let client = Client::connect(&address).unwrap();
     let error = assert_kind(client.get_task(Call::new(get())).await, ErrorKind::Unavailable);
-    let transport = TransportError::of(&error).expect("it is the transport that failed");
+    let transport = TransportError::of(&error).expect("a transport error");
     assert!(transport.is_connect() && !transport.maybe_sent());
     assert!(error.message().contains(&address), "{error}");
 }
 
 #[tokio::test]
-async fn a_server_that_dies_in_a_call_is_unavailable_and_may_have_seen_it() {
+async fn connection_lost_during_a_call_is_unavailable_and_maybe_sent() {
     let served = Served::new().await;
     served.agent.fall_silent();
     let client = served.client();
@@ -256,7 +256,7 @@ async fn a_server_that_dies_in_a_call_is_unavailable_and_may_have_seen_it() {
 }
 
 #[tokio::test]
-async fn a_client_reconnects_to_a_server_that_came_back() {
+async fn client_reconnects_to_a_restarted_server() {
     let served = Served::new().await;
     let client = served.client();
     client.get_task(Call::new(get())).await.unwrap();
@@ -276,7 +276,7 @@ async fn a_client_reconnects_to_a_server_that_came_back() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_grpc_is_read_as_http() {
+async fn response_that_is_not_grpc_is_decoded_as_http() {
     for (status, kind) in [
         (401, ErrorKind::Unauthenticated),
         (503, ErrorKind::Unavailable),
@@ -296,7 +296,7 @@ async fn an_answer_that_is_not_grpc_is_read_as_http() {
 }
 
 #[tokio::test]
-async fn a_malformed_answer_is_an_error_and_no_panic() {
+async fn malformed_response_is_an_error() {
     for (details, body, kind) in [
         ("not base64 !", &b""[..], ErrorKind::TaskNotFound),
         ("AAAA", &b""[..], ErrorKind::TaskNotFound),
@@ -320,7 +320,7 @@ async fn a_malformed_answer_is_an_error_and_no_panic() {
 
 //
 #[tokio::test]
-async fn the_wire_has_a_status_of_google_rpc() {
+async fn details_have_a_google_rpc_status() {
     let agent = Fake::default();
     agent.fail(Error::task_not_found("t1"));
     let router = a2a_grpc::router(agent);

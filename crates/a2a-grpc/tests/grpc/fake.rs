@@ -1,4 +1,4 @@
-//! An agent that notes what it is asked and answers what it is told, and its server.
+//! A fake agent that records calls and returns scripted results, and its server.
 
 use std::{
     net::SocketAddr,
@@ -46,22 +46,22 @@ struct State {
 }
 
 impl Fake {
-    /// Answers the next call with an error.
+    /// Fails the next call with an error.
     pub(crate) fn fail(&self, error: Error) {
         *self.0.error.lock().unwrap() = Some(error);
     }
 
-    /// Answers the next stream with these events.
+    /// Returns these events for the next stream.
     pub(crate) fn stream(&self, events: EventStream) {
         *self.0.events.lock().unwrap() = Some(events);
     }
 
-    /// Says that these extensions were used.
+    /// Activates these extensions.
     pub(crate) fn activate(&self, extensions: ExtensionSet) {
         *self.0.activated.lock().unwrap() = extensions;
     }
 
-    /// Never answers again.
+    /// Never responds again.
     pub(crate) fn fall_silent(&self) {
         *self.0.is_silent.lock().unwrap() = true;
     }
@@ -115,17 +115,17 @@ pub(crate) fn task() -> Task {
     }
 }
 
-/// The opening of a stream, at a position; 0 is none.
+/// The first event of a stream, with an id; 0 means none.
 pub(crate) fn opening(position: u64) -> Event {
     event(position, Payload::Task(task()))
 }
 
-/// An update that more follows on.
+/// An update that is not the last event.
 pub(crate) fn working(position: u64) -> Event {
     update(position, TaskState::Working)
 }
 
-/// The update that ends a stream.
+/// The last update of a stream.
 pub(crate) fn ended(position: u64) -> Event {
     update(position, TaskState::Completed)
 }
@@ -237,7 +237,7 @@ impl Agent for Fake {
     }
 }
 
-/// The fake behind a port of its own.
+/// The fake agent, served on its own port.
 pub(crate) struct Served {
     pub(crate) agent: Fake,
     pub(crate) address: SocketAddr,

@@ -1,4 +1,4 @@
-//! The binding over real sockets, with a made-up agent behind it.
+//! Tests of the binding over sockets, with a fake agent.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is a test")]
 
 mod errors;

@@ -1,4 +1,4 @@
-//! The service beside other things on one port.
+//! The service and other routes on one port.
 
 use a2a_core::v1::GetTaskRequest;
 use a2a_grpc::operations::{Agent as _, Call};
@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::fake::{Fake, Served};
 
-/// Posts over HTTP/1.1 and returns the whole answer.
+/// Posts over HTTP/1.1 and returns the whole response.
 async fn post_http1(served: &Served, path: &str, content_type: &str) -> String {
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     let request = format!(
@@ -26,7 +26,7 @@ async fn post_http1(served: &Served, path: &str, content_type: &str) -> String {
 #[tokio::test]
 async fn http_1_and_grpc_share_a_port() {
     let agent = Fake::default();
-    // A router with a fallback of its own merges with ours, which has none.
+    // A router with its own fallback can be merged.
     let app = Router::new()
         .route("/echo", post(async |body: String| body))
         .fallback(a2a_grpc::fallback)
@@ -42,7 +42,7 @@ async fn http_1_and_grpc_share_a_port() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_grpc_is_an_unsupported_media_type() {
+async fn body_that_is_not_grpc_is_an_unsupported_media_type() {
     let served = Served::new().await;
     let path = "/lf.a2a.v1.A2AService/GetTask";
     let answer = post_http1(&served, path, "application/json").await;

@@ -1,4 +1,4 @@
-//! Each operation, from the client to the agent and back.
+//! Operations, from client to agent.
 
 use a2a_core::{
     Message, Operation,
@@ -16,7 +16,7 @@ use tokio_stream::StreamExt as _;
 use crate::fake::{Served, config, task};
 
 #[tokio::test]
-async fn a_message_goes_there_and_a_task_comes_back() {
+async fn send_message_returns_a_task() {
     let served = Served::new().await;
     let message = Message::user("hello");
     let request = SendMessageRequest {
@@ -32,7 +32,7 @@ async fn a_message_goes_there_and_a_task_comes_back() {
 }
 
 #[tokio::test]
-async fn a_stream_brings_its_events_in_order_with_their_positions() {
+async fn stream_has_events_in_order_with_ids() {
     let served = Served::new().await;
     let client = served.client();
     let message = Some(Message::user("hello"));
@@ -55,7 +55,7 @@ async fn a_stream_brings_its_events_in_order_with_their_positions() {
 }
 
 #[tokio::test]
-async fn tasks_are_got_listed_and_canceled() {
+async fn tasks_are_read_listed_and_canceled() {
     let served = Served::new().await;
     let client = served.client();
 
@@ -75,7 +75,7 @@ async fn tasks_are_got_listed_and_canceled() {
 }
 
 #[tokio::test]
-async fn webhooks_are_created_got_listed_and_deleted() {
+async fn webhooks_are_created_read_listed_and_deleted() {
     let served = Served::new().await;
     let client = served.client();
 
@@ -107,7 +107,7 @@ async fn webhooks_are_created_got_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn the_extended_card_comes_back() {
+async fn extended_card_is_returned() {
     let served = Served::new().await;
     let request = GetExtendedAgentCardRequest::default();
     let reply = served.client().get_extended_agent_card(Call::new(request)).await.unwrap();

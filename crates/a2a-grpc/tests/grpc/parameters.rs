@@ -1,4 +1,4 @@
-//! What travels beside the messages.
+//! Service parameters in metadata.
 
 use a2a_core::{Error, ErrorKind, v1::GetTaskRequest};
 use a2a_grpc::{
@@ -19,7 +19,7 @@ fn get() -> GetTaskRequest {
 }
 
 #[tokio::test]
-async fn the_context_of_a_call_arrives_and_the_caller_does_not() {
+async fn call_context_is_sent_without_the_caller() {
     let served = Served::new().await;
     let mut context = CallContext::default();
     context.extensions = ["urn:a", "urn:b"].into_iter().collect();
@@ -29,7 +29,7 @@ async fn the_context_of_a_call_arrives_and_the_caller_does_not() {
     context.idempotency_key = Some("once".into());
     context.caller = Caller::authenticated("me");
 
-    served.client().get_task(Call::with_context(context.clone(), get())).await.unwrap();
+    served.client().get_task(Call::from_parts(context.clone(), get())).await.unwrap();
     let arrived = served.agent.last().context;
     assert_eq!(arrived.version, context.version);
     assert_eq!(arrived.extensions, context.extensions);
@@ -41,7 +41,7 @@ async fn the_context_of_a_call_arrives_and_the_caller_does_not() {
 
 //
 #[tokio::test]
-async fn extensions_come_joined_and_repeated_and_go_back_in_the_initial_metadata() {
+async fn extensions_are_read_joined_or_repeated_and_returned_in_initial_metadata() {
     let served = Served::new().await;
     served.agent.activate(["urn:a", "urn:c"].into_iter().collect());
     let metadata = [("a2a-extensions", "urn:a, urn:b"), ("a2a-extensions", "urn:c")];
@@ -57,7 +57,7 @@ async fn extensions_come_joined_and_repeated_and_go_back_in_the_initial_metadata
 
 //
 #[tokio::test]
-async fn a_version_that_is_not_spoken_is_refused_before_the_agent_is_asked() {
+async fn unsupported_version_is_rejected_before_the_agent_is_called() {
     for (versions, version, accepted) in [
         (VersionPolicy::Strict, Some("1.0.3"), true),
         (VersionPolicy::Strict, Some("0.3"), false),
@@ -69,7 +69,7 @@ async fn a_version_that_is_not_spoken_is_refused_before_the_agent_is_asked() {
         let agent = Fake::default();
         let options = Options::default().with_versions(versions);
         let router = a2a_grpc::router_with(agent.clone(), options);
-        // The helper's own entry is taken out on the way, so that there can be none.
+        // The version that the helper adds is removed, so that there is none.
         let router = tower::util::MapRequest::new(router, move |mut request: http::Request<_>| {
             request.headers_mut().remove("a2a-version");
             if let Some(version) = version {
@@ -87,7 +87,7 @@ async fn a_version_that_is_not_spoken_is_refused_before_the_agent_is_asked() {
 }
 
 #[tokio::test]
-async fn what_the_settings_name_goes_with_every_call() {
+async fn headers_of_the_settings_are_sent_with_every_call() {
     let served = Served::new().await;
     let mut headers = http::HeaderMap::new();
     headers.insert("a2a-budget", "7".parse().unwrap());
@@ -98,7 +98,7 @@ async fn what_the_settings_name_goes_with_every_call() {
 }
 
 #[tokio::test]
-async fn the_caller_is_who_a_layer_says() {
+async fn caller_is_set_by_a_layer() {
     let agent = Fake::default();
     let router = a2a_grpc::router(agent.clone());
     let router = tower::util::MapRequest::new(router, |mut request: http::Request<_>| {
@@ -111,7 +111,7 @@ async fn the_caller_is_who_a_layer_says() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_how_to_authenticate_and_when_to_come_back() {
+async fn errors_have_challenge_and_retry_delay() {
     let served = Served::new().await;
     served.agent.fail(
         Error::new(ErrorKind::Unauthenticated, "who are you?")

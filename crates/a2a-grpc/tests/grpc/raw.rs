@@ -1,4 +1,4 @@
-//! Calls with bytes of one's own choice.
+//! Calls with raw bytes.
 
 use a2a_core::SERVICE;
 use bytes::{Buf as _, BufMut as _, Bytes};
@@ -8,7 +8,7 @@ use tonic::{
     codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
 };
 
-/// Writes and reads messages as they are.
+/// A codec that passes bytes through.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Raw;
 
@@ -47,7 +47,7 @@ impl Decoder for Raw {
     }
 }
 
-/// Calls a method of the service, under version 1.0 unless the metadata says otherwise.
+/// Calls a method of the service, with version 1.0 unless set in the metadata.
 pub(crate) async fn call<S>(
     service: S,
     method: &str,

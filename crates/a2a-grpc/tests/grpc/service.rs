@@ -1,4 +1,4 @@
-//! The service as its peers find it: methods, health, reflection.
+//! Methods, health and reflection of the service.
 
 use a2a_core::{DESCRIPTOR, ErrorKind, Operation, SERVICE};
 use a2a_grpc::Options;
@@ -26,7 +26,7 @@ async fn channel(served: &Served) -> Channel {
 
 //
 #[tokio::test]
-async fn every_method_of_the_descriptor_reaches_its_operation() {
+async fn methods_of_the_descriptor_map_to_operations() {
     let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
     let service = pool.get_service_by_name(SERVICE).unwrap();
     let methods: Vec<_> = service.methods().map(|method| method.name().to_owned()).collect();
@@ -57,7 +57,7 @@ async fn the_service_and_the_server_are_healthy() {
 }
 
 #[tokio::test]
-async fn health_watches_of_an_address_are_bounded_and_end_when_idle() {
+async fn health_watches_have_a_limit_per_address_and_an_idle_timeout() {
     let limits = Limits::default()
         .with_max_health_watches(8)
         .with_idle_timeout(std::time::Duration::from_millis(500));
@@ -77,14 +77,14 @@ async fn health_watches_of_an_address_are_bounded_and_end_when_idle() {
         let ended = watch.message().await.unwrap_err();
         assert_eq!(ended.code(), Code::Unavailable, "{ended}");
     }
-    // Their places are free again.
+    // Their reservations are released.
     let watch = health.watch(HealthCheckRequest::default()).await.unwrap();
     let mut dropped = watch.into_inner();
     assert!(dropped.message().await.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn both_versions_of_reflection_show_the_service_with_its_options() {
+async fn both_reflection_versions_return_the_service_with_options() {
     let served = Served::new().await;
     let channel = channel(&served).await;
 
@@ -112,7 +112,7 @@ async fn both_versions_of_reflection_show_the_service_with_its_options() {
     }
     let file = answers.next().await.unwrap().unwrap().message_response;
     let Some(MessageResponse::FileDescriptorResponse(files)) = file else { panic!("{file:?}") };
-    // The HTTP rules are extensions; a decoder that does not know them would have lost them.
+    // HTTP rules are extensions, which a decoder without them would drop.
     let bytes = &files.file_descriptor_proto[0];
     assert!(bytes.windows(13).any(|window| window == b"/message:send"));
 
@@ -129,7 +129,7 @@ async fn both_versions_of_reflection_show_the_service_with_its_options() {
 }
 
 #[tokio::test]
-async fn reflection_and_health_can_be_left_out() {
+async fn reflection_and_health_can_be_disabled() {
     let options = Options::default().with_reflection(false).with_health(false);
     let served = Served::with(options).await;
     let channel = channel(&served).await;

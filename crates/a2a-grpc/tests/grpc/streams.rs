@@ -1,4 +1,4 @@
-//! Streams: how they open, how they end, and that one end is never mistaken for another.
+//! Event streams: how they start and end.
 
 use std::{
     convert::Infallible,
@@ -33,13 +33,13 @@ fn subscribe() -> Call<SubscribeToTaskRequest> {
     Call::new(SubscribeToTaskRequest { id: "t1".into(), ..Default::default() })
 }
 
-/// A stream that the test feeds while it runs.
+/// A stream that the test feeds.
 fn fed() -> (mpsc::UnboundedSender<Result<Event>>, EventStream) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (sender, EventStream::new(UnboundedReceiverStream::new(receiver)))
 }
 
-/// Tells when it is dropped.
+/// Signals when it is dropped.
 struct Watched<S>(S, #[expect(dead_code, reason = "its drop is what counts")] oneshot::Sender<()>);
 
 impl<S: Stream + Unpin> Stream for Watched<S> {
@@ -58,9 +58,9 @@ fn position(item: Option<Result<Event>>) -> Option<u64> {
     item.expect("an event").unwrap().id().map(EventId::get)
 }
 
-// As servers of other libraries send it, which begin their answer before they ask the agent.
+// Servers of other libraries send metadata before they call the agent.
 #[tokio::test]
-async fn a_refusal_behind_the_metadata_is_an_error_of_the_call() {
+async fn rejection_after_the_metadata_is_an_error_of_the_call() {
     let answer = || async {
         let trailers = http::HeaderMap::from_iter([(
             http::HeaderName::from_static("grpc-status"),
@@ -80,7 +80,7 @@ async fn a_refusal_behind_the_metadata_is_an_error_of_the_call() {
 
 //
 #[tokio::test]
-async fn each_event_arrives_when_it_is_made() {
+async fn events_arrive_immediately() {
     let served = Served::new().await;
     let (sender, events) = fed();
     served.agent.stream(events);
@@ -98,11 +98,11 @@ async fn each_event_arrives_when_it_is_made() {
 }
 
 #[tokio::test]
-async fn a_client_that_pings_and_measures_all_the_time_reads_to_the_end() {
+async fn pinging_client_receives_the_whole_stream() {
     const EVENTS: u64 = 2_000;
     let agent = Fake::default();
     let router = a2a_grpc::router(agent.clone()).fallback(a2a_grpc::fallback);
-    // Fewer than the client sends by far.
+    // Fewer than the client sends.
     let limits = Limits::default().with_max_control_frames(30);
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -135,7 +135,7 @@ async fn a_client_that_pings_and_measures_all_the_time_reads_to_the_end() {
 }
 
 #[tokio::test]
-async fn events_without_positions_have_none_at_the_client_either() {
+async fn events_without_ids_have_none_at_the_client() {
     let served = Served::new().await;
     served.agent.stream(events(vec![opening(0), ended(0)]));
     let mut stream = open(&served, subscribe()).await;
@@ -145,7 +145,7 @@ async fn events_without_positions_have_none_at_the_client_either() {
 }
 
 #[tokio::test]
-async fn one_message_is_a_whole_stream() {
+async fn stream_of_a_single_message() {
     let served = Served::new().await;
     let message = Message::agent("hi");
     let payload = Some(Payload::Message(message.clone()));
@@ -157,7 +157,7 @@ async fn one_message_is_a_whole_stream() {
 }
 
 #[tokio::test]
-async fn a_fault_before_the_first_event_is_a_plain_refusal() {
+async fn error_before_the_first_event_is_a_plain_status() {
     let served = Served::new().await;
     let failing = EventStream::new(tokio_stream::iter([Err(Error::task_not_found("t1"))]));
     served.agent.stream(failing);
@@ -166,7 +166,7 @@ async fn a_fault_before_the_first_event_is_a_plain_refusal() {
 }
 
 #[tokio::test]
-async fn a_fault_after_the_first_event_is_the_last_item() {
+async fn error_after_the_first_event_is_the_last_item() {
     let served = Served::new().await;
     let failing = [Ok(opening(1)), Err(Error::unsupported("enough"))];
     served.agent.stream(EventStream::new(tokio_stream::iter(failing)));
@@ -177,7 +177,7 @@ async fn a_fault_after_the_first_event_is_the_last_item() {
 }
 
 #[tokio::test]
-async fn a_stream_that_the_agent_cuts_is_unavailable() {
+async fn truncated_stream_is_unavailable() {
     let served = Served::new().await;
     served.agent.stream(events(vec![opening(1), working(2)]));
     let mut stream = open(&served, subscribe()).await;
@@ -187,7 +187,7 @@ async fn a_stream_that_the_agent_cuts_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_stream_whose_server_dies_is_unavailable() {
+async fn stream_of_a_lost_connection_is_unavailable() {
     let served = Served::new().await;
     let (sender, events) = fed();
     served.agent.stream(events);
@@ -200,7 +200,7 @@ async fn a_stream_whose_server_dies_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_server_that_drains_sends_its_readers_elsewhere() {
+async fn draining_server_interrupts_streams() {
     let served = Served::new().await;
     let (sender, events) = fed();
     served.agent.stream(events);
@@ -213,7 +213,7 @@ async fn a_server_that_drains_sends_its_readers_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_reader_that_leaves_lets_go_of_the_agents_stream() {
+async fn disconnected_reader_drops_the_stream_of_the_agent() {
     let served = Served::new().await;
     let (gone, left) = oneshot::channel();
     let (sender, events) = fed();
@@ -226,7 +226,7 @@ async fn a_reader_that_leaves_lets_go_of_the_agents_stream() {
 }
 
 #[tokio::test]
-async fn a_caller_that_stops_waiting_lets_go_of_a_stream_that_has_not_begun() {
+async fn canceled_call_drops_an_unopened_stream() {
     let served = Served::new().await;
     let (gone, left) = oneshot::channel();
     let (sender, events) = fed();
@@ -242,31 +242,31 @@ async fn a_caller_that_stops_waiting_lets_go_of_a_stream_that_has_not_begun() {
 }
 
 #[tokio::test]
-async fn a_reader_that_resumes_is_answered_before_there_is_an_event() {
+async fn resumed_stream_is_opened_before_the_first_event() {
     let served = Served::new().await;
     let (sender, events) = fed();
     served.agent.stream(events);
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(6);
-    let call = Call::with_context(context, subscribe().request);
+    let call = Call::from_parts(context, subscribe().request);
     let mut stream = open(&served, call).await;
     sender.send(Ok(ended(7))).unwrap();
     assert_eq!(position(stream.next().await), Some(7));
 }
 
 #[tokio::test]
-async fn a_reader_that_resumes_behind_a_trimmed_log_gets_the_snapshots_position() {
+async fn resuming_a_trimmed_log_returns_the_snapshot_id() {
     let served = Served::new().await;
     served.agent.stream(events(vec![opening(40), ended(41)]));
     let mut context = CallContext::default();
     context.last_event_id = EventId::new(6);
-    let mut stream = open(&served, Call::with_context(context, subscribe().request)).await;
+    let mut stream = open(&served, Call::from_parts(context, subscribe().request)).await;
     assert_eq!(position(stream.next().await), Some(40));
     assert_eq!(position(stream.next().await), Some(41));
 }
 
 #[tokio::test]
-async fn a_gap_in_the_positions_ends_the_stream_before_the_client_miscounts() {
+async fn gap_in_event_ids_ends_the_stream() {
     let served = Served::new().await;
     served.agent.stream(events(vec![opening(1), working(2), ended(5)]));
     let mut stream = open(&served, subscribe()).await;
@@ -276,7 +276,7 @@ async fn a_gap_in_the_positions_ends_the_stream_before_the_client_miscounts() {
 }
 
 #[tokio::test]
-async fn the_position_stands_in_the_initial_metadata() {
+async fn first_event_id_is_in_the_initial_metadata() {
     let agent = Fake::default();
     agent.stream(events(vec![ended(9)]));
     let request = SubscribeToTaskRequest { id: "t1".into(), ..Default::default() };
@@ -287,7 +287,7 @@ async fn the_position_stands_in_the_initial_metadata() {
 }
 
 #[tokio::test]
-async fn a_deadline_ends_a_stream_and_a_request_timeout_does_not() {
+async fn only_a_deadline_ends_a_stream() {
     let served = Served::new().await;
     let (sender, events) = fed();
     served.agent.stream(events);
@@ -333,7 +333,7 @@ async fn a_thousand_streams_and_calls_share_a_connection() {
 }
 
 #[tokio::test]
-async fn a_reader_that_never_reads_does_not_stop_the_others() {
+async fn stalled_reader_does_not_block_others() {
     let served = Served::new().await;
     let client = served.client();
     let many = |count: u64| {

@@ -43,13 +43,13 @@ async fn sends(agent: &dyn Agent, fake: &Fake, tenant: &str) {
     let mut context = context();
     context.idempotency_key = Some("key-1".into());
     let reply =
-        agent.send_message(Call::with_context(context.clone(), request.clone())).await.unwrap();
+        agent.send_message(Call::from_parts(context.clone(), request.clone())).await.unwrap();
     assert!(reply.response.payload.is_some() && reply.activated.contains("urn:b"));
     let seen = arrived(fake, Operation::SendMessage, &request);
     assert_eq!(seen.idempotency_key.as_deref(), Some("key-1"));
 
     let reply =
-        agent.send_streaming_message(Call::with_context(context, request.clone())).await.unwrap();
+        agent.send_streaming_message(Call::from_parts(context, request.clone())).await.unwrap();
     assert!(reply.activated.contains("urn:b"));
     let seen = arrived(fake, Operation::SendStreamingMessage, &request);
     assert_eq!(seen.idempotency_key.as_deref(), Some("key-1"));
@@ -60,7 +60,7 @@ async fn tasks(agent: &dyn Agent, fake: &Fake, tenant: &str) {
     for id in ["t-1", "a/b c?d#e", "a:cancel", "%2F+é"] {
         let request =
             v1::GetTaskRequest { tenant: tenant.into(), id: id.into(), history_length: Some(3) };
-        let reply = agent.get_task(Call::with_context(context(), request.clone())).await.unwrap();
+        let reply = agent.get_task(Call::from_parts(context(), request.clone())).await.unwrap();
         assert_eq!(reply.response.id, id);
         arrived(fake, Operation::GetTask, &request);
 
@@ -69,13 +69,13 @@ async fn tasks(agent: &dyn Agent, fake: &Fake, tenant: &str) {
             id: id.into(),
             metadata: Some(Struct::from_iter([("why", "not")])),
         };
-        agent.cancel_task(Call::with_context(context(), request.clone())).await.unwrap();
+        agent.cancel_task(Call::from_parts(context(), request.clone())).await.unwrap();
         arrived(fake, Operation::CancelTask, &request);
 
         let request = v1::SubscribeToTaskRequest { tenant: tenant.into(), id: id.into() };
         let mut context = context();
         context.last_event_id = EventId::new(7);
-        agent.subscribe_to_task(Call::with_context(context, request.clone())).await.unwrap();
+        agent.subscribe_to_task(Call::from_parts(context, request.clone())).await.unwrap();
         let seen = arrived(fake, Operation::SubscribeToTask, &request);
         assert_eq!(seen.last_event_id, EventId::new(7));
     }
@@ -90,7 +90,7 @@ async fn tasks(agent: &dyn Agent, fake: &Fake, tenant: &str) {
         include_artifacts: Some(true),
     };
     for request in [request, v1::ListTasksRequest { tenant: tenant.into(), ..Default::default() }] {
-        let call = Call::with_context(context(), request.clone());
+        let call = Call::from_parts(context(), request.clone());
         assert_eq!(agent.list_tasks(call).await.unwrap().response.page_size, 50);
         arrived(fake, Operation::ListTasks, &request);
     }
@@ -108,7 +108,7 @@ async fn configs(agent: &dyn Agent, fake: &Fake, tenant: &str) {
             credentials: "x".into(),
         }),
     };
-    let call = Call::with_context(context(), config.clone());
+    let call = Call::from_parts(context(), config.clone());
     let reply = agent.create_task_push_notification_config(call).await.unwrap();
     assert_eq!(reply.response, config);
     arrived(fake, Operation::CreateTaskPushNotificationConfig, &config);
@@ -119,7 +119,7 @@ async fn configs(agent: &dyn Agent, fake: &Fake, tenant: &str) {
         task_id: task_id.clone(),
         id: id.clone(),
     };
-    let call = Call::with_context(context(), request.clone());
+    let call = Call::from_parts(context(), request.clone());
     assert_eq!(agent.get_task_push_notification_config(call).await.unwrap().response.id, id);
     arrived(fake, Operation::GetTaskPushNotificationConfig, &request);
 
@@ -129,18 +129,18 @@ async fn configs(agent: &dyn Agent, fake: &Fake, tenant: &str) {
         page_size: 3,
         page_token: "p".into(),
     };
-    let call = Call::with_context(context(), request.clone());
+    let call = Call::from_parts(context(), request.clone());
     agent.list_task_push_notification_configs(call).await.unwrap();
     arrived(fake, Operation::ListTaskPushNotificationConfigs, &request);
 
     let request =
         v1::DeleteTaskPushNotificationConfigRequest { tenant: tenant.into(), task_id, id };
-    let call = Call::with_context(context(), request.clone());
+    let call = Call::from_parts(context(), request.clone());
     agent.delete_task_push_notification_config(call).await.unwrap();
     arrived(fake, Operation::DeleteTaskPushNotificationConfig, &request);
 
     let request = v1::GetExtendedAgentCardRequest { tenant: tenant.into() };
-    let call = Call::with_context(context(), request.clone());
+    let call = Call::from_parts(context(), request.clone());
     assert_eq!(agent.get_extended_agent_card(call).await.unwrap().response.name, "Fake");
     arrived(fake, Operation::GetExtendedAgentCard, &request);
 }

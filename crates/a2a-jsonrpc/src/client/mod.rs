@@ -1,7 +1,7 @@
-//! The client's half: an agent at the other end of a URL.
+//! The client: a remote agent at a URL.
 
-mod answer;
 mod operation;
+mod response;
 
 use std::sync::{
     Arc,
@@ -21,8 +21,8 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 
-/// An agent that speaks JSON-RPC (spec §9); see [`Agent`](a2a_operations::Agent) for what it
-/// does. Cheap to clone.
+/// An agent that is called over JSON-RPC (spec §9). Implements [`Agent`](a2a_operations::Agent).
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: HttpClient,
@@ -33,26 +33,26 @@ pub struct Client {
 impl Client {
     /// Creates a client of the agent at `url`, with the default [`ClientSettings`].
     ///
-    /// Requests go to the URL exactly as it stands in the card.
+    /// Requests are sent to exactly this URL.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) where `url` is not a URL;
-    /// [`Internal`](a2a_core::ErrorKind::Internal) where TLS can't be set up.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if `url` is invalid;
+    /// [`Internal`](a2a_core::ErrorKind::Internal) if TLS can't be set up.
     pub fn new(url: &str) -> Result<Self> {
         Self::with_http(url, HttpClient::new(ClientSettings::default())?)
     }
 
-    /// Creates a client that makes its calls through `http`.
+    /// Creates a client that uses `http`.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) where `url` is not a URL.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if `url` is invalid.
     pub fn with_http(url: &str, http: HttpClient) -> Result<Self> {
-        let refused = |why: &dyn std::fmt::Display| Error::invalid_params("url", why.to_string());
-        let url: Uri = url.parse().map_err(|error| refused(&error))?;
+        let invalid = |why: &dyn std::fmt::Display| Error::invalid_params("url", why.to_string());
+        let url: Uri = url.parse().map_err(|error| invalid(&error))?;
         if url.authority().is_none() || url.scheme().is_none() {
-            return Err(refused(&"must be absolute"));
+            return Err(invalid(&"must be absolute"));
         }
         Ok(Self { http, url, last_id: Arc::default() })
     }
@@ -62,16 +62,16 @@ impl Client {
         operation: Operation,
         call: Call<impl Serialize>,
     ) -> Result<Reply<R>> {
-        self.call(operation, call, answer::read).await
+        self.call(operation, call, response::read).await
     }
 
-    /// Calls an operation that answers with nothing, which peers write in three ways.
+    /// Calls an operation with an empty response, which peers encode in three ways.
     async fn unary_without_result(
         &self,
         operation: Operation,
         call: Call<impl Serialize>,
     ) -> Result<Reply<()>> {
-        let read = |id, body: &_| answer::read_optional::<IgnoredAny>(id, body).map(|_| ());
+        let read = |id, body: &_| response::read_optional::<IgnoredAny>(id, body).map(|_| ());
         self.call(operation, call, read).await
     }
 
@@ -82,8 +82,8 @@ impl Client {
         read: impl FnOnce(u64, &[u8]) -> Result<R>,
     ) -> Result<Reply<R>> {
         let id = self.next_id();
-        let answer = self.http.send(self.request(operation, id, call)?).await?;
-        let (head, body) = answer.into_parts();
+        let response = self.http.send(self.request(operation, id, call)?).await?;
+        let (head, body) = response.into_parts();
         if !head.status.is_success() {
             return Err(error_body::read(head.status, &head.headers, &body));
         }
@@ -101,7 +101,7 @@ impl Client {
         let await_first = call.context.last_event_id.is_none();
         let response = self.http.open(self.request(operation, id, call)?).await?;
         let activated = service_parameters::read_activated(response.headers());
-        let read = move |data: &[u8]| answer::read_event(id, data);
+        let read = move |data: &[u8]| response::read_event(id, data);
         let events = read_events(response, self.http.settings(), await_first, read).await?;
         Ok(Reply { response: events, activated })
     }

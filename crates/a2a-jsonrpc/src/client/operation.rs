@@ -15,7 +15,7 @@ use a2a_core::{
 use a2a_operations::{Agent, Call, EventStream, Reply};
 use async_trait::async_trait;
 
-use super::{Client, answer};
+use super::{Client, response};
 
 #[async_trait]
 impl Agent for Client {
@@ -25,7 +25,7 @@ impl Agent for Client {
     ) -> Result<Reply<SendMessageResponse>> {
         let reply: Reply<SendMessageResponse> = self.unary(Operation::SendMessage, call).await?;
         if reply.response.payload.is_none() {
-            return Err(answer::invalid("the answer has neither a task nor a message"));
+            return Err(response::invalid("the response has neither a task nor a message"));
         }
         Ok(reply)
     }

@@ -13,13 +13,13 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// Longest `id` that is answered, in bytes: every event of a stream repeats it.
+/// Longest accepted `id`, in bytes: every event of a stream repeats it.
 const MAX_ID_BYTES: usize = 1 << 10;
 
-/// How much of an unknown method is repeated to the peer, in characters.
-const MAX_ECHO: usize = 64;
+/// Number of characters of an unknown method that the error repeats.
+const MAX_ECHOED_CHARS: usize = 64;
 
-/// The `id` of a request as it was written, or `null`.
+/// The `id` of a request as written, or `null`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Id(Cow<'static, str>);
 
@@ -31,9 +31,8 @@ impl Id {
     }
 }
 
-/// Checks the `id` of a request as it was written, which its answers repeat: a string or a number
-/// of at most 1,024 bytes, or `null` (JSON-RPC 2.0 §4). A number has to be one that readers with
-/// 64 bits of floating point can take.
+/// Checks the `id` of a request as written, which responses repeat: a string or a number of at most
+/// 1,024 bytes, or `null` (JSON-RPC 2.0 §4). Numbers must fit into a 64-bit floating-point number.
 ///
 /// # Errors
 ///
@@ -52,7 +51,7 @@ pub fn check_id(id: &str) -> Result<()> {
     }
 }
 
-/// The envelope of a request; the members are read but not yet judged.
+/// The envelope of a request, before validation.
 #[derive(Deserialize)]
 pub(super) struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -75,12 +74,12 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ParseError`] for what is not JSON, [`ErrorKind::InvalidRequest`] for what is
-    /// not one object. The id can't be told in either case.
+    /// [`ErrorKind::ParseError`] for malformed JSON, [`ErrorKind::InvalidRequest`] for anything but
+    /// an object. The id is unknown in either case.
     pub(super) fn read(body: &'a [u8]) -> Result<Self> {
-        // A derived reader would take an array for the members in their order.
+        // A derived deserializer would also accept an array of the member values.
         if body.trim_ascii_start().first() == Some(&b'{') {
-            // UTF-8 is checked once for the whole text; `from_slice` checks it for each string.
+            // UTF-8 is validated once for the whole text; `from_slice` validates each string.
             let read = match str::from_utf8(body) {
                 Ok(text) => serde_json::from_str(text),
                 Err(_) => serde_json::from_slice(body),
@@ -94,12 +93,12 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The id to answer under.
+    /// The request id.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidRequest`] where there is none, or not one of a legal type. A request
-    /// without an id is a notification, which A2A does not have.
+    /// [`ErrorKind::InvalidRequest`] if it is missing or has an invalid type. A request without an
+    /// id is a notification, which A2A does not have.
     pub(super) fn id(&self) -> Result<Id> {
         let Some(id) = self.id else {
             return Err(invalid("id", "is required: a string, a number or null"));
@@ -108,7 +107,7 @@ impl<'a> Envelope<'a> {
         Ok(if id.get() == "null" { Id::NULL } else { Id(Cow::Owned(id.get().to_owned())) })
     }
 
-    /// The operation that the method names, and the `params` as they were written.
+    /// The operation of the method, and the `params` as written.
     ///
     /// # Errors
     ///
@@ -125,7 +124,7 @@ impl<'a> Envelope<'a> {
         };
         let operation = Operation::ALL.into_iter().find(|operation| operation.name() == method);
         let Some(operation) = operation else {
-            let method: String = method.chars().take(MAX_ECHO).collect();
+            let method: String = method.chars().take(MAX_ECHOED_CHARS).collect();
             return Err(Error::new(
                 ErrorKind::MethodNotFound,
                 format!("method not found: {method}"),
@@ -162,11 +161,11 @@ impl Opened {
         Self { id, request }
     }
 
-    /// The operation, and its `params` as they were written; `None` where the request is wrong.
+    /// The operation and its `params` as written; `None` if the request is invalid.
     pub fn operation(&self) -> Option<(Operation, &str)> {
         let (operation, params) = self.request.as_ref().ok()?;
         let text = params.text.as_deref().unwrap_or_default();
-        // It was read as JSON.
+        // Valid UTF-8, because it was parsed as JSON.
         Some((*operation, str::from_utf8(text).unwrap_or_default()))
     }
 }
@@ -174,9 +173,9 @@ impl Opened {
 /// The `params` of a request.
 #[derive(Debug)]
 pub(super) struct Params {
-    /// As they were written; `None` where there are none.
+    /// The JSON text; `None` if there are none.
     text: Option<Bytes>,
-    /// The size of the body that they are in.
+    /// Size of the whole body.
     bytes: usize,
 }
 
@@ -209,12 +208,12 @@ fn explain(body: &[u8], error: &dyn std::fmt::Display) -> Error {
     if let Err(error) = serde_json::from_slice::<IgnoredAny>(body) {
         return not_json(&error);
     }
-    // What is ignored is not looked at closely.
+    // Ignored values are not validated.
     if let Err(error) = str::from_utf8(body) {
         return not_json(&error);
     }
     let why = match body.trim_ascii_start().first() {
-        Some(b'[') => "batches are not part of A2A; send one request object".into(),
+        Some(b'[') => "batch requests are not supported; send a single request object".into(),
         _ => error.to_string(),
     };
     Error::new(ErrorKind::InvalidRequest, format!("request payload validation error: {why}"))
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_is_kept_as_it_was_written() {
+    fn id_is_preserved_as_written() {
         for text in
             ["1", "-7", "1.50", "1e3", "123456789012345678901234567890", r#""a\u0062""#, "null"]
         {
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_request_is_refused_with_the_id_if_it_can_be_read() {
+    fn invalid_requests_are_rejected_with_their_id_if_readable() {
         use ErrorKind::{InvalidRequest, MethodNotFound, ParseError};
         for (body, id_text, kind) in [
             ("", "null", ParseError),
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_too_many_values_is_refused_under_its_id() {
+    fn request_with_too_many_values_is_rejected_with_its_id() {
         let body = Bytes::from(
             r#"{"jsonrpc":"2.0","params":{"id":"t","x":[0,0]},"id":7,"method":"GetTask"}"#,
         );

@@ -1,7 +1,7 @@
-//! The server's half: one route that answers every operation.
+//! The server: one route for all operations.
 
-mod answer;
 mod envelope;
+mod response;
 mod router;
 mod serve;
 

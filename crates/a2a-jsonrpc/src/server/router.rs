@@ -1,4 +1,4 @@
-//! The route, and the order in which a request is judged.
+//! The route, and the processing of requests.
 
 use std::{convert::Infallible, fmt, sync::Arc};
 
@@ -21,24 +21,24 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
 
 use super::{
-    answer,
     envelope::{Id, Opened, Params},
+    response,
 };
 
 /// Serves `agent` over JSON-RPC (spec §9) at `POST /`.
 ///
-/// The router has that one route and no fallback, so it merges with others. Under a prefix,
-/// `nest("/rpc", ..)` answers at `/rpc` and `nest_service("/rpc", ..)` at `/rpc/` too.
+/// The router has one route and no fallback, so it can be merged with others. Under a prefix,
+/// `nest("/rpc", ..)` serves `/rpc`, and `nest_service("/rpc", ..)` also serves `/rpc/`.
 pub fn router(agent: impl Agent) -> Router {
     router_with(agent, Options::default())
 }
 
-/// Serves `agent` over JSON-RPC as [`router`] does, with options.
+/// Serves `agent` over JSON-RPC like [`router`], with options.
 pub fn router_with(agent: impl Agent, options: Options) -> Router {
     routes(Endpoint::new(agent, options))
 }
 
-/// This binding without a route: for servers that look at a body before they know whose it is.
+/// This binding without a route, for servers that inspect bodies before they select a binding.
 #[derive(Clone)]
 pub struct Endpoint {
     agent: Arc<dyn Agent>,
@@ -54,22 +54,22 @@ fn routes(endpoint: Endpoint) -> Router {
 
 async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    // The body is read first whatever comes of it, so that the connection stays usable.
+    // The body is always read, so that the connection remains usable.
     let body = match body::read(body, &endpoint.options.limits).await {
         Ok(body) => PendingBody::hold(&parts.extensions, body),
-        Err(error) => return answer::error(&Id::NULL, error),
+        Err(error) => return response::error(&Id::NULL, error),
     };
     let reader = endpoint.clone();
     match parse(body.len(), move || Ok(reader.open(&body))).await {
-        Ok(opened) => endpoint.answer(&parts, opened).await,
-        Err(error) => answer::error(&Id::NULL, error),
+        Ok(opened) => endpoint.respond(&parts, opened).await,
+        Err(error) => response::error(&Id::NULL, error),
     }
 }
 
 async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Response<Body> {
     body::discard(body, &endpoint.options.limits).await;
-    let error = Error::new(ErrorKind::MethodNotAllowed, "JSON-RPC is spoken with POST");
-    let mut response = answer::error(&Id::NULL, error);
+    let error = Error::new(ErrorKind::MethodNotAllowed, "method not allowed: use POST");
+    let mut response = response::error(&Id::NULL, error);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
     response
 }
@@ -81,20 +81,20 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Puts `agent` behind this binding.
+    /// Creates the endpoint for `agent`.
     pub fn new(agent: impl Agent, options: Options) -> Self {
         Self { agent: Arc::new(agent), options: Arc::new(options) }
     }
 
-    /// Reads the envelope in a body. What is wrong with it is kept for the answer.
+    /// Reads the envelope of a body. Errors are kept for the response.
     pub fn open(&self, body: &Bytes) -> Opened {
         Opened::read(body, self.options.limits.max_json_values)
     }
 
-    /// Answers a `POST` with this envelope.
-    pub async fn answer(&self, parts: &Parts, opened: Opened) -> Response<Body> {
+    /// Responds to a `POST` with this envelope.
+    pub async fn respond(&self, parts: &Parts, opened: Opened) -> Response<Body> {
         if let Err(error) = content_type::require_json(&parts.headers) {
-            return answer::error(&Id::NULL, error);
+            return response::error(&Id::NULL, error);
         }
         let Opened { id, request } = opened;
         let called = async {
@@ -102,7 +102,7 @@ impl Endpoint {
             let context = self.context(parts)?;
             self.call(operation, context, params, &id, parts).await
         };
-        called.await.unwrap_or_else(|error| answer::error(&id, error))
+        called.await.unwrap_or_else(|error| response::error(&id, error))
     }
 
     fn context(&self, parts: &Parts) -> Result<CallContext> {
@@ -121,21 +121,21 @@ impl Endpoint {
         id: &Id,
         parts: &Parts,
     ) -> Result<Response<Body>> {
-        let head = answer::head(id);
+        let head = response::head(id);
         let begin = head.len();
         let reply = dispatch(&self.agent, card::JSONRPC, operation, context, params, head).await?;
         let mut response = match reply.response {
-            Output::Json(body) => answer::result(body, begin),
+            Output::Json(body) => response::result(body, begin),
             Output::Events(events) => sse::response(
                 events,
                 &self.options.limits,
                 &Drain::of(&parts.extensions),
-                answer::frame(id.clone()),
+                response::frame(id.clone()),
             ),
         };
         service_parameters::write_activated(&reply.activated, response.headers_mut());
         let id = id.clone();
-        Instead::of(&mut response, move |error| answer::error(&id, error));
+        Instead::of(&mut response, move |error| response::error(&id, error));
         Ok(response)
     }
 }

@@ -1,16 +1,16 @@
-//! Serving this binding on a port of its own.
+//! Serves this binding on its own port.
 
 use a2a_http::{ServeError, Server};
 use a2a_operations::Agent;
 
 use super::router;
 
-/// Serves `agent` over this binding alone, until the process ends. There is no card at the
-/// address: add `a2a_http::card::router` to [`router`] for one.
+/// Serves `agent` over this binding only, until the process ends. The agent card is not served: add
+/// `a2a_http::card::router` to [`router`] for it.
 ///
 /// # Errors
 ///
-/// [`ServeError::Bind`] where the address can't be listened on.
+/// [`ServeError::Bind`] if listening fails.
 pub async fn serve(agent: impl Agent, address: &str) -> Result<(), ServeError> {
     let listener = a2a_http::bind(address).await?;
     Server::new(router(agent)).serve(listener, std::future::pending()).await;

@@ -1,23 +1,22 @@
-//! What one task, one caller and one run of an executor may take of an engine.
+//! Limits per task, per caller and per run.
 
 use std::{num::NonZeroUsize, time::Duration};
 
-/// How large a task may grow over its life.
+/// Limits on the size of a task.
 ///
-/// A message of a client that does not fit is refused with `ResourceExhausted`. An executor gets
-/// [`UpdateError::Limit`](crate::UpdateError::Limit), and the task is FAILED with that as the
-/// reason.
+/// A client message that exceeds a limit is rejected with `ResourceExhausted`. An executor gets
+/// [`UpdateError::Limit`](crate::UpdateError::Limit), and the task is FAILED with that reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// Messages in the history, of both sides. Default: 10,000.
+    /// Maximum number of messages in the history, of both sides. Default: 10,000.
     pub max_messages: usize,
-    /// Bytes of the history, of the message of the status and of the metadata of the task, as
-    /// protobuf. Default: 64 MiB.
+    /// Maximum bytes of the history, the status message and the metadata of the task, as protobuf.
+    /// Default: 64 MiB.
     pub max_history_bytes: usize,
-    /// Bytes of all artifacts, as protobuf. Default: 256 MiB.
+    /// Maximum bytes of all artifacts, as protobuf. Default: 256 MiB.
     pub max_artifact_bytes: usize,
-    /// Messages of the client. Default: 1,000.
+    /// Maximum number of client messages. Default: 1,000.
     pub max_turns: usize,
 }
 
@@ -62,22 +61,20 @@ impl TaskLimits {
     }
 }
 
-/// What one caller may have of an engine. Callers are told apart by their
-/// [subject](crate::Caller::subject), whatever the tenant; those that have not authenticated are
-/// one caller together.
+/// Limits of one caller. Callers are identified by their [subject](crate::Caller::subject),
+/// whatever the tenant; all unauthenticated callers count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallerLimits {
-    /// Tasks that an executor works on at a time, on this node. One that waits for its user or
-    /// for an authorization is not counted. Default: no bound.
+    /// Maximum number of running tasks on this node. A task that waits for user input or
+    /// authorization does not count. Default: none.
     pub running_tasks: Option<NonZeroUsize>,
-    /// Tasks that are not in a terminal state. Default: no bound.
+    /// Maximum number of unfinished tasks. Default: none.
     pub open_tasks: Option<NonZeroUsize>,
-    /// Bytes that the store keeps of the caller's tasks and their events. It is checked when a
-    /// message arrives. Default: no bound.
+    /// Maximum stored bytes of the caller's tasks and events, checked when a message arrives.
+    /// Default: none.
     pub stored_bytes: Option<u64>,
-    /// Whether callers that have not authenticated are let through without any bound.
-    /// Default: no.
+    /// Whether unauthenticated callers are exempt. Default: no.
     pub exempts_anonymous: bool,
 }
 
@@ -110,24 +107,24 @@ impl CallerLimits {
         self
     }
 
-    /// What holds for a caller; the subject of an anonymous one is empty.
+    /// The limits of a caller; the subject of an anonymous one is empty.
     pub(super) fn of(self, owner: &str) -> Self {
         if self.exempts_anonymous && owner.is_empty() { Self::default() } else { self }
     }
 }
 
-/// How long an executor may work on one message. Beyond it the executor is dropped, and the task
-/// is FAILED with that as the reason.
+/// Limits of one run of an executor. Beyond them the executor is dropped, and the task is FAILED
+/// with that reason.
 ///
-/// Both an [engine](crate::EngineConfig::run_limits) and its
-/// [executor](crate::AgentExecutor::run_limits) have them; the shorter times hold. The time in
-/// which a task waits for its user or for an authorization is not counted.
+/// Both the [engine](crate::EngineConfig::run_limits) and the
+/// [executor](crate::AgentExecutor::run_limits) have them; the shorter ones apply. Time spent
+/// waiting for user input or authorization does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunLimits {
-    /// Time for the whole work on a message. Default: no bound.
+    /// Total time for one message. Default: none.
     pub max_run_time: Option<Duration>,
-    /// Time without any update of the task. Default: no bound.
+    /// Time without an update of the task. Default: none.
     pub max_silence: Option<Duration>,
 }
 
@@ -146,7 +143,7 @@ impl RunLimits {
         self
     }
 
-    /// The shorter times of both.
+    /// The shorter limits of both.
     pub(super) fn and(self, other: Self) -> Self {
         let shorter =
             |one: Option<Duration>, two: Option<Duration>| one.into_iter().chain(two).min();

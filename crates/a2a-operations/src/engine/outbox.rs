@@ -1,18 +1,17 @@
-//! Delivers what waits for webhooks.
+//! Webhook delivery.
 //!
-//! An engine with a [`PushSender`] makes one [`Outbox`] and keeps it, spawns [`Outbox::run`] once
-//! a runtime is there, and calls [`Outbox::wake`] whenever something may have become due: after a
-//! write that said so, after a webhook was put, after a task was taken over. What other nodes
-//! leave behind is found without that.
+//! An engine with a [`PushSender`] owns one [`Outbox`], spawns [`Outbox::run`] once inside a
+//! runtime, and calls [`Outbox::wake`] whenever deliveries may be due: after a write with pushed
+//! events, a new webhook, or a takeover. Deliveries left by other nodes are found by polling.
 //!
-//! It ends when the engine drains or is dropped: tries at hand are finished, and the rest is left
-//! to whoever looks next. Spawned on the engine's tracker, a shutdown waits for that.
+//! Ends when the engine drains or is dropped: attempts in progress are finished, and the rest stays
+//! pending. It runs on the engine's task tracker, so a shutdown waits for it.
 
-mod pause;
-mod share;
+mod attempt;
+mod backoff;
+mod limits;
 #[cfg(test)]
 mod tests;
-mod try_once;
 
 use std::{future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -24,28 +23,28 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
-use self::share::Shares;
+use self::limits::DeliveryLimits;
 use super::EngineConfig;
 use crate::{
     Delivery, PushSender, metrics,
-    store::{DuePush, PushKey, PushOutcome, PushStore},
+    store::{ClaimedDelivery, DeliveryKey, DeliveryOutcome, PushStore},
     trace,
 };
 
-/// How long nothing is looked for, if nothing is known to become due. What a node leaves behind
-/// that is gone is found after that time.
+/// Polling interval while nothing is known to be due. Deliveries left by a failed node are found
+/// after this time.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// How soon the store is asked again at the earliest, whatever it said.
+/// Minimum delay between two polls.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 
-/// How often the store is told what came of a try, before the claim is left to end by itself.
-const NOTE_ATTEMPTS: u32 = 5;
+/// Attempts to record an outcome, before the claim is left to expire.
+const RECORD_ATTEMPTS: u32 = 5;
 
-/// Webhooks that are called for what waits in a store.
+/// Delivers the pending events of a store.
 pub(super) struct Outbox {
     worker: Arc<Worker>,
-    /// Ends the worker with the engine.
+    /// Stops the worker with the engine.
     _stop: DropGuard,
 }
 
@@ -53,19 +52,19 @@ struct Worker {
     store: Arc<dyn PushStore>,
     sender: Arc<dyn PushSender>,
     config: EngineConfig,
-    shares: Shares,
+    limits: DeliveryLimits,
     wake: Notify,
     stop: CancellationToken,
 }
 
-/// What came of a webhook that was due.
-enum End {
-    /// Nothing is left of it, as far as this node knows.
-    Over,
-    /// More of it may be due.
-    More,
-    /// More of it is due after a while.
-    Later(Duration),
+/// When to poll a webhook again.
+enum Next {
+    /// Nothing is pending, as far as this node knows.
+    Nothing,
+    /// Events may be due now.
+    Now,
+    /// Events are due after a delay.
+    After(Duration),
 }
 
 impl Outbox {
@@ -80,19 +79,19 @@ impl Outbox {
             store,
             sender,
             config: config.clone(),
-            shares: Shares::new(config),
+            limits: DeliveryLimits::new(config),
             wake: Notify::new(),
             stop: stop.clone(),
         };
         Self { worker: Arc::new(worker), _stop: stop.drop_guard() }
     }
 
-    /// Says that something may have become due.
+    /// Signals that deliveries may be due.
     pub(super) fn wake(&self) {
         self.worker.wake.notify_one();
     }
 
-    /// Delivers until the engine drains or is dropped. To be spawned once.
+    /// Delivers until the engine drains or is dropped. Spawned once.
     pub(super) fn run(&self) -> impl Future<Output = ()> + Send + use<> {
         Arc::clone(&self.worker).run()
     }
@@ -101,118 +100,118 @@ impl Outbox {
 impl Worker {
     async fn run(self: Arc<Self>) {
         let limit = NonZeroUsize::new(self.config.push_concurrency).map_or(1, NonZeroUsize::get);
-        let mut pushes = JoinSet::new();
-        let mut look = Instant::now();
+        let mut deliveries = JoinSet::new();
+        let mut next_poll = Instant::now();
         let mut failures = 0;
-        let mut counted: Option<Instant> = None;
+        let mut last_sweep: Option<Instant> = None;
         loop {
-            let has_room = pushes.len() < limit;
+            let has_room = deliveries.len() < limit;
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                () = self.wake.notified() => look = Instant::now(),
-                Some(end) = pushes.join_next() => match end {
-                    Ok(End::Over) => {}
-                    Ok(End::More) => look = Instant::now(),
-                    Ok(End::Later(after)) => look = look.min(Instant::now() + after),
-                    Err(error) => tracing::error!(%error, "a webhook was lost sight of"),
+                () = self.wake.notified() => next_poll = Instant::now(),
+                Some(end) = deliveries.join_next() => match end {
+                    Ok(Next::Nothing) => {}
+                    Ok(Next::Now) => next_poll = Instant::now(),
+                    Ok(Next::After(after)) => next_poll = next_poll.min(Instant::now() + after),
+                    Err(error) => tracing::error!(%error, "webhook delivery task panicked"),
                 },
-                () = sleep_until(look), if has_room => {}
+                () = sleep_until(next_poll), if has_room => {}
             }
-            let room = limit.saturating_sub(pushes.len());
-            if room == 0 || Instant::now() < look {
+            let room = limit.saturating_sub(deliveries.len());
+            if room == 0 || Instant::now() < next_poll {
                 continue;
             }
-            if counted.is_none_or(|time| time.elapsed() >= SWEEP) {
-                counted = Some(Instant::now());
-                self.shares.sweep();
-                // Whether the store answers shows below.
+            if last_sweep.is_none_or(|time| time.elapsed() >= SWEEP) {
+                last_sweep = Some(Instant::now());
+                self.limits.sweep();
+                // A store failure shows in the call below.
                 if let Ok(backlog) = self.store.backlog().await {
                     metrics::outbox(backlog);
                 }
             }
-            // Not raced against anything: what it claims must not be lost.
-            match self.store.due(room).await {
+            // Not in a `select!`: the claims it returns must not be lost.
+            match self.store.claim_deliveries(room).await {
                 Ok(due) => {
                     failures = 0;
-                    // As many as there is room for: there may be more, for the next that ends.
-                    let is_all = due.pushes.len() < room;
+                    // A full batch means that more may be due.
+                    let is_all = due.deliveries.len() < room;
                     let next = due.next.unwrap_or(SWEEP).clamp(MIN_PAUSE, SWEEP);
-                    look = Instant::now() + if is_all { next } else { Duration::ZERO };
-                    for push in due.pushes {
-                        pushes.spawn(Arc::clone(&self).push(push));
+                    next_poll = Instant::now() + if is_all { next } else { Duration::ZERO };
+                    for claimed in due.deliveries {
+                        deliveries.spawn(Arc::clone(&self).deliver(claimed));
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(error = ?error, "it is not known which webhooks are due");
-                    look = Instant::now() + MIN_PAUSE + self.pause(failures);
+                    tracing::warn!(error = ?error, "failed to claim webhook deliveries");
+                    next_poll = Instant::now() + MIN_PAUSE + self.backoff(failures);
                     failures += 1;
                 }
             }
         }
-        while pushes.join_next().await.is_some() {}
+        while deliveries.join_next().await.is_some() {}
     }
 
-    /// Delivers the events that wait for a webhook, one after the other.
-    async fn push(self: Arc<Self>, push: DuePush) -> End {
-        let DuePush { key, scope, webhook, task, events, mut attempts } = push;
+    /// Delivers the pending events of a webhook in order.
+    async fn deliver(self: Arc<Self>, claimed: ClaimedDelivery) -> Next {
+        let ClaimedDelivery { key, scope, webhook, task, events, mut attempts } = claimed;
         let host = self.sender.destination(&webhook.config);
-        let place = match self.shares.enter(host, &scope) {
-            Ok(place) => place,
+        let permit = match self.limits.acquire(host, &scope) {
+            Ok(permit) => permit,
             Err(after) => {
                 metrics::postponed();
-                self.note(&key, PushOutcome::Postponed { after }).await;
-                return End::Later(after);
+                self.record(&key, DeliveryOutcome::Postponed { after }).await;
+                return Next::After(after);
             }
         };
         for event in events {
             if self.stop.is_cancelled() {
                 break;
             }
-            // What is stored has a position.
+            // Stored events have a position.
             let Some(id) = event.id() else { continue };
-            let may_call = attempts == 0 || place.may_retry();
+            let may_call = attempts == 0 || permit.take_retry();
             attempts = attempts.saturating_add(1);
             let delivery = Delivery { event, task: Arc::clone(&task) };
             let trace = webhook.trace.as_ref();
             let span = trace::delivery(&key.task_id, &key.config_id, id.get(), attempts, trace);
             let call = may_call.then_some((&webhook, &delivery));
-            let outcome = self.measured(&key, call, id, attempts).instrument(span).await;
-            if matches!(outcome, PushOutcome::Delivered(_)) {
-                place.delivered();
+            let outcome = self.attempt(&key, call, id, attempts).instrument(span).await;
+            if matches!(outcome, DeliveryOutcome::Delivered(_)) {
+                permit.delivered();
             }
             let later = match &outcome {
-                PushOutcome::Retry { after, .. } => Some(*after),
-                PushOutcome::Delivered(_)
-                | PushOutcome::Dead { .. }
-                | PushOutcome::Postponed { .. }
-                | PushOutcome::Unclaimed => None,
+                DeliveryOutcome::Retry { after, .. } => Some(*after),
+                DeliveryOutcome::Delivered(_)
+                | DeliveryOutcome::DeadLetter { .. }
+                | DeliveryOutcome::Postponed { .. }
+                | DeliveryOutcome::Released => None,
             };
-            let holds = self.note(&key, outcome).await;
+            let has_claim = self.record(&key, outcome).await;
             if let Some(after) = later {
-                return End::Later(after);
+                return Next::After(after);
             }
-            if !holds {
-                return End::Over;
+            if !has_claim {
+                return Next::Nothing;
             }
             attempts = 0;
         }
-        // The claim still holds: events have come meanwhile, or this node delivers no more.
-        self.note(&key, PushOutcome::Unclaimed).await;
-        End::More
+        // The claim still holds: new events are pending, or this node is shutting down.
+        self.record(&key, DeliveryOutcome::Released).await;
+        Next::Now
     }
 
-    /// Tells the store what came of a try, and returns whether the claim holds.
-    async fn note(&self, key: &PushKey, outcome: PushOutcome) -> bool {
-        for failures in 0..NOTE_ATTEMPTS {
-            match self.store.pushed(key, outcome.clone()).await {
-                Ok(holds) => return holds,
+    /// Records an outcome, and returns whether the claim still holds.
+    async fn record(&self, key: &DeliveryKey, outcome: DeliveryOutcome) -> bool {
+        for failures in 0..RECORD_ATTEMPTS {
+            match self.store.record_delivery(key, outcome.clone()).await {
+                Ok(has_claim) => return has_claim,
                 Err(error) => {
-                    tracing::warn!(error = ?error, "what came of a webhook could not be stored");
+                    tracing::warn!(error = ?error, "failed to record webhook delivery");
                 }
             }
-            tokio::time::sleep(MIN_PAUSE + self.pause(failures)).await;
+            tokio::time::sleep(MIN_PAUSE + self.backoff(failures)).await;
         }
-        // The event is delivered again when the claim has ended: at least once, not once.
+        // The event is delivered again after the claim expires: at least once, not exactly once.
         false
     }
 }

@@ -1,4 +1,4 @@
-//! Execution slots: how many tasks of each caller an engine works on.
+//! Execution slots: running tasks per caller.
 
 use std::{
     collections::HashMap,
@@ -6,16 +6,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The slots in use, by caller. A caller without a task that runs or is about to be stored has no
-/// entry.
+/// The slots in use, by caller. A caller with no running task and no draft has no entry.
 #[derive(Debug, Default)]
 pub(super) struct Slots(Mutex<HashMap<Arc<str>, Used>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
-    /// Tasks that an executor works on.
+    /// Running tasks.
     running: usize,
-    /// New tasks that the store does not count yet.
+    /// New tasks that are not stored yet.
     drafts: usize,
 }
 
@@ -24,7 +23,7 @@ impl Slots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes what a caller uses. The change refuses by returning `false`.
+    /// Changes the usage of a caller. The change rejects by returning `false`.
     fn update(&self, owner: &Arc<str>, change: impl FnOnce(&mut Used) -> bool) -> bool {
         let mut callers = self.lock();
         let mut used = callers.get(owner).copied().unwrap_or_default();
@@ -39,18 +38,18 @@ impl Slots {
         true
     }
 
-    /// How many tasks of a caller run.
+    /// The number of running tasks of a caller.
     pub(super) fn running(&self, owner: &str) -> usize {
         self.lock().get(owner).map_or(0, |used| used.running)
     }
 
-    /// How many callers use anything.
+    /// The number of callers with an entry.
     #[cfg(test)]
     pub(super) fn callers(&self) -> usize {
         self.lock().len()
     }
 
-    /// Takes a slot for a task that begins to run; `None` where the caller has `limit` already.
+    /// Acquires a slot for a task; `None` if the caller is at `limit`.
     pub(super) fn take(
         self: &Arc<Self>,
         owner: &Arc<str>,
@@ -60,7 +59,7 @@ impl Slots {
         slot.try_resume(limit).then_some(slot)
     }
 
-    /// Counts a new task until the store does, and returns how many there are of the caller.
+    /// Counts a new task until it is stored, and returns the caller's number of them.
     pub(super) fn draft(self: &Arc<Self>, owner: &Arc<str>) -> (Draft, usize) {
         let mut drafts = 0;
         self.update(owner, |used| {
@@ -72,8 +71,7 @@ impl Slots {
     }
 }
 
-/// The slot of a task that runs. It is given back while the task waits for its user, and when it
-/// is dropped.
+/// The slot of a running task, released while the task waits for its user, and when dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     slots: Arc<Slots>,
@@ -82,7 +80,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Takes the slot again, and returns `false` where the caller has `limit` already.
+    /// Acquires the slot again; returns `false` if the caller is at `limit`.
     pub(super) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
         if !self.held {
             self.held = self.slots.update(&self.owner, |used| {
@@ -94,7 +92,7 @@ impl Slot {
         self.held
     }
 
-    /// Gives the slot back for now.
+    /// Releases the slot temporarily.
     pub(super) fn pause(&mut self) {
         if std::mem::take(&mut self.held) {
             self.slots.update(&self.owner, |used| {
@@ -111,7 +109,7 @@ impl Drop for Slot {
     }
 }
 
-/// A new task that the store does not count yet.
+/// A new task that is not stored yet.
 #[derive(Debug)]
 pub(super) struct Draft {
     slots: Arc<Slots>,

@@ -1,4 +1,4 @@
-//! The pure parts of the engine, for benchmarks that measure them alone.
+//! The pure parts of the engine, for benchmarks.
 
 #![expect(clippy::expect_used, reason = "a benchmark stops where something does not work")]
 
@@ -15,11 +15,11 @@ use a2a_core::{
 
 use super::{
     slots::Slots,
-    task::{self, Birth, Ended, Log, Room},
+    task::{self, AdmissionLimits, Creation, Ended, Log},
 };
 use crate::{CallContext, Event, TaskLimits, UpdateError, engine::TurnRequest};
 
-/// The state machine of a live task, with an executor at work and without a store.
+/// The state machine of an active task, with a running executor and without a store.
 #[derive(Debug)]
 pub struct LiveTask {
     live: task::LiveTask,
@@ -47,14 +47,14 @@ impl LiveTask {
             slots,
             now: Instant::now(),
         };
-        let birth = Birth { is_streamed: true, ..Birth::default() };
-        live.live.begin(turn, birth, slot, live.now);
-        live.update(say(TaskState::Working, None)).expect("the executor is at work");
+        let creation = Creation { is_streamed: true, ..Creation::default() };
+        live.live.begin(turn, creation, slot, live.now);
+        live.update(new_status(TaskState::Working, None)).expect("the executor is at work");
         live.write();
         live
     }
 
-    /// Takes an update of the executor, and returns its position.
+    /// Applies an update of the executor, and returns its position.
     ///
     /// # Errors
     ///
@@ -62,11 +62,11 @@ impl LiveTask {
     pub fn update(&mut self, payload: Payload) -> Result<u64, UpdateError> {
         self.now += Duration::from_millis(1);
         let generation = self.live.ownership.generation;
-        self.live.update(generation, payload, &self.limits, &say, self.now)
+        self.live.update(generation, payload, &self.limits, &new_status, self.now)
     }
 
-    /// Takes what is pending to be written, as if the store had written it at once, and returns
-    /// how many events that were.
+    /// Takes the pending changes as if the store had written them, and returns the number of
+    /// events.
     pub fn write(&mut self) -> usize {
         let mut events = 0;
         if self.live.begin_writing() {
@@ -78,22 +78,22 @@ impl LiveTask {
         events
     }
 
-    /// Takes another message of the client, and returns whether it was accepted.
+    /// Takes another client message, and returns whether it was accepted.
     pub fn message(&mut self, message: Message) -> bool {
         let slots = Arc::clone(&self.slots);
-        let room = Room {
+        let room = AdmissionLimits {
             task: &self.limits,
             max_queued: usize::MAX,
             max_running: None,
             slot: &mut || slots.take(&"owner".into(), None),
         };
-        self.live.take(turn(message), false, room, &say, self.now).is_ok()
+        self.live.take(turn(message), false, room, &new_status, self.now).is_ok()
     }
 
     /// Ends the run of the executor, and returns whether another turn begins.
     pub fn returned(&mut self) -> bool {
         let generation = self.live.ownership.generation;
-        self.live.ended(generation, Ended::Returned, false, &say, self.now).is_some()
+        self.live.ended(generation, Ended::Returned, false, &new_status, self.now).is_some()
     }
 }
 
@@ -112,14 +112,14 @@ impl EventLog {
         self.0.push(event);
     }
 
-    /// Copies up to `limit` events from position `from` on into `buffer`, and returns whether
-    /// the log still had all of them.
+    /// Copies up to `limit` events from position `from` into `buffer`, and returns whether none of
+    /// them was trimmed.
     pub fn read(&self, from: u64, limit: usize, buffer: &mut VecDeque<Event>) -> bool {
         self.0.read(from, limit, buffer).is_ok()
     }
 }
 
-fn say(state: TaskState, text: Option<String>) -> Payload {
+fn new_status(state: TaskState, text: Option<String>) -> Payload {
     let message = text.map(Message::agent);
     let status = Some(TaskStatus { state: state.into(), message, timestamp: None });
     Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() })

@@ -1,4 +1,4 @@
-//! What an executor knows of the message it handles.
+//! The context of an executor.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     engine::{Exchange, Handle, TurnRequest},
 };
 
-/// A message to handle, and what surrounds it.
+/// A message to handle, and its context.
 #[derive(Clone)]
 pub struct RequestContext {
     handle: Handle,
@@ -25,7 +25,7 @@ impl RequestContext {
         Self { handle, request }
     }
 
-    /// The message, with the ids of its task and conversation in it.
+    /// The message, with the ids of its task and context set.
     pub fn message(&self) -> &Message {
         &self.request.message
     }
@@ -35,17 +35,17 @@ impl RequestContext {
         self.request.message.text()
     }
 
-    /// The id of the task. The caller sees it once the task appears.
+    /// The id of the task. The caller sees it once the task is visible.
     pub fn task_id(&self) -> &str {
         self.handle.task_id()
     }
 
-    /// The id of the conversation.
+    /// The id of the context.
     pub fn context_id(&self) -> &str {
         self.handle.context_id()
     }
 
-    /// The task as it is now, its history up to this message included.
+    /// The current task, with the history up to this message.
     pub fn task(&self) -> Arc<Task> {
         self.handle.task()
     }
@@ -55,18 +55,18 @@ impl RequestContext {
         self.handle.is_first_turn()
     }
 
-    /// Returns whether an earlier run for this message was cut off: its node stopped or crashed.
-    /// What that run told of the task is in [`task`](Self::task).
+    /// Returns whether an earlier run for this message was interrupted, because its node stopped or
+    /// crashed. The updates of that run are in [`task`](Self::task).
     pub fn is_rerun(&self) -> bool {
         self.request.rerun
     }
 
-    /// What came with the request: version, extensions, parameters, caller.
+    /// The call context: version, extensions, parameters, caller.
     pub fn call(&self) -> &CallContext {
         &self.request.call
     }
 
-    /// The media types that the client can take in the answer; empty where it does not say.
+    /// The media types that the client accepts; empty if it does not specify any.
     pub fn accepted_output_modes(&self) -> &[String] {
         &self.request.accepted_output_modes
     }
@@ -86,38 +86,36 @@ impl RequestContext {
         self.handle.cancelled().await;
     }
 
-    /// The tasks that the message refers to (`referenceTaskIds`), as far as they are the
-    /// caller's.
+    /// The tasks that the message refers to (`referenceTaskIds`), as far as they belong to the
+    /// caller.
     ///
     /// # Errors
     ///
-    /// The store does not answer.
+    /// The store fails.
     pub async fn referenced_tasks(&self) -> Result<Vec<Arc<Task>>> {
         self.handle.tasks(&self.request.message.reference_task_ids).await
     }
 
-    /// Messages of the same conversation that were answered [with a
-    /// message](crate::TaskUpdater::reply) in place of a task, oldest first: no task tells of
-    /// them.
+    /// Exchanges of the same conversation that were answered [with a
+    /// message](crate::TaskUpdater::reply), oldest first. They belong to no task.
     ///
-    /// This node keeps the newest 32 of a conversation in memory, and of a caller up to 1 MiB;
-    /// they are gone after a restart.
+    /// This node keeps the newest 32 of a conversation in memory, up to 1 MiB per caller; they are
+    /// lost on a restart.
     pub fn replies_in_context(&self) -> Vec<Exchange> {
         self.handle.replies_in_context()
     }
 
-    /// Waits for something that the work has to wait for before it begins, such as a free place.
-    /// [Run limits](crate::RunLimits) do not count this time.
+    /// Awaits something that the work depends on before it can begin, such as a free slot. [Run
+    /// limits](crate::RunLimits) do not count this time.
     pub async fn wait_for<T>(&self, future: impl Future<Output = T>) -> T {
-        self.handle.off_the_clock(future).await
+        self.handle.with_clocks_stopped(future).await
     }
 
-    /// The newest 100 tasks of the caller in the same conversation, this one not included,
-    /// newest first.
+    /// The newest 100 tasks of the caller in the same context, except this one, newest first.
     ///
     /// # Errors
     ///
-    /// The store does not answer.
+    /// The store fails.
     pub async fn tasks_in_context(&self) -> Result<Vec<Arc<Task>>> {
         self.handle.tasks_in_context().await
     }
@@ -132,7 +130,7 @@ impl fmt::Debug for RequestContext {
     }
 }
 
-/// A cancel, and what surrounds it.
+/// A cancel, and its context.
 #[derive(Clone, Debug)]
 pub struct CancelContext {
     pub(crate) task: Arc<Task>,
@@ -141,12 +139,12 @@ pub struct CancelContext {
 }
 
 impl CancelContext {
-    /// The task as it was when the client canceled.
+    /// The task at the time of the cancel.
     pub fn task(&self) -> Arc<Task> {
         Arc::clone(&self.task)
     }
 
-    /// What came with the request: version, extensions, parameters, caller.
+    /// The call context: version, extensions, parameters, caller.
     pub fn call(&self) -> &CallContext {
         &self.call
     }

@@ -1,4 +1,4 @@
-//! Which extensions an engine has, and which of them a request has asked for.
+//! Registered and active extensions.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use a2a_core::{
 use super::{Extension, Turn};
 use crate::CallContext;
 
-/// The extensions of an engine, in the order of their hooks.
+/// The extensions of an engine, in hook order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registered(Vec<(AgentExtension, Arc<dyn Extension>)>);
 
@@ -20,7 +20,7 @@ impl Registered {
         let declaration = extension.declaration();
         assert!(
             !declaration.uri.is_empty() && !declaration.uri.contains([',', ' ']),
-            "an extension is named by a URI, and {:?} is none",
+            "invalid extension URI {:?}",
             declaration.uri
         );
         match self.0.iter_mut().find(|(known, _)| known.uri == declaration.uri) {
@@ -29,7 +29,7 @@ impl Registered {
         }
     }
 
-    /// Declares the extensions in a card that does not do so itself.
+    /// Declares the extensions in a card that does not declare them itself.
     pub(crate) fn declare(&self, mut card: AgentCard) -> AgentCard {
         for (declaration, _) in &self.0 {
             if !card.extensions().iter().any(|known| known.uri == declaration.uri) {
@@ -39,7 +39,7 @@ impl Registered {
         card
     }
 
-    /// Lets those that a request asks for look at its message.
+    /// Runs the message hooks of the requested extensions.
     pub(crate) async fn receive(
         &self,
         call: &mut CallContext,
@@ -53,7 +53,7 @@ impl Registered {
         Ok(())
     }
 
-    /// Those that a request asks for, with the message that is worked on.
+    /// The requested extensions, with the current message.
     pub(crate) fn active(&self, call: &Arc<CallContext>, message: &Arc<Message>) -> Option<Active> {
         let asked =
             |(declaration, _): &&(AgentExtension, _)| call.extensions.contains(&declaration.uri);
@@ -64,7 +64,7 @@ impl Registered {
     }
 }
 
-/// The extensions that are at work while an executor runs.
+/// The extensions that are active during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Active {
     extensions: Arc<[Arc<dyn Extension>]>,

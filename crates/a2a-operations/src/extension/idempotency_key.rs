@@ -1,14 +1,13 @@
-//! Sends that can be repeated.
+//! The idempotency extension.
 
 use a2a_core::{AgentCard, v1::AgentExtension};
 
-/// The URI of the extension by which a card says that sends under the same `Idempotency-Key` are
-/// one: our clients then repeat those that may not have arrived. An engine declares it unless
-/// [told otherwise](crate::engine::EngineBuilder::without_idempotency_key).
+/// The URI by which a card declares that sends with the same `Idempotency-Key` are executed once,
+/// so that clients may retry them. An engine declares it [by
+/// default](crate::engine::EngineBuilder::without_idempotency_key).
 pub const IDEMPOTENCY_KEY: &str = "urn:x-a2a:idempotency-key:1";
 
-/// Declares the extension in a card that does not do so itself. A card that is signed is served as
-/// it was signed.
+/// Declares the extension in a card that does not declare it itself. A signed card is not modified.
 pub(crate) fn declare(card: AgentCard) -> AgentCard {
     let is_declared = card.extensions().iter().any(|extension| extension.uri == IDEMPOTENCY_KEY);
     if is_declared || !card.signatures.is_empty() {

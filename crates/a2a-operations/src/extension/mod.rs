@@ -1,4 +1,4 @@
-//! Extensions of the protocol: what an agent offers beyond it, for those who ask (spec §4.6).
+//! Protocol extensions (spec §4.6).
 
 mod active;
 pub(crate) mod idempotency_key;
@@ -20,16 +20,16 @@ pub use trace_context::TraceContext;
 
 use crate::CallContext;
 
-/// An extension, for [`EngineBuilder::extension`](crate::engine::EngineBuilder::extension).
+/// A protocol extension, for [`EngineBuilder::extension`](crate::engine::EngineBuilder::extension).
 ///
-/// The engine declares it in the card, refuses callers that don't ask for it where it is required
-/// (`ExtensionSupportRequired`, -32008), and names it among the activated ones of each answer to a
-/// caller that asks. The hooks are called for requests that ask for it by its exact URI, and for
-/// no others: where it is not asked for, the agent is as it would be without it.
+/// The engine declares it in the card, rejects callers that do not request it if it is required
+/// (`ExtensionSupportRequired`, -32008), and lists it among the activated extensions of the
+/// response. The hooks run only for requests that name its exact URI; for others the agent behaves
+/// as without it.
 ///
-/// Several extensions are called in the order in which they were given to the engine. What a hook
-/// adds belongs into metadata, under names that begin with the URI or are otherwise the
-/// extension's own; the protocol's members keep their meaning (spec §4.6).
+/// Extensions run in the order in which they were added to the engine. A hook adds data to
+/// metadata, under names that begin with the URI or belong to the extension; protocol fields keep
+/// their meaning (spec §4.6).
 ///
 /// ```
 /// use a2a_core::{Error, Result, v1::{AgentExtension, SendMessageRequest}};
@@ -62,18 +62,18 @@ use crate::CallContext;
 /// ```
 #[async_trait]
 pub trait Extension: fmt::Debug + Send + Sync + 'static {
-    /// How the card declares it: its URI, what it is for, whether callers have to ask for it, and
-    /// parameters. Asked for once, when the engine is made.
+    /// The declaration in the card: URI, description, whether it is required, and parameters.
+    /// Called once, when the engine is built.
     fn declaration(&self) -> AgentExtension;
 
-    /// Looks at a message before anything is done for it, and may change it or what came with it.
-    /// A message that is sent again is looked at again.
+    /// Inspects a message before it is processed, and may modify it or its context. A retried
+    /// message is inspected again.
     ///
-    /// The caller is who it is when this is called: nothing here makes it another one's request.
+    /// The caller is already authenticated, and cannot be changed here.
     ///
     /// # Errors
     ///
-    /// What is returned is the answer to the request, and nothing is done for it.
+    /// The error is the response to the request, which is not processed.
     async fn receive(
         &self,
         call: &mut CallContext,
@@ -83,24 +83,24 @@ pub trait Extension: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Looks at a status that the executor sets, with its message, before it is stored. The ids
-    /// of the task are put in afterwards. What the engine says by itself does not come by here.
+    /// Inspects a status update of the executor before it is stored. The engine sets the ids of the
+    /// task afterwards. Statuses set by the engine itself are not passed to the hook.
     fn status(&self, turn: &Turn<'_>, update: &mut TaskStatusUpdateEvent) {
         let _ = (turn, update);
     }
 
-    /// Looks at an artifact of the executor, or a chunk of one, before it is stored.
+    /// Inspects an artifact of the executor, or a chunk, before it is stored.
     fn artifact(&self, turn: &Turn<'_>, update: &mut TaskArtifactUpdateEvent) {
         let _ = (turn, update);
     }
 
-    /// Looks at a message that answers in place of a task.
+    /// Inspects a message that responds in place of a task.
     fn reply(&self, turn: &Turn<'_>, message: &mut Message) {
         let _ = (turn, message);
     }
 }
 
-/// The message that an executor was run for.
+/// The message of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'a> {
     message: &'a Message,
@@ -113,13 +113,13 @@ impl<'a> Turn<'a> {
         self.message
     }
 
-    /// What came with it.
+    /// The call context of the message.
     pub fn call(&self) -> &'a CallContext {
         self.call
     }
 }
 
-/// Notes in a list of `extensions` that one was used.
+/// Adds a URI to a list of `extensions`.
 fn note(uris: &mut Vec<String>, uri: &str) {
     if !uris.iter().any(|known| known == uri) {
         uris.push(uri.to_owned());

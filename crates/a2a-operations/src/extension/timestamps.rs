@@ -1,4 +1,4 @@
-//! When messages and artifacts were made.
+//! Timestamps of messages and artifacts.
 
 use a2a_core::{
     Message,
@@ -9,12 +9,11 @@ use async_trait::async_trait;
 
 use super::{Extension, Turn, note};
 
-/// Says of each message and artifact of the agent when it was made, as the timestamp extension of
-/// the protocol's samples does.
+/// Adds the creation time to each message and artifact of the agent, like the timestamp extension
+/// of the protocol's samples.
 ///
-/// The time is in the metadata under [`FIELD`](Self::FIELD), in UTC as RFC 3339 writes it. One
-/// that the executor has set stays. A chunk that is added to an artifact carries its own time,
-/// which the artifact then has.
+/// The time is in the metadata under [`FIELD`](Self::FIELD), in UTC as RFC 3339. A time set by the
+/// executor is kept. A chunk carries its own time, which becomes that of the artifact.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timestamps;
 
@@ -22,16 +21,15 @@ impl Timestamps {
     /// The URI of the extension.
     pub const URI: &str = "https://github.com/a2aproject/a2a-samples/extensions/timestamp/v1";
 
-    /// Where the time is in metadata.
+    /// The metadata key.
     pub const FIELD: &str = "github.com/a2aproject/a2a-samples/extensions/timestamp/v1/timestamp";
 
-    /// Reads when a message or an artifact was made from its metadata; `None` where that is not
-    /// said, or is no time.
+    /// Reads the creation time from metadata; `None` if it is missing or invalid.
     pub fn read(metadata: Option<&Struct>) -> Option<Timestamp> {
         metadata?.get(Self::FIELD)?.as_str()?.parse().ok()
     }
 
-    /// Writes a time into the metadata of a message or an artifact, for clients too.
+    /// Writes a time into metadata, also for clients.
     pub fn write(metadata: &mut Option<Struct>, time: Timestamp) {
         metadata.get_or_insert_default().insert(Self::FIELD, time.to_string());
     }

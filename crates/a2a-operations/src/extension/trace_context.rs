@@ -1,4 +1,4 @@
-//! The trace that messages belong to.
+//! Trace context in metadata.
 
 use std::{fmt, sync::Arc};
 
@@ -12,15 +12,15 @@ use async_trait::async_trait;
 use super::{Extension, Turn, note};
 use crate::CallContext;
 
-/// Carries the W3C trace context (`traceparent`) in the metadata of messages, tasks and artifacts,
-/// where it stays when they are stored, queued or passed on: headers go one hop only.
+/// Propagates the W3C trace context (`traceparent`) in the metadata of messages, tasks and
+/// artifacts, where it survives storing, queuing and forwarding; headers are hop by hop.
 ///
-/// A message that has a trace context gives it to its request, where that came without one, so
-/// that the executor and what it calls continue the trace. What the executor says carries the
-/// context of the message it answers, or the one that [`with_current`](Self::with_current) gives.
+/// The trace context of a message applies to its request if that has none, so that the executor and
+/// its calls continue the trace. Updates of the executor carry the context of the message, or the
+/// one from [`with_current`](Self::with_current).
 ///
-/// What a message says is taken if it is well formed (version `00`), and else passed over, as
-/// <https://www.w3.org/TR/trace-context/> asks. It names a trace and grants nothing.
+/// A malformed trace context, or one of a version other than `00`, is ignored, as required by
+/// <https://www.w3.org/TR/trace-context/>. It identifies a trace and grants nothing.
 #[derive(Clone, Default)]
 pub struct TraceContext {
     current: Option<Arc<Current>>,
@@ -28,23 +28,23 @@ pub struct TraceContext {
 
 type Current = dyn Fn(&Turn<'_>) -> Option<String> + Send + Sync;
 
-/// The parameter, and the end of the name in metadata.
+/// The parameter, and the suffix of the metadata key.
 const TRACEPARENT: &str = "traceparent";
 
 impl TraceContext {
     /// The URI of the extension.
     pub const URI: &str = "urn:x-a2a:trace-context:1";
 
-    /// Where the trace context is in metadata.
+    /// The metadata key.
     pub const FIELD: &str = "urn:x-a2a:trace-context:1/traceparent";
 
-    /// Carries on what the request came with.
+    /// Propagates the trace context of the request.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks, for each status, artifact and reply, for the trace context of the span that is at
-    /// work, in the form of a `traceparent` header.
+    /// Calls `current` for each status, artifact and reply to get the trace context of the current
+    /// span, as a `traceparent` header.
     #[must_use]
     pub fn with_current(
         mut self,
@@ -54,19 +54,19 @@ impl TraceContext {
         self
     }
 
-    /// Reads the trace context from metadata; `None` where there is none, or it is malformed.
+    /// Reads the trace context from metadata; `None` if it is missing or malformed.
     pub fn read(metadata: Option<&Struct>) -> Option<&str> {
         metadata?.get(Self::FIELD)?.as_str().filter(|text| is_traceparent(text))
     }
 
-    /// Writes a trace context into metadata, for clients too. One that is malformed is left out.
+    /// Writes a trace context into metadata, also for clients. A malformed one is ignored.
     pub fn write(metadata: &mut Option<Struct>, traceparent: &str) {
         if is_traceparent(traceparent) {
             metadata.get_or_insert_default().insert(Self::FIELD, traceparent);
         }
     }
 
-    /// The trace context that an event of a turn belongs to.
+    /// The trace context of an update.
     fn of(&self, turn: &Turn<'_>) -> Option<String> {
         let current = self.current.as_ref().and_then(|current| current(turn));
         let known = current.or_else(|| turn.call().parameters.get(TRACEPARENT).cloned());
@@ -144,7 +144,7 @@ mod tests {
 
     //
     #[test]
-    fn a_trace_context_that_is_malformed_is_neither_read_nor_written() {
+    fn malformed_trace_context_is_ignored() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let mut metadata = None;
         TraceContext::write(&mut metadata, good);

@@ -1,4 +1,4 @@
-//! Streams that give back what they hold, and tasks that are counted when nobody reads them.
+//! Permits of open streams and running tasks.
 
 use std::{
     pin::Pin,
@@ -15,42 +15,46 @@ use futures_core::Stream;
 use futures_util::StreamExt as _;
 use tokio::{runtime::Handle, time::Instant};
 
-use super::{held::Share, works};
-use crate::{Agent, Call, CallContext, Event, EventStream, event::Settled};
+use super::{is_working, permit::Permit};
+use crate::{Agent, Call, CallContext, Event, EventStream, event::StreamEnd};
 
-/// The first pause before a task is asked for again, doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause.
-const MAX_PAUSE: Duration = Duration::from_secs(10);
-/// For how long a task counts of which nothing can be learned.
-const UNKNOWN: Duration = Duration::from_secs(3600);
+/// The delay before a task is polled again, doubled each time.
+const MIN_POLL_DELAY: Duration = Duration::from_millis(100);
+/// The maximum delay between polls.
+const MAX_POLL_DELAY: Duration = Duration::from_secs(10);
+/// How long an unreachable task counts as running.
+const MAX_UNKNOWN: Duration = Duration::from_secs(3600);
 
-/// A stream that holds its place among the open ones, and its task's among those that work.
-pub(super) struct Guarded {
+/// A stream with its permit, and the permit of its task.
+pub(super) struct CountedStream {
     events: Option<EventStream>,
-    stream: Option<Share>,
-    task: Option<Followed>,
+    stream: Option<Permit>,
+    task: Option<RunningTask>,
 }
 
-impl Guarded {
-    pub(super) fn new(events: EventStream, stream: Option<Share>, task: Option<Followed>) -> Self {
+impl CountedStream {
+    pub(super) fn new(
+        events: EventStream,
+        stream: Option<Permit>,
+        task: Option<RunningTask>,
+    ) -> Self {
         Self { events: Some(events), stream, task }
     }
 }
 
-impl From<Guarded> for EventStream {
-    fn from(mut guarded: Guarded) -> Self {
-        if guarded.stream.is_none()
-            && guarded.task.is_none()
-            && let Some(events) = guarded.events.take()
+impl From<CountedStream> for EventStream {
+    fn from(mut counted: CountedStream) -> Self {
+        if counted.stream.is_none()
+            && counted.task.is_none()
+            && let Some(events) = counted.events.take()
         {
             return events;
         }
-        Self::new(guarded)
+        Self::new(counted)
     }
 }
 
-impl Stream for Guarded {
+impl Stream for CountedStream {
     type Item = Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -59,7 +63,7 @@ impl Stream for Guarded {
         let item = ready!(events.poll_next_unpin(cx));
         match &item {
             Some(Ok(event)) => {
-                if this.task.as_mut().is_some_and(|task| !task.goes_on(event)) {
+                if this.task.as_mut().is_some_and(|task| !task.is_working(event)) {
                     this.task = None;
                 }
             }
@@ -74,8 +78,8 @@ impl Stream for Guarded {
     }
 }
 
-impl Guarded {
-    /// The reader is gone or was cut off and the task works on: it counts until it stops.
+impl CountedStream {
+    /// The reader is gone and the task is still running: count it until it stops.
     fn follow(&mut self) {
         if let Some(task) = self.task.take()
             && let Ok(runtime) = Handle::try_current()
@@ -85,34 +89,34 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for CountedStream {
     fn drop(&mut self) {
         self.stream = None;
         self.follow();
     }
 }
 
-/// A task that holds its caller's place until it stops working.
-pub(super) struct Followed {
+/// A running task with its permit.
+pub(super) struct RunningTask {
     agent: Arc<dyn Agent>,
     context: CallContext,
     tenant: String,
     /// Known from the first event on.
     task_id: String,
-    _share: Share,
+    _permit: Permit,
 }
 
-impl Followed {
+impl RunningTask {
     pub(super) fn new(
         agent: Arc<dyn Agent>,
         mut context: CallContext,
         tenant: String,
-        share: Share,
+        permit: Permit,
     ) -> Self {
-        // These are the send's, and mean something else for what is asked here.
+        // These belong to the send, and have another meaning in the calls made here.
         context.last_event_id = None;
         context.idempotency_key = None;
-        Self { agent, context, tenant, task_id: String::new(), _share: share }
+        Self { agent, context, tenant, task_id: String::new(), _permit: permit }
     }
 
     pub(super) fn of_task(mut self, task_id: &str) -> Self {
@@ -120,8 +124,8 @@ impl Followed {
         self
     }
 
-    /// Takes in an event, and returns whether the task works on.
-    fn goes_on(&mut self, event: &Event) -> bool {
+    /// Processes an event, and returns whether the task is still running.
+    fn is_working(&mut self, event: &Event) -> bool {
         let task_id = match event.payload() {
             Some(Payload::Task(task)) => &task.id,
             Some(Payload::StatusUpdate(update)) => &update.task_id,
@@ -131,10 +135,10 @@ impl Followed {
         if self.task_id.is_empty() {
             task_id.clone_into(&mut self.task_id);
         }
-        event.settled() == Settled::No
+        event.stream_end() == StreamEnd::Open
     }
 
-    /// Waits until the task stops working.
+    /// Waits until the task stops.
     pub(super) async fn follow(mut self, events: Option<EventStream>) {
         if let Some(events) = events
             && self.stops(events).await
@@ -142,38 +146,38 @@ impl Followed {
             return;
         }
         let mut known = Instant::now();
-        let mut pause = FIRST_PAUSE;
-        while !self.task_id.is_empty() && known.elapsed() < UNKNOWN {
+        let mut pause = MIN_POLL_DELAY;
+        while !self.task_id.is_empty() && known.elapsed() < MAX_UNKNOWN {
             let request =
                 SubscribeToTaskRequest { tenant: self.tenant.clone(), id: self.task_id.clone() };
-            let call = Call::with_context(self.context.clone(), request);
+            let call = Call::from_parts(self.context.clone(), request);
             if let Ok(reply) = self.agent.subscribe_to_task(call).await {
                 if self.stops(reply.response).await {
                     return;
                 }
                 known = Instant::now();
             }
-            // It has ended, the agent does not stream, or it cannot be reached.
+            // The task has ended, or the agent does not stream or is unreachable.
             let request = GetTaskRequest {
                 tenant: self.tenant.clone(),
                 id: self.task_id.clone(),
                 history_length: Some(0),
             };
-            match self.agent.get_task(Call::with_context(self.context.clone(), request)).await {
-                Ok(reply) if !works(&reply.response) => return,
+            match self.agent.get_task(Call::from_parts(self.context.clone(), request)).await {
+                Ok(reply) if !is_working(&reply.response) => return,
                 Ok(_) => known = Instant::now(),
                 Err(error) if error.kind() == ErrorKind::TaskNotFound => return,
                 Err(_) => {}
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+            pause = (pause * 2).min(MAX_POLL_DELAY);
         }
     }
 
-    /// Reads a stream to its end, and returns whether the task has stopped then.
+    /// Reads a stream to its end, and returns whether the task has stopped.
     async fn stops(&mut self, mut events: EventStream) -> bool {
         while let Some(Ok(event)) = events.next().await {
-            if !self.goes_on(&event) {
+            if !self.is_working(&event) {
                 return true;
             }
         }

@@ -1,37 +1,38 @@
 use a2a_core::{Error, ErrorKind};
 
-/// Why a store could not do its work.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Somebody else wrote to the task since it was read, or holds it now. Nothing was written.
-    #[error("task {task_id} was written by somebody else")]
+    /// Another writer modified the task since it was read, or another node holds its lease. Nothing
+    /// was written.
+    #[error("task {task_id} was modified concurrently")]
     Conflict {
         /// The task.
         task_id: String,
     },
-    /// The idempotency key of a new task is tied to another one: whoever did so took the first
-    /// for lost. Nothing was written.
-    #[error("the idempotency key names task {task_id}")]
+    /// The idempotency key of a new task has been claimed by another task, because this one was
+    /// presumed lost. Nothing was written.
+    #[error("the idempotency key is claimed by task {task_id}")]
     Claimed {
-        /// The other task. It may not be there yet.
+        /// The other task. It may not be stored yet.
         task_id: String,
     },
-    /// The store does not take more. Nothing was written.
+    /// The store is at capacity. Nothing was written.
     #[error("the store is full")]
     Full,
-    /// The store can't write, and won't until an operator helps: its disk is full, a quota or a
-    /// limit of file sizes is reached, or it is mounted read-only. Nothing was written.
+    /// Writes fail until an operator intervenes: the disk is full, a quota or file size limit is
+    /// reached, or the file system is read-only. Nothing was written.
     #[error("the store cannot write")]
     Unwritable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store does not answer, or answers with a fault. A write may have been made or not: a
-    /// second try finds out.
+    /// The store did not respond, or returned an error. A write may or may not have been applied; a
+    /// retry finds out.
     #[error("the store failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl StoreError {
-    /// The failure of whatever the store stands on.
+    /// Wraps an error of the underlying storage.
     pub fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
@@ -41,7 +42,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Full => {
-                Self::new(ErrorKind::ResourceExhausted, "the agent keeps no more tasks")
+                Self::new(ErrorKind::ResourceExhausted, "the agent has no capacity for more tasks")
             }
             StoreError::Failed(_) => {
                 Self::unavailable("the agent cannot reach its store").with_source(error)
@@ -50,7 +51,7 @@ impl From<StoreError> for Error {
                 Self::unavailable("the agent cannot write to its store").with_source(error)
             }
             StoreError::Claimed { .. } => {
-                Self::unavailable("another node works on this message; send again")
+                Self::unavailable("another node is processing this message; retry the request")
                     .with_source(error)
             }
             StoreError::Conflict { .. } => Self::internal(error),

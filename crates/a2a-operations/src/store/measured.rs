@@ -1,4 +1,4 @@
-//! A store whose calls are timed and counted.
+//! A store wrapper that measures calls.
 
 use std::{future::Future, sync::Arc, time::Instant};
 
@@ -6,22 +6,23 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-    NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, Store,
-    StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+    Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter, DeadLetterQuery,
+    DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore, Redelivery, Replay,
+    Signals, Store, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition,
+    Usage,
 };
 use crate::{EventId, Scope, Webhook, metrics};
 
-/// A store whose calls are timed and counted (`a2a_store_call_duration_seconds`,
-/// `a2a_store_errors_total`). It does nothing else, and is not worth it around a
-/// [`MemoryStore`](super::MemoryStore), which answers faster than it measures.
+/// Measures the duration and the errors of store calls (`a2a_store_call_duration_seconds`,
+/// `a2a_store_errors_total`). Pointless around a [`MemoryStore`](super::MemoryStore), whose calls
+/// are faster than the measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
     store: Arc<dyn Store>,
 }
 
 impl Measured {
-    /// Measures a store.
+    /// Wraps a store.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store }
     }
@@ -85,17 +86,17 @@ impl TaskStore for Measured {
         measure("usage", self.store.usage(owner)).await
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        measure("claim", self.store.claim(scope, key, fingerprint, task_id)).await
+        measure("claim_key", self.store.claim_key(scope, key, fingerprint, task_id)).await
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -103,12 +104,12 @@ impl TaskStore for Measured {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        let reclaimed = self.store.reclaim(scope, key, fingerprint, gone, task_id);
-        measure("reclaim", reclaimed).await
+        let reclaimed = self.store.take_over_key(scope, key, fingerprint, gone, task_id);
+        measure("take_over_key", reclaimed).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        measure("unclaim", self.store.unclaim(scope, key, task_id)).await
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        measure("release_key", self.store.release_key(scope, key, task_id)).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -150,29 +151,29 @@ impl LeaseStore for Measured {
         measure("take_over", self.store.take_over(limit)).await
     }
 
-    async fn post(
+    async fn post_command(
         &self,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        measure("post", self.store.post(scope, task_id, command)).await
+        measure("post_command", self.store.post_command(scope, task_id, command)).await
     }
 
     async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
         measure("commands", self.store.commands(task_id)).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        measure("answer", self.store.answer(command_id, answer)).await
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        measure("answer_command", self.store.answer_command(command_id, answer)).await
     }
 
     async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
         measure("read_answer", self.store.read_answer(command_id)).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        measure("forget_answer", self.store.forget_answer(command_id)).await
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        measure("delete_answer", self.store.delete_answer(command_id)).await
     }
 }
 
@@ -195,12 +196,16 @@ impl PushStore for Measured {
         measure("delete_config", self.store.delete_config(scope, task_id, id)).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        measure("due", self.store.due(limit)).await
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        measure("claim_deliveries", self.store.claim_deliveries(limit)).await
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        measure("pushed", self.store.pushed(key, outcome)).await
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        measure("record_delivery", self.store.record_delivery(key, outcome)).await
     }
 
     async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {

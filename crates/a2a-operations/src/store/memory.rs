@@ -1,27 +1,27 @@
-//! A store that lives as long as its process.
+//! A store in memory.
 
-mod body;
-mod claim;
 mod command;
 mod context;
 mod data;
-mod ended;
 mod entry;
+mod idempotency_key;
 mod lease;
 mod limits;
 mod log;
-mod member;
+mod lossless;
 #[cfg(test)]
 mod model;
-mod order;
+mod node_mailbox;
 mod outbox;
-mod owner;
-mod plain;
+mod packed_task;
 mod push;
-mod schedule;
+mod retention;
 mod scope;
+mod status_index;
 #[cfg(test)]
 mod tests;
+mod timer_queue;
+mod usage;
 
 use std::{
     fmt,
@@ -33,21 +33,21 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::limits::MemoryLimits;
-use self::{data::Data, member::Mailbox};
+use self::{data::Data, node_mailbox::Mailbox};
 use crate::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
-        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
     },
 };
 
-/// Keeps tasks in memory, for tests and for agents whose tasks may go when they go.
+/// Stores tasks in memory, for tests and for agents whose tasks may be lost on a restart.
 ///
-/// It is bounded by its [`MemoryLimits`]. Nothing in it waits: no method awaits, no lock is held
-/// for longer than the work on one task or one page takes, and it grows in small steps. A task
-/// that has ended and that nobody asked for lately is packed to its encoding.
+/// Bounded by [`MemoryLimits`]. No method waits: locks are held only for the work on one task or
+/// one page, and the tables grow incrementally. Ended tasks are packed to their encoding.
 ///
 /// ```
 /// use a2a_operations::store::{MemoryLimits, MemoryStore};
@@ -57,9 +57,9 @@ use crate::{
 ///
 /// # Nodes
 ///
-/// A store is one node, until [`join`](Self::join) makes another one that shares its data: then
-/// leases run out by tokio's clock, and nodes are told of each other. All nodes join before the
-/// first of them is given to an engine, which asks only once whether there are others.
+/// A store is one node. [`join`](Self::join) adds a node that shares its data: leases then expire
+/// by tokio's clock, and nodes receive signals of each other. Join all nodes before giving the
+/// first one to an engine, which asks for signals only once.
 ///
 /// ```
 /// use a2a_operations::store::{LeaseStore as _, MemoryStore};
@@ -86,14 +86,14 @@ impl MemoryStore {
         Self::node_of(Arc::new(Data::new(limits)), fresh_id().into())
     }
 
-    /// Returns the same data in the hands of another node. No two nodes have the same name.
+    /// Adds a node that shares the data of this one. Node names must be unique.
     #[must_use]
     pub fn join(&self, node: &str) -> Self {
         Self::node_of(Arc::clone(&self.data), node.into())
     }
 
     fn node_of(data: Arc<Data>, node: Arc<str>) -> Self {
-        let mailbox = data.members.join(Arc::clone(&node));
+        let mailbox = data.mailboxes.join(Arc::clone(&node));
         Self { data, node, mailbox }
     }
 }
@@ -106,7 +106,7 @@ impl Default for MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        self.data.members.leave(&self.mailbox);
+        self.data.mailboxes.leave(&self.mailbox);
     }
 }
 
@@ -160,17 +160,17 @@ impl TaskStore for MemoryStore {
         Ok(self.data.scopes.usage(owner))
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        Ok(self.data.claims.claim(scope, key, fingerprint, task_id))
+        Ok(self.data.idempotency_keys.claim(scope, key, fingerprint, task_id))
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -178,11 +178,11 @@ impl TaskStore for MemoryStore {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        Ok(self.data.reclaim(scope, key, fingerprint, gone, task_id))
+        Ok(self.data.take_over_key(scope, key, fingerprint, gone, task_id))
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.data.claims.unclaim(scope, key, task_id);
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.data.idempotency_keys.release_key(scope, key, task_id);
         Ok(())
     }
 
@@ -222,21 +222,21 @@ impl LeaseStore for MemoryStore {
         self.data.take_over(&self.node, limit)
     }
 
-    async fn post(
+    async fn post_command(
         &self,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        self.data.post(&self.node, scope, task_id, command)
+        self.data.post_command(&self.node, scope, task_id, command)
     }
 
     async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
         Ok(self.data.commands(task_id))
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.data.answer(command_id, answer);
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.data.answer_command(command_id, answer);
         Ok(())
     }
 
@@ -244,13 +244,13 @@ impl LeaseStore for MemoryStore {
         Ok(self.data.commands.read(command_id))
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.data.commands.forget_answer(command_id);
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.data.commands.delete_answer(command_id);
         Ok(())
     }
 
     fn signals(&self) -> Option<Signals> {
-        self.data.members.are_many().then(|| -> Signals { Box::pin(self.mailbox.open()) })
+        self.data.mailboxes.is_shared().then(|| -> Signals { Box::pin(self.mailbox.open()) })
     }
 }
 
@@ -274,12 +274,16 @@ impl PushStore for MemoryStore {
         Ok(())
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        self.data.due(limit)
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.data.claim_deliveries(limit)
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        Ok(self.data.pushed(key, outcome))
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        Ok(self.data.record_delivery(key, outcome))
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -287,7 +291,7 @@ impl PushStore for MemoryStore {
     }
 
     async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        Ok(self.data.dispatch.dead(query))
+        Ok(self.data.dispatch.dead_letters(query))
     }
 
     async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
@@ -299,7 +303,7 @@ impl PushStore for MemoryStore {
     }
 }
 
-/// Locks what no panic can leave half changed.
+/// Locks data that no panic can leave half modified.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

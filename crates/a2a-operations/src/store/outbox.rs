@@ -6,51 +6,51 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::{Event, EventId, Scope, Webhook};
 
-/// A webhook for which events wait, claimed for this node.
+/// A webhook with pending events, claimed by this node.
 #[derive(Clone, Debug)]
-pub struct DuePush {
-    /// What to say it by.
-    pub key: PushKey,
-    /// Whose task it is.
+pub struct ClaimedDelivery {
+    /// Identifies the claim.
+    pub key: DeliveryKey,
+    /// The scope of the task.
     pub scope: Scope,
-    /// Where to deliver to.
+    /// The webhook to deliver to.
     pub webhook: Webhook,
-    /// The task as it is now.
+    /// The current task.
     pub task: Arc<Task>,
-    /// The events that wait, oldest first: at least one, and not necessarily all.
+    /// The pending events, oldest first: at least one, not necessarily all.
     pub events: Vec<Event>,
-    /// How often the first of them was tried.
+    /// Failed attempts to deliver the first of them.
     pub attempts: u32,
 }
 
-/// Names a webhook that a node has claimed.
+/// Identifies a claimed webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushKey {
+pub struct DeliveryKey {
     /// The task.
     pub task_id: Arc<str>,
     /// The id of the webhook, unique within its task.
     pub config_id: Arc<str>,
-    /// The claim: a later one voids it.
+    /// The number of the claim; a later claim voids it.
     pub claim: u64,
 }
 
-/// What there is to deliver.
+/// The result of [`PushStore::claim_deliveries`].
 #[derive(Clone, Debug, Default)]
-pub struct Due {
+pub struct ClaimedDeliveries {
     /// The webhooks that this node has claimed.
-    pub pushes: Vec<DuePush>,
-    /// When to look again, if events wait that can't be delivered yet.
+    pub deliveries: Vec<ClaimedDelivery>,
+    /// When to poll again, if events are pending that are not due yet.
     pub next: Option<Duration>,
 }
 
-/// How much waits to be delivered.
+/// The number and age of pending deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backlog {
-    /// How many webhooks have events to get.
+    /// Webhooks with pending events.
     pub webhooks: u64,
-    /// For how long the longest waiting of them has been due. What is tried again later, or is
-    /// being delivered, is not due.
+    /// How long the oldest of them has been due. Retries that are not due yet and claimed webhooks
+    /// do not count.
     pub overdue: Duration,
 }
 
@@ -61,58 +61,57 @@ impl Backlog {
     }
 }
 
-/// What came of a try to deliver the first event of a claimed webhook.
+/// The outcome of an attempt to deliver the first event of a claimed webhook.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum PushOutcome {
-    /// It arrived. The claim goes on for the next event.
+pub enum DeliveryOutcome {
+    /// Delivered. The claim continues with the next event.
     Delivered(EventId),
-    /// It is to be tried again after a while; the claim ends.
+    /// Failed, to be retried after a delay; ends the claim.
     Retry {
         /// The event.
         event: EventId,
-        /// When.
+        /// The delay.
         after: Duration,
     },
-    /// It is given up, and kept as a dead letter. The claim goes on for the next event.
-    Dead {
+    /// Failed for good; stored as a dead letter. The claim continues with the next event.
+    DeadLetter {
         /// The event.
         event: EventId,
-        /// Why, for operators.
+        /// The reason, for operators.
         error: String,
     },
-    /// It was not tried, because others of the same host or caller come first; the claim ends,
-    /// and it is due after a while.
+    /// Not attempted, because of a concurrency limit; ends the claim. Due again after a delay.
     Postponed {
-        /// When.
+        /// The delay.
         after: Duration,
     },
-    /// The node delivers no more; the claim ends, and the rest is due at once.
-    Unclaimed,
+    /// The node stops delivering; ends the claim. The rest is due immediately.
+    Released,
 }
 
-/// An event that never reached its webhook.
+/// An event that could not be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
     /// The task.
     pub task_id: String,
     /// The webhook.
     pub config_id: String,
-    /// Where that was; never what authenticates to it.
+    /// Its URL, without credentials.
     pub url: String,
     /// The event.
     pub event: EventId,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// Why it was given up.
+    /// The last error.
     pub error: String,
     /// When it was given up.
     pub time: Timestamp,
 }
 
-/// Which dead letters are meant: those to which everything applies that is set.
+/// Selects dead letters; all filters that are set apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetterQuery {
@@ -124,9 +123,9 @@ pub struct DeadLetterQuery {
     pub tenant: Option<String>,
     /// Of tasks of this owner.
     pub owner: Option<String>,
-    /// Given up before this time.
+    /// Only letters given up before this time.
     pub before: Option<Timestamp>,
-    /// The most letters; the newest count. Default: all.
+    /// Maximum number of letters, newest first. Default: all.
     pub limit: usize,
 }
 
@@ -144,12 +143,12 @@ impl Default for DeadLetterQuery {
 }
 
 impl DeadLetterQuery {
-    /// The newest letters of all.
+    /// Selects the newest letters.
     pub fn newest(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// Returns whether a letter is meant, apart from the limit.
+    /// Returns whether a letter matches, ignoring the limit.
     pub fn matches(&self, letter: &DeadLetter) -> bool {
         let is = |wanted: &Option<String>, value: &str| {
             wanted.as_ref().is_none_or(|wanted| wanted == value)
@@ -162,13 +161,13 @@ impl DeadLetterQuery {
     }
 }
 
-/// What became of dead letters that were to be delivered again.
+/// The result of redelivering dead letters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Redelivery {
-    /// How many wait to be delivered again, and are dead letters no more.
+    /// Letters queued for delivery; they are no longer dead letters.
     pub queued: u64,
-    /// How many are kept as they are, because their task, webhook or event is gone.
+    /// Letters that stay, because their task, webhook or event no longer exists.
     pub lost: u64,
 }
 
@@ -179,50 +178,54 @@ impl Redelivery {
     }
 }
 
-/// The webhooks of tasks, and what waits to be delivered to them.
+/// Webhooks and their outbox.
 ///
-/// The events of a task are its outbox: a webhook has a place in them, and whatever is marked as
-/// pushed behind that place waits, from the moment it is stored. So an event that is seen can't
-/// miss its webhook.
+/// The log of a task is the outbox of its webhooks: each webhook has a cursor, and every pushed
+/// event after the cursor is pending from the moment it is stored. An event that readers can see is
+/// never missing from the outbox.
 ///
 /// # Laws
 ///
-/// - A webhook gets the pushed events that are stored after it, in their order, each until it
-///   is delivered or given up.
-/// - A webhook is claimed by one node at a time. A claim ends by itself after some time in which
-///   nothing was said of it.
-/// - A webhook that is deleted gets nothing more.
+/// - A webhook receives the pushed events that are stored after it, in order, each until it is
+///   delivered or dead-lettered.
+/// - A webhook is claimed by at most one node. A claim expires if no outcome is recorded for some
+///   time.
+/// - A deleted webhook receives nothing more.
 #[async_trait]
 pub trait PushStore: fmt::Debug + Send + Sync + 'static {
-    /// Stores a webhook under its task and id. One that is there is replaced, and the new one
-    /// goes on where it was. The engine has checked that the task is the caller's.
+    /// Stores a webhook under its task and id. An existing one is replaced and keeps its cursor.
+    /// The engine has checked that the task belongs to the caller.
     async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError>;
 
-    /// Returns the webhooks of a task, in the order of their ids.
+    /// Returns the webhooks of a task, ordered by id.
     async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError>;
 
-    /// Removes a webhook, if it is there.
+    /// Deletes a webhook, if it exists.
     async fn delete_config(&self, scope: &Scope, task_id: &str, id: &str)
     -> Result<(), StoreError>;
 
-    /// Claims up to `limit` webhooks for which events wait, those that wait longest first.
-    async fn due(&self, limit: usize) -> Result<Due, StoreError>;
+    /// Claims up to `limit` webhooks with pending events, longest waiting first.
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError>;
 
-    /// Notes what came of a try. Returns whether the claim still holds: if not, somebody else
-    /// delivers the rest, or the webhook is gone.
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError>;
+    /// Records the outcome of an attempt. Returns whether the claim still holds; if not, another
+    /// node delivers the rest, or the webhook is gone.
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError>;
 
-    /// How much waits, of all scopes: for operators.
+    /// Returns the backlog of all scopes, for operators.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
-    /// The events that were given up, newest first, of all scopes: for operators.
+    /// Returns dead letters of all scopes, newest first, for operators.
     async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError>;
 
-    /// Has events that were given up delivered again, with all tries. Each of their webhooks goes
-    /// back to the first of them, so that the order is kept: later events that it has got already
-    /// may reach it again, and are dead letters no more.
+    /// Redelivers dead letters with all attempts. Each webhook is rewound to the first of its
+    /// letters to keep the order, so later events may be delivered again; they are no longer dead
+    /// letters.
     async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError>;
 
-    /// Forgets events that were given up, and returns how many.
+    /// Deletes dead letters, and returns how many.
     async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError>;
 }

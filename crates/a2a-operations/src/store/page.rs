@@ -10,42 +10,40 @@ use prost::{Message, length_delimiter_len};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TaskQuery {
-    /// Only tasks of this conversation.
+    /// Only tasks of this context.
     pub context_id: Option<String>,
     /// Only tasks in this state.
     pub state: Option<TaskState>,
-    /// Only tasks whose status has this time or a later one, both taken in whole milliseconds.
+    /// Only tasks with a status time at or after this one, both truncated to milliseconds.
     pub since: Option<Timestamp>,
-    /// Only tasks behind this one in the order of the list.
+    /// Only tasks after this key in list order.
     pub after: Option<PageKey>,
-    /// The most tasks to return.
+    /// Maximum number of tasks.
     pub limit: usize,
-    /// Size of a page, in bytes as protobuf, beyond which it takes no further task; `None` bounds
-    /// it by `limit` alone.
+    /// Maximum size of a page, in bytes as protobuf; `None` limits it by `limit` alone.
     pub max_bytes: Option<usize>,
-    /// What a reader sees of each task. What it does not see is not counted, and a store need not
-    /// return it.
-    pub shown: Shown,
+    /// The view of each task. What it leaves out is not counted, and a store need not return it.
+    pub view: TaskView,
 }
 
-/// What a reader of a list sees of each task. Default: everything.
+/// The part of each task that a list returns. Default: everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// The newest messages of the history, at most so many.
+pub struct TaskView {
+    /// Maximum number of history messages, newest first.
     pub history: usize,
-    /// Whether the artifacts are shown.
+    /// Whether artifacts are included.
     pub artifacts: bool,
 }
 
-impl Default for Shown {
+impl Default for TaskView {
     fn default() -> Self {
         Self { history: usize::MAX, artifacts: true }
     }
 }
 
-impl Shown {
-    /// The task as it is shown. It is only copied where others hold it too.
-    pub fn of(self, task: Arc<Task>) -> Task {
+impl TaskView {
+    /// Reduces a task to the view. The task is cloned only if it is shared.
+    pub fn apply(self, task: Arc<Task>) -> Task {
         let skip = self.skipped(&task);
         match Arc::try_unwrap(task) {
             Ok(mut task) => {
@@ -66,7 +64,7 @@ impl Shown {
         }
     }
 
-    /// The size of the task as it is shown, in bytes as protobuf.
+    /// The size of a task in this view, in bytes as protobuf.
     pub fn len(self, task: &Task) -> usize {
         let hidden: usize = task.history[..self.skipped(task)].iter().map(framed_len).sum();
         let artifacts: usize =
@@ -79,14 +77,13 @@ impl Shown {
     }
 }
 
-/// The size of a message as a repeated member with a small number.
+/// The size of a message as a repeated field with a one-byte tag.
 fn framed_len(message: &impl Message) -> usize {
     let len = message.encoded_len();
     1 + length_delimiter_len(len) + len
 }
 
-/// A place in the list of tasks, which goes from the newest status time to the oldest, and from
-/// the greatest id to the smallest where times are equal.
+/// A position in list order: by status time, newest first, then by id, greatest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageKey {
     /// The status time, in milliseconds since 1970.
@@ -96,7 +93,7 @@ pub struct PageKey {
 }
 
 impl PageKey {
-    /// The place of a task.
+    /// The key of a task.
     pub fn of(task: &Task) -> Self {
         Self { millis: Self::millis_of(task), task_id: task.id.clone() }
     }
@@ -113,8 +110,8 @@ impl PageKey {
 pub struct TaskPage {
     /// The tasks, newest status first.
     pub tasks: Vec<Arc<Task>>,
-    /// How many tasks the query matches, paging aside: exact, but with [`TaskQuery::since`] a
-    /// store may stop to count at 10,000.
+    /// The number of matching tasks on all pages: exact, except that with [`TaskQuery::since`] a
+    /// store may stop counting at 10,000.
     pub total: usize,
     /// Whether more tasks follow.
     pub has_more: bool,
@@ -127,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_size_of_what_is_shown_is_that_of_its_encoding() {
+    fn view_size_equals_its_encoded_size() {
         let task = Arc::new(Task {
             id: "t".into(),
             artifacts: vec![Artifact::new("long", Part::text("x".repeat(300)))],
@@ -136,12 +133,12 @@ mod tests {
         });
         for history in [0, 1, 2, 3, usize::MAX] {
             for artifacts in [false, true] {
-                let shown = Shown { history, artifacts };
-                let copied = shown.of(Arc::clone(&task));
+                let view = TaskView { history, artifacts };
+                let copied = view.apply(Arc::clone(&task));
                 assert_eq!(copied.history.len(), history.min(3));
                 assert_eq!(copied.artifacts.len(), usize::from(artifacts));
-                assert_eq!(shown.of(Arc::new(Task::clone(&task))), copied);
-                assert_eq!(shown.len(&task), copied.encoded_len(), "{shown:?}");
+                assert_eq!(view.apply(Arc::new(Task::clone(&task))), copied);
+                assert_eq!(view.len(&task), copied.encoded_len(), "{view:?}");
             }
         }
     }

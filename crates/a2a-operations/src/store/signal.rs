@@ -4,22 +4,22 @@ use futures_core::Stream;
 
 use crate::{Event, EventId};
 
-/// What happened at another node. Signals are hints: the truth is in the store, and one that is
-/// lost without a [`Missed`](Self::Missed) is a fault of the store.
+/// A change made by another node. Signals are hints; the store is authoritative. A signal that is
+/// lost without a [`Lagged`](Self::Lagged) is a bug in the store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Signal {
-    /// A task was written, or its holder changed.
+    /// A task was written, or its lease changed hands.
     Written {
         /// The task.
         task_id: Arc<str>,
         /// The position of its newest event.
         last_event: EventId,
-        /// The newest events up to that position without a gap, where they travel along; they
-        /// may not be all that a reader lacks.
+        /// The newest events up to that position, without gaps, if the store includes them. A
+        /// reader may need older ones.
         events: Vec<Event>,
     },
-    /// A command waits for a task that this node holds.
+    /// A command is pending for a task that this node holds.
     Posted {
         /// The task.
         task_id: Arc<str>,
@@ -29,11 +29,11 @@ pub enum Signal {
         /// The command.
         command_id: Arc<str>,
     },
-    /// A node has let its leases run out: there is something to take over.
+    /// A node has abandoned leases, so there are tasks to take over.
     Abandoned,
-    /// Signals may have been missed, so everything that is watched has to be read again.
-    Missed,
+    /// Signals may have been lost: reload everything that is watched.
+    Lagged,
 }
 
-/// What other nodes do, as it happens. It heals its connection by itself and ends with the store.
+/// A stream of signals. It reconnects by itself and ends with the store.
 pub type Signals = Pin<Box<dyn Stream<Item = Signal> + Send>>;

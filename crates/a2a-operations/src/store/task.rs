@@ -12,122 +12,120 @@ use crate::{Event, EventId, Scope, Webhook};
 pub struct StoredTask {
     /// The task itself.
     pub task: Arc<Task>,
-    /// How often the task was written; the next write names it.
+    /// The number of writes so far; the next write names it.
     pub version: u64,
-    /// How often a node took hold of the task; the next write names it too.
+    /// The number of times the lease was acquired; the next write names it too.
     pub epoch: u64,
-    /// The node that works on the task, if one does.
+    /// The node that holds the lease, if any.
     pub node: Option<Arc<str>>,
     /// The position of the newest event.
     pub last_event: EventId,
 }
 
-/// A task to store for the first time. Its version is then 1, its epoch too.
+/// A task to insert. It starts with version 1 and epoch 1.
 #[derive(Clone, Debug)]
 pub struct NewTask {
-    /// The task, after its events.
+    /// The task with its events applied.
     pub task: Arc<Task>,
-    /// The idempotency key that is tied to it.
+    /// The idempotency key to bind to the task.
     pub key: Option<String>,
-    /// Its first events, from position 1 on.
+    /// Its first events, from position 1.
     pub events: Vec<Event>,
-    /// Which of the events go to webhooks, in order.
+    /// The positions of the events to push to webhooks, in order.
     pub pushes: Vec<EventId>,
-    /// The webhooks that were registered with the first message. They get every pushed event.
+    /// The webhooks registered with the first message. They receive every pushed event.
     pub webhooks: Vec<Webhook>,
-    /// What this node works on, for whoever has to go on with it; `None` leaves the task to
-    /// anybody.
-    pub execution: Option<Bytes>,
+    /// The checkpoint of the work on this node, for a later takeover; `None` leaves the task
+    /// unleased.
+    pub checkpoint: Option<Bytes>,
 }
 
-/// One write to a task: events that follow each other without a gap, and the task as it is
-/// after them where its status or history changed.
+/// One write to a task: consecutive events, and a snapshot if the status or the history changed.
 #[derive(Clone, Debug)]
 pub struct Transition {
     /// The task to write to.
     pub task_id: Arc<str>,
-    /// The version that the writer has seen; another one refuses the write.
+    /// The expected version; a mismatch rejects the write.
     pub version: u64,
-    /// The epoch under which the writer holds the task; another one refuses the write.
+    /// The epoch of the writer's lease; a mismatch rejects the write.
     pub epoch: u64,
     /// The events, in order.
     pub events: Vec<Event>,
-    /// The task after the events; `None` where only artifact chunks came.
+    /// The task after the events; `None` if there are only artifact chunks.
     pub snapshot: Option<Arc<Task>>,
-    /// Which of the events go to webhooks, in order.
+    /// The positions of the events to push to webhooks, in order.
     pub pushes: Vec<EventId>,
-    /// What becomes of this node's hold on the task.
-    pub hold: Hold,
-    /// Commands that are done with this write, by their ids, and what is said to those who
-    /// posted them.
+    /// The change to the writer's lease.
+    pub lease: LeaseUpdate,
+    /// Answers to commands, by command id.
     pub answers: Vec<(Arc<str>, Bytes)>,
 }
 
-/// What becomes of a node's hold on a task with a write.
+/// A change to a lease, made together with a write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Hold {
-    /// It stays as it is.
+pub enum LeaseUpdate {
+    /// No change.
     #[default]
     Keep,
-    /// The node works on something new; this is for whoever has to go on with it.
-    Record(Bytes),
-    /// The node lets go, and what it recorded is forgotten. Commands that were posted meanwhile stay for [`acquire`] and find the
-    /// task as it is.
+    /// Replaces the checkpoint.
+    Checkpoint(Bytes),
+    /// Releases the lease and deletes its checkpoint. Commands posted in the meantime stay pending
+    /// for the next [`acquire`].
     ///
     /// [`acquire`]: super::LeaseStore::acquire
     Release,
 }
 
-/// What a write has found out.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
-    /// Whether a webhook now waits for an event.
+    /// Whether a webhook now has an event to deliver.
     pub has_pushes: bool,
 }
 
 impl Committed {
-    /// Says whether a webhook now waits for an event.
+    /// Creates the result of a write.
     pub fn new(has_pushes: bool) -> Self {
         Self { has_pushes }
     }
 }
 
-/// What is left of a task's events behind a position.
+/// The events of a task after a position.
 #[derive(Clone, Debug)]
 pub enum Replay {
-    /// Exactly the events behind the position; none where it is the newest.
+    /// All events after the position; empty if there are none.
     Events(Vec<Event>),
-    /// The log no longer reaches back so far.
+    /// The log no longer contains all of them.
     Trimmed,
 }
 
-/// Whether an idempotency key is new.
+/// The result of claiming an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The key is now tied to the task id that was given.
+    /// The key is now bound to the given task id.
     New,
-    /// The key was tied before.
+    /// The key was bound before.
     Known {
-        /// The task that the first request with this key made.
+        /// The task of the first request with this key.
         task_id: String,
         /// The fingerprint of that request.
         fingerprint: u64,
     },
 }
 
-/// What is old enough to be forgotten.
+/// What a sweep removes.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sweep {
     /// Tasks that ended longer ago than this, with their events and webhooks; `None` keeps all.
     pub tasks: Option<Duration>,
-    /// Tasks that have waited for their user or for an authorization for longer than this, and
-    /// that no node holds, likewise; `None` keeps all.
+    /// Unleased tasks that have been waiting for user input or authorization for longer than this;
+    /// `None` keeps all.
     pub parked: Option<Duration>,
-    /// Idempotency keys that were claimed longer ago than this.
+    /// Idempotency keys claimed longer ago than this.
     pub claims: Duration,
-    /// The most tasks, and the most keys, to forget at once.
+    /// Maximum number of tasks, and of keys, to remove in one call.
     pub limit: usize,
 }
 
@@ -137,18 +135,18 @@ impl Default for Sweep {
     }
 }
 
-/// What a caller has in a store, in all tenants together.
+/// The usage of one owner, across all tenants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tasks that are not in a terminal state.
+    /// Unfinished tasks.
     pub open_tasks: usize,
-    /// Bytes of its tasks and their events, about as the store keeps them.
+    /// Stored bytes of tasks and events, approximately.
     pub stored_bytes: u64,
 }
 
 impl Usage {
-    /// Says what a caller has.
+    /// Creates a usage value.
     pub fn new(open_tasks: usize, stored_bytes: u64) -> Self {
         Self { open_tasks, stored_bytes }
     }
@@ -158,27 +156,27 @@ impl Usage {
 ///
 /// # Laws
 ///
-/// - What a method returned is kept, as long as the store promises to keep anything.
-/// - [`commit`](Self::commit) writes all of a transition or nothing, and refuses one that names
-///   another version or another epoch than the stored ones.
-/// - A task of another scope is like one that does not exist.
+/// - A write that returned is durable, as far as the store is.
+/// - [`commit`](Self::commit) applies all of a transition or nothing, and rejects a stale version
+///   or epoch.
+/// - A task of another scope is indistinguishable from one that does not exist.
 #[async_trait]
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
-    /// Stores a new task. With an `execution`, this node holds it.
+    /// Inserts a new task. With a checkpoint, this node holds its lease.
     ///
     /// # Errors
     ///
-    /// [`Conflict`](StoreError::Conflict) for an id that is taken, in any scope;
-    /// [`Claimed`](StoreError::Claimed) for a key that is tied to another task.
+    /// [`Conflict`](StoreError::Conflict) if the id exists, in any scope;
+    /// [`Claimed`](StoreError::Claimed) if the key is bound to another task.
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError>;
 
-    /// Writes a transition. The new version is the old one plus one.
+    /// Commits a transition, and increments the version.
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError>;
 
     /// Returns a task.
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError>;
 
-    /// Returns a task and its events behind a position, both as they are at one moment.
+    /// Returns a task and its events after a position, as one consistent snapshot.
     async fn load(
         &self,
         scope: &Scope,
@@ -186,7 +184,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         after: EventId,
     ) -> Result<Option<(StoredTask, Replay)>, StoreError>;
 
-    /// Returns the events of a task behind a position; `None` for a task that is not there.
+    /// Returns the events of a task after a position; `None` for an unknown task.
     async fn replay(
         &self,
         scope: &Scope,
@@ -194,19 +192,18 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         after: EventId,
     ) -> Result<Option<Replay>, StoreError>;
 
-    /// Returns a page of the tasks of a scope. It ends before [`TaskQuery::limit`] where its tasks
-    /// would have more than [`TaskQuery::max_bytes`], but never without a task if there is one;
-    /// a store may count what it reads of them instead of what is shown. The total is that of all
-    /// pages all the same.
+    /// Returns a page of the tasks of a scope. It may end before [`TaskQuery::limit`] to stay
+    /// within [`TaskQuery::max_bytes`], but has at least one task if any match; a store may count
+    /// the bytes it reads instead of those in the view. The total covers all pages.
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError>;
 
-    /// Returns what a caller has, all tenants together. A store that nodes share may answer with
-    /// what it was up to ten seconds ago, and what this node has added since.
+    /// Returns the usage of an owner across all tenants. A shared store may return a value up to
+    /// ten seconds old plus the writes of this node since.
     async fn usage(&self, owner: &str) -> Result<Usage, StoreError>;
 
-    /// Ties an idempotency key to a task id, unless it is tied already. The key of a task that
-    /// is not there yet is [named](NewTask::key) when it is stored.
-    async fn claim(
+    /// Binds an idempotency key to a task id, unless it is bound already. The key of a task that is
+    /// not stored yet is [named](NewTask::key) when it is inserted.
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -214,9 +211,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         task_id: &str,
     ) -> Result<Claim, StoreError>;
 
-    /// Ties an idempotency key to another task id than `gone`, unless there is a task `gone`, or
-    /// the key is tied to a third one. From then on `gone` is not stored under the key any more.
-    async fn reclaim(
+    /// Binds an idempotency key to another task id in place of `gone`, unless task `gone` exists,
+    /// or the key is bound to a third task. Afterwards `gone` can no longer be inserted with the
+    /// key.
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -225,15 +223,15 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
         task_id: &str,
     ) -> Result<Claim, StoreError>;
 
-    /// Forgets an idempotency key, if it is tied to this task id.
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError>;
+    /// Deletes an idempotency key, if it is bound to this task id.
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError>;
 
-    /// Forgets what is old, and returns how many tasks that were. Fewer than the limit means
-    /// that no more are old enough.
+    /// Removes old tasks and keys, and returns the number of tasks removed. A number below the
+    /// limit means that none are left.
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError>;
 
-    /// Checks that the store answers and takes writes, for health checks. Where no write has
-    /// failed since the last one that worked, reading is enough.
+    /// Checks that the store responds and accepts writes, for health checks. A read is sufficient
+    /// unless a write has failed since the last successful one.
     ///
     /// # Errors
     ///

@@ -1,33 +1,32 @@
-//! The laws of a [`Store`](crate::Store) that nodes share, for every such store alike.
+//! The laws of a [`Store`](crate::Store) that nodes share.
 //!
-//! Each function here is given two stores on the same empty data, which are two nodes, and panics
-//! where they break the law that the function is named for.
-//! [`cluster_suite!`](crate::cluster_suite) makes a test of each of them.
+//! Each function gets two stores on the same empty data, which are two nodes, and panics if they
+//! violate the law it is named for. [`cluster_suite!`](crate::cluster_suite) generates a test for
+//! each.
 
 mod command;
+pub mod fixtures;
 mod lease;
-pub mod scenery;
 mod signal;
 
 pub use command::{
-    a_command_goes_with_its_task_to_the_next_node,
-    a_command_reaches_the_holder_and_its_answer_comes_back,
-    no_command_is_left_for_a_node_that_lets_go,
+    command_follows_its_task_to_the_next_holder, command_is_never_left_with_a_released_lease,
+    command_reaches_the_holder_and_is_answered,
 };
 pub use lease::{
-    a_lease_that_is_renewed_goes_on, a_silent_node_loses_its_task, a_task_is_held_by_one_node,
-    a_task_of_a_silent_node_is_only_taken_over, nodes_share_what_they_store,
-    nodes_that_take_over_share_the_tasks, of_nodes_that_reach_for_a_task_one_gets_it,
+    concurrent_acquires_have_one_winner, concurrent_takeovers_get_different_tasks,
+    expired_lease_is_lost, expired_lease_is_taken_over_but_not_acquired, lease_is_exclusive,
+    nodes_share_stored_tasks, renewed_lease_does_not_expire,
 };
 pub use signal::{
-    a_change_of_holder_is_told, a_node_is_told_that_it_lost_its_task, an_abandoned_task_is_told,
-    the_end_of_a_task_is_told, writes_are_told_to_other_nodes,
+    abandoned_lease_is_signalled, completion_is_signalled, lease_changes_are_signalled,
+    lost_lease_is_signalled, writes_are_signalled_to_other_nodes,
 };
 
-/// Makes a test of each law of a store that nodes share.
+/// Generates a test for each law of a shared store.
 ///
-/// It is given the name of an async function that makes two stores on the same empty data, whose
-/// leases run out after some 300 ms, and wants tokio with its macros, its time and its threads.
+/// The argument is an async function that creates two stores on the same empty data, with leases of
+/// about 300 ms. Requires tokio with the features `macros`, `time` and `rt-multi-thread`.
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
@@ -47,21 +46,21 @@ pub use signal::{
 macro_rules! cluster_suite {
     ($make:path) => {
         $crate::cluster_suite! { $make:
-            nodes_share_what_they_store,
-            a_task_is_held_by_one_node,
-            of_nodes_that_reach_for_a_task_one_gets_it,
-            a_silent_node_loses_its_task,
-            a_task_of_a_silent_node_is_only_taken_over,
-            a_lease_that_is_renewed_goes_on,
-            nodes_that_take_over_share_the_tasks,
-            a_command_reaches_the_holder_and_its_answer_comes_back,
-            a_command_goes_with_its_task_to_the_next_node,
-            no_command_is_left_for_a_node_that_lets_go,
-            writes_are_told_to_other_nodes,
-            a_change_of_holder_is_told,
-            a_node_is_told_that_it_lost_its_task,
-            an_abandoned_task_is_told,
-            the_end_of_a_task_is_told,
+            nodes_share_stored_tasks,
+            lease_is_exclusive,
+            concurrent_acquires_have_one_winner,
+            expired_lease_is_lost,
+            expired_lease_is_taken_over_but_not_acquired,
+            renewed_lease_does_not_expire,
+            concurrent_takeovers_get_different_tasks,
+            command_reaches_the_holder_and_is_answered,
+            command_follows_its_task_to_the_next_holder,
+            command_is_never_left_with_a_released_lease,
+            writes_are_signalled_to_other_nodes,
+            lease_changes_are_signalled,
+            lost_lease_is_signalled,
+            abandoned_lease_is_signalled,
+            completion_is_signalled,
         }
     };
     ($make:path: $($law:ident,)+) => {

@@ -1,7 +1,7 @@
-//! Suites of tests that every implementation of our traits has to pass.
+//! Test suites for implementations of this crate's traits.
 //!
-//! A suite is a set of async functions that are given a fresh implementation and panic where it
-//! breaks a law, and a macro that makes a test of each.
+//! A suite is a set of async functions, each of which gets a fresh implementation and panics if a
+//! law is violated, and a macro that generates a test for each.
 //!
 //! [`LiveTask`] and [`EventLog`] are the pure parts of the engine, for benchmarks.
 

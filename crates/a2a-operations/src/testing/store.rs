@@ -1,87 +1,93 @@
-//! The laws of a [`Store`](crate::Store), for every store alike.
+//! The laws of a [`Store`](crate::Store).
 //!
-//! Each function here is given an empty store, and panics where it breaks the law that the
-//! function is named for. [`store_suite!`](crate::store_suite) makes a test of each of them.
+//! Each function gets an empty store, and panics if it violates the law it is named for.
+//! [`store_suite!`](crate::store_suite) generates a test for each.
 
-mod anything;
-mod claim;
 mod command;
 mod config;
-mod hold;
+pub mod fixtures;
+mod idempotency_key;
+mod lease;
 mod list;
 mod log;
-mod moment;
+mod model;
 mod outbox;
-pub mod scenery;
+mod snapshot;
 mod sweep;
 mod usage;
 mod write;
 
-pub use anything::a_store_answers_like_a_list;
-pub use claim::{
-    a_fingerprint_is_kept_whole, a_key_is_tied_anew_or_its_task_is_stored,
-    a_key_is_tied_anew_while_its_task_is_not_there, a_key_stays_tied_to_the_first_task,
-    a_released_key_can_be_claimed_again, a_task_is_not_stored_under_the_key_of_another,
-    keys_of_two_scopes_are_different_keys, one_of_many_claims_at_once_is_new,
-};
 pub use command::{
-    a_command_is_answered_once, a_command_that_is_posted_again_is_one,
-    a_command_without_a_holder_is_refused, a_task_is_kept_while_commands_wait,
-    answers_come_with_their_write, commands_outlive_a_write_that_lets_go, commands_wait_in_order,
+    answers_are_committed_with_their_transition, command_without_a_lease_holder_is_rejected,
+    commands_are_returned_in_order, commands_survive_a_releasing_commit,
+    first_answer_to_a_command_wins, release_fails_while_commands_are_pending,
+    reposted_command_is_not_duplicated,
 };
 pub use config::{
-    a_webhook_can_be_deleted_any_number_of_times, a_webhook_is_replaced_by_one_with_its_id,
-    a_webhook_without_a_task_is_not_kept, webhooks_are_returned_in_the_order_of_their_ids,
-    webhooks_of_two_scopes_are_apart,
+    deleting_a_webhook_is_idempotent, webhook_with_the_same_id_is_replaced,
+    webhook_without_a_task_is_not_stored, webhooks_are_returned_in_id_order,
+    webhooks_are_separate_per_scope,
 };
-pub use hold::{
-    a_commit_under_another_epoch_changes_nothing, a_hold_ends_with_the_next_one,
-    a_new_task_with_an_execution_is_held, a_task_is_let_go_under_its_epoch,
-    a_task_is_taken_over_with_what_was_recorded, a_task_that_is_not_there_is_held_by_nobody,
-    a_write_can_let_go, every_hold_has_an_epoch_of_its_own, the_oldest_are_taken_over_first,
-    what_was_recorded_is_forgotten_with_the_hold, who_takes_hold_again_learns_what_was_recorded,
+pub use idempotency_key::{
+    concurrent_claims_have_one_winner, fingerprint_keeps_all_its_bits, first_claim_of_a_key_wins,
+    insert_rejects_a_key_claimed_by_another_task, key_is_taken_over_only_while_its_task_is_absent,
+    key_takeover_excludes_insert_of_the_first_task, keys_are_separate_per_scope,
+    released_key_can_be_claimed_again,
+};
+pub use lease::{
+    absent_task_cannot_be_acquired, acquire_fences_the_previous_lease,
+    commit_can_release_the_lease, commit_with_a_stale_epoch_changes_nothing,
+    each_acquire_raises_the_epoch, expired_leases_are_taken_over_oldest_first,
+    insert_with_a_checkpoint_acquires_the_lease, reacquire_returns_the_checkpoint,
+    release_discards_the_checkpoint, release_requires_the_current_epoch,
+    take_over_returns_the_checkpoint_and_its_epoch,
 };
 pub use list::{
-    a_change_of_status_moves_a_task_in_the_list, a_list_goes_from_new_to_old_and_then_by_id,
-    a_page_is_bounded_by_bytes, a_page_starts_behind_any_place,
-    filters_hold_together_and_totals_are_exact, pages_have_every_task_once,
-    paging_goes_on_undisturbed_by_writers, totals_follow_every_change_of_state,
+    filters_combine_and_totals_are_exact, list_is_ordered_by_status_time_then_id,
+    page_can_start_after_any_key, page_is_limited_by_bytes, pages_return_every_task_once,
+    paging_is_stable_under_concurrent_writes, status_change_reorders_the_list,
+    totals_track_state_changes,
 };
 pub use log::{
-    a_replay_has_exactly_the_events_behind_a_position, a_replay_never_has_a_gap,
-    a_replay_works_after_the_end_of_a_task,
+    replay_has_no_gaps, replay_returns_exactly_the_events_after_a_position,
+    replay_works_after_completion,
 };
-pub use moment::{a_load_has_the_task_and_the_events_behind_a_position, a_load_is_of_one_moment};
+pub use model::store_matches_the_reference_model;
 pub use outbox::{
-    a_claim_ends_when_nothing_waits, a_deleted_webhook_gets_nothing_more,
-    a_long_line_is_delivered_in_order, a_postponed_webhook_is_due_later,
-    a_refused_write_pushes_nothing, a_replaced_webhook_goes_on_where_it_was,
-    a_retry_waits_for_its_time, a_webhook_gets_the_pushed_events_behind_it,
-    a_webhook_is_claimed_by_one_at_a_time, an_event_that_is_given_up_is_a_dead_letter,
-    dead_letters_are_purged_by_filter, dead_letters_are_redelivered_in_order,
-    dead_letters_without_a_webhook_are_lost, events_that_come_during_a_claim_are_not_lost,
-    many_workers_share_the_webhooks, those_that_wait_longest_come_first,
-    tries_are_counted_for_each_event, webhooks_of_a_new_task_get_its_first_events,
-    webhooks_of_a_task_wait_for_nobody_else,
+    attempts_are_counted_per_event, claim_ends_when_the_outbox_is_empty,
+    concurrent_workers_claim_different_webhooks, dead_letters_are_purged_by_filter,
+    dead_letters_are_redelivered_in_order, dead_letters_of_deleted_webhooks_are_not_redelivered,
+    deleted_webhook_receives_nothing, events_stored_during_a_claim_are_delivered,
+    long_backlog_is_delivered_in_order, longest_waiting_webhooks_are_claimed_first,
+    postponed_webhook_is_due_later, rejected_commit_enqueues_no_deliveries,
+    replaced_webhook_keeps_its_cursor, retry_waits_for_its_delay,
+    undeliverable_event_becomes_a_dead_letter, webhook_has_at_most_one_claim,
+    webhook_receives_pushed_events_stored_after_it,
+    webhooks_of_a_new_task_receive_its_first_events, webhooks_of_a_task_are_independent,
+};
+pub use snapshot::{
+    load_is_a_consistent_snapshot, load_returns_the_task_and_the_events_after_a_position,
 };
 pub use sweep::{
-    a_dead_letter_outlives_its_task, a_sweep_forgets_ended_tasks_whole, a_sweep_forgets_old_keys,
-    a_sweep_forgets_parked_tasks_that_nobody_holds, a_sweep_keeps_to_its_limit,
-    a_sweep_keeps_what_has_not_ended,
+    dead_letter_outlives_its_task, sweep_keeps_unfinished_tasks,
+    sweep_removes_ended_tasks_completely, sweep_removes_old_keys,
+    sweep_removes_parked_tasks_without_a_lease, sweep_respects_its_limit,
 };
-pub use usage::{usage_counts_the_open_tasks_of_an_owner, usage_measures_what_an_owner_has_stored};
+pub use usage::{
+    usage_counts_the_open_tasks_of_an_owner, usage_counts_the_stored_bytes_of_an_owner,
+};
 pub use write::{
-    a_commit_replaces_the_task_and_raises_its_version,
-    a_commit_under_another_version_changes_nothing, a_second_task_under_an_id_is_a_conflict,
-    a_stored_task_is_returned_as_it_was_given, a_task_that_was_read_stays_as_it_was,
-    an_unknown_task_is_none_and_takes_no_commit, chunks_without_a_snapshot_are_in_the_task,
-    concurrent_commits_are_made_one_after_the_other, scopes_share_nothing,
+    chunks_without_a_snapshot_are_applied_to_the_task,
+    commit_replaces_the_task_and_increments_its_version,
+    commit_with_a_stale_version_changes_nothing, concurrent_commits_are_serialized,
+    duplicate_task_id_is_a_conflict, returned_task_is_immutable, scopes_are_isolated,
+    stored_task_is_returned_unchanged, unknown_task_is_none_and_rejects_commits,
 };
 
-/// Makes a test of each law of a store.
+/// Generates a test for each law of a store.
 ///
-/// It is given the name of an async function that makes an empty store, and wants tokio with
-/// its macros and its threads.
+/// The argument is an async function that creates an empty store. Requires tokio with the features
+/// `macros` and `rt-multi-thread`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -98,87 +104,87 @@ pub use write::{
 macro_rules! store_suite {
     ($make:path) => {
         $crate::store_suite! { $make:
-            a_stored_task_is_returned_as_it_was_given,
-            an_unknown_task_is_none_and_takes_no_commit,
-            a_second_task_under_an_id_is_a_conflict,
-            scopes_share_nothing,
-            a_commit_replaces_the_task_and_raises_its_version,
-            a_commit_under_another_version_changes_nothing,
-            chunks_without_a_snapshot_are_in_the_task,
-            a_task_that_was_read_stays_as_it_was,
-            concurrent_commits_are_made_one_after_the_other,
-            a_replay_has_exactly_the_events_behind_a_position,
-            a_replay_works_after_the_end_of_a_task,
-            a_replay_never_has_a_gap,
-            a_list_goes_from_new_to_old_and_then_by_id,
-            a_change_of_status_moves_a_task_in_the_list,
-            pages_have_every_task_once,
-            a_page_is_bounded_by_bytes,
-            a_page_starts_behind_any_place,
-            filters_hold_together_and_totals_are_exact,
-            totals_follow_every_change_of_state,
-            paging_goes_on_undisturbed_by_writers,
-            a_key_stays_tied_to_the_first_task,
-            a_fingerprint_is_kept_whole,
-            a_released_key_can_be_claimed_again,
-            keys_of_two_scopes_are_different_keys,
-            one_of_many_claims_at_once_is_new,
-            a_key_is_tied_anew_while_its_task_is_not_there,
-            a_task_is_not_stored_under_the_key_of_another,
-            a_key_is_tied_anew_or_its_task_is_stored,
-            webhooks_are_returned_in_the_order_of_their_ids,
-            a_webhook_is_replaced_by_one_with_its_id,
-            a_webhook_can_be_deleted_any_number_of_times,
-            webhooks_of_two_scopes_are_apart,
-            a_webhook_without_a_task_is_not_kept,
-            a_new_task_with_an_execution_is_held,
-            every_hold_has_an_epoch_of_its_own,
-            a_task_that_is_not_there_is_held_by_nobody,
-            a_commit_under_another_epoch_changes_nothing,
-            a_task_is_let_go_under_its_epoch,
-            a_write_can_let_go,
-            a_task_is_taken_over_with_what_was_recorded,
-            what_was_recorded_is_forgotten_with_the_hold,
-            who_takes_hold_again_learns_what_was_recorded,
-            the_oldest_are_taken_over_first,
-            a_hold_ends_with_the_next_one,
-            a_command_without_a_holder_is_refused,
-            commands_wait_in_order,
-            a_command_is_answered_once,
-            a_command_that_is_posted_again_is_one,
-            a_task_is_kept_while_commands_wait,
-            answers_come_with_their_write,
-            commands_outlive_a_write_that_lets_go,
-            a_load_has_the_task_and_the_events_behind_a_position,
-            a_load_is_of_one_moment,
-            a_webhook_gets_the_pushed_events_behind_it,
-            webhooks_of_a_new_task_get_its_first_events,
-            a_refused_write_pushes_nothing,
-            a_webhook_is_claimed_by_one_at_a_time,
-            many_workers_share_the_webhooks,
-            a_claim_ends_when_nothing_waits,
-            events_that_come_during_a_claim_are_not_lost,
-            a_retry_waits_for_its_time,
-            tries_are_counted_for_each_event,
-            an_event_that_is_given_up_is_a_dead_letter,
+            stored_task_is_returned_unchanged,
+            unknown_task_is_none_and_rejects_commits,
+            duplicate_task_id_is_a_conflict,
+            scopes_are_isolated,
+            commit_replaces_the_task_and_increments_its_version,
+            commit_with_a_stale_version_changes_nothing,
+            chunks_without_a_snapshot_are_applied_to_the_task,
+            returned_task_is_immutable,
+            concurrent_commits_are_serialized,
+            replay_returns_exactly_the_events_after_a_position,
+            replay_works_after_completion,
+            replay_has_no_gaps,
+            list_is_ordered_by_status_time_then_id,
+            status_change_reorders_the_list,
+            pages_return_every_task_once,
+            page_is_limited_by_bytes,
+            page_can_start_after_any_key,
+            filters_combine_and_totals_are_exact,
+            totals_track_state_changes,
+            paging_is_stable_under_concurrent_writes,
+            first_claim_of_a_key_wins,
+            fingerprint_keeps_all_its_bits,
+            released_key_can_be_claimed_again,
+            keys_are_separate_per_scope,
+            concurrent_claims_have_one_winner,
+            key_is_taken_over_only_while_its_task_is_absent,
+            insert_rejects_a_key_claimed_by_another_task,
+            key_takeover_excludes_insert_of_the_first_task,
+            webhooks_are_returned_in_id_order,
+            webhook_with_the_same_id_is_replaced,
+            deleting_a_webhook_is_idempotent,
+            webhooks_are_separate_per_scope,
+            webhook_without_a_task_is_not_stored,
+            insert_with_a_checkpoint_acquires_the_lease,
+            each_acquire_raises_the_epoch,
+            absent_task_cannot_be_acquired,
+            commit_with_a_stale_epoch_changes_nothing,
+            release_requires_the_current_epoch,
+            commit_can_release_the_lease,
+            take_over_returns_the_checkpoint_and_its_epoch,
+            release_discards_the_checkpoint,
+            reacquire_returns_the_checkpoint,
+            expired_leases_are_taken_over_oldest_first,
+            acquire_fences_the_previous_lease,
+            command_without_a_lease_holder_is_rejected,
+            commands_are_returned_in_order,
+            first_answer_to_a_command_wins,
+            reposted_command_is_not_duplicated,
+            release_fails_while_commands_are_pending,
+            answers_are_committed_with_their_transition,
+            commands_survive_a_releasing_commit,
+            load_returns_the_task_and_the_events_after_a_position,
+            load_is_a_consistent_snapshot,
+            webhook_receives_pushed_events_stored_after_it,
+            webhooks_of_a_new_task_receive_its_first_events,
+            rejected_commit_enqueues_no_deliveries,
+            webhook_has_at_most_one_claim,
+            concurrent_workers_claim_different_webhooks,
+            claim_ends_when_the_outbox_is_empty,
+            events_stored_during_a_claim_are_delivered,
+            retry_waits_for_its_delay,
+            attempts_are_counted_per_event,
+            undeliverable_event_becomes_a_dead_letter,
             dead_letters_are_redelivered_in_order,
-            dead_letters_without_a_webhook_are_lost,
+            dead_letters_of_deleted_webhooks_are_not_redelivered,
             dead_letters_are_purged_by_filter,
-            a_postponed_webhook_is_due_later,
-            a_deleted_webhook_gets_nothing_more,
-            a_replaced_webhook_goes_on_where_it_was,
-            those_that_wait_longest_come_first,
-            webhooks_of_a_task_wait_for_nobody_else,
-            a_long_line_is_delivered_in_order,
-            a_sweep_forgets_ended_tasks_whole,
-            a_sweep_keeps_what_has_not_ended,
-            a_sweep_forgets_parked_tasks_that_nobody_holds,
-            a_sweep_keeps_to_its_limit,
-            a_sweep_forgets_old_keys,
+            postponed_webhook_is_due_later,
+            deleted_webhook_receives_nothing,
+            replaced_webhook_keeps_its_cursor,
+            longest_waiting_webhooks_are_claimed_first,
+            webhooks_of_a_task_are_independent,
+            long_backlog_is_delivered_in_order,
+            sweep_removes_ended_tasks_completely,
+            sweep_keeps_unfinished_tasks,
+            sweep_removes_parked_tasks_without_a_lease,
+            sweep_respects_its_limit,
+            sweep_removes_old_keys,
             usage_counts_the_open_tasks_of_an_owner,
-            usage_measures_what_an_owner_has_stored,
-            a_dead_letter_outlives_its_task,
-            a_store_answers_like_a_list,
+            usage_counts_the_stored_bytes_of_an_owner,
+            dead_letter_outlives_its_task,
+            store_matches_the_reference_model,
         }
     };
     ($make:path: $($law:ident,)+) => {

@@ -1,20 +1,19 @@
-//! The W3C trace context, read strictly.
+//! A strict parser of the W3C trace context.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use super::{TRACEPARENT, TRACESTATE};
 
-/// Length of a `traceparent` of version 00, in bytes.
+/// Length of a version 00 `traceparent`, in bytes.
 const LENGTH: usize = 55;
-/// Longest `tracestate` that is kept, in bytes: what every system has to pass on (W3C §3.3.1.5).
+/// Maximum length of a `tracestate`, in bytes: what every system has to propagate (W3C §3.3.1.5).
 const MAX_STATE_BYTES: usize = 512;
-/// Most members of a `tracestate` (W3C §3.3.1.1).
+/// Maximum number of members of a `tracestate` (W3C §3.3.1.1).
 const MAX_STATE_MEMBERS: usize = 32;
 
-/// The trace and the span that something was done in, as it travels from process to process
-/// (W3C Trace Context).
+/// The trace and span ids that processes propagate (W3C Trace Context).
 ///
-/// Its text is the `traceparent`; the `tracestate` is beside it.
+/// Its text is the `traceparent`; the `tracestate` is separate.
 ///
 /// ```
 /// use a2a_operations::trace::TraceContext;
@@ -33,13 +32,13 @@ pub struct TraceContext {
     state: String,
 }
 
-/// The text is no `traceparent`.
+/// The text is not a `traceparent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a traceparent: version, trace id, span id and flags in lower-case hex")]
 pub struct InvalidTraceContext;
 
 impl TraceContext {
-    /// Creates the context of a span; `None` for ids of zero, which stand for no span.
+    /// Creates the context of a span; `None` for zero ids, which are invalid.
     pub fn new(trace_id: u128, span_id: u64, flags: u8) -> Option<Self> {
         (trace_id != 0 && span_id != 0).then(|| Self {
             trace_id,
@@ -49,8 +48,8 @@ impl TraceContext {
         })
     }
 
-    /// Keeps what tracing systems add. What is longer than 512 bytes or 32 members, or has other
-    /// than printable ASCII in it, is left out as a whole, as the rules have it.
+    /// Sets the `tracestate`. One that is longer than 512 bytes or 32 members, or contains anything
+    /// but printable ASCII, is dropped as a whole, as specified.
     #[must_use]
     pub fn with_state(mut self, state: &str) -> Self {
         let state = state.trim();
@@ -63,7 +62,7 @@ impl TraceContext {
         self
     }
 
-    /// Reads the parameters of a call. What is malformed counts as absent.
+    /// Reads the parameters of a call. A malformed value counts as absent.
     pub fn of(parameters: &BTreeMap<String, String>) -> Option<Self> {
         let context: Self = parameters.get(TRACEPARENT)?.parse().ok()?;
         Some(match parameters.get(TRACESTATE) {
@@ -72,7 +71,7 @@ impl TraceContext {
         })
     }
 
-    /// Writes the parameters of a call, in place of what is there.
+    /// Writes the parameters of a call, replacing existing ones.
     pub fn write(&self, parameters: &mut BTreeMap<String, String>) {
         parameters.insert(TRACEPARENT.to_owned(), self.to_string());
         if self.state.is_empty() {
@@ -92,17 +91,17 @@ impl TraceContext {
         self.span_id
     }
 
-    /// The flags; the lowest bit says that the trace is recorded.
+    /// The flags; the lowest bit tells whether the trace is sampled.
     pub fn flags(&self) -> u8 {
         self.flags
     }
 
-    /// Returns whether the trace is recorded.
+    /// Returns whether the trace is sampled.
     pub fn is_sampled(&self) -> bool {
         self.flags & 1 == 1
     }
 
-    /// What tracing systems have added; empty for nothing.
+    /// The `tracestate`; empty if there is none.
     pub fn state(&self) -> &str {
         &self.state
     }
@@ -111,8 +110,7 @@ impl TraceContext {
 impl FromStr for TraceContext {
     type Err = InvalidTraceContext;
 
-    /// Reads a `traceparent`. Of a later version that what this one has is read, as the rules
-    /// have it.
+    /// Parses a `traceparent`. For later versions, the known fields are parsed, as specified.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes = text.trim_matches([' ', '\t']).as_bytes();
         let (head, rest) = bytes.split_at_checked(LENGTH).ok_or(InvalidTraceContext)?;
@@ -125,7 +123,7 @@ impl FromStr for TraceContext {
         let trace_id = hex(&head[3..35])?;
         let span_id = u64::try_from(hex(&head[36..52])?).unwrap_or_default();
         let flags = u8::try_from(hex(&head[53..])?).unwrap_or_default();
-        // What a later version means by other flags is not known.
+        // The flags of later versions are unknown.
         let flags = if version == 0 { flags } else { flags & 1 };
         Self::new(trace_id, span_id, flags).ok_or(InvalidTraceContext)
     }
@@ -137,7 +135,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// Reads up to 32 digits; capital letters are none.
+/// Parses up to 32 lower-case hex digits.
 fn hex(digits: &[u8]) -> Result<u128, InvalidTraceContext> {
     digits.iter().try_fold(0, |number, digit| {
         let digit = match digit {
@@ -158,11 +156,11 @@ mod tests {
     const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
     #[test]
-    fn what_is_no_traceparent_is_refused() {
+    fn malformed_traceparent_is_rejected() {
         for (text, is_fine) in [
             (PARENT, true),
             ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", true),
-            // A later version may have more.
+            // A later version may have more fields.
             ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more", true),
             ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.more", false),
             ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more", false),
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_is_written_as_it_was_read() {
+    fn traceparent_round_trips() {
         let mut parameters = BTreeMap::new();
         parameters.insert(TRACEPARENT.to_owned(), PARENT.to_owned());
         parameters.insert(TRACESTATE.to_owned(), "a=1,b=2".to_owned());
@@ -194,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_bounded() {
+    fn tracestate_is_limited() {
         let context: TraceContext = PARENT.parse().unwrap();
         let longest = format!("a={}", "x".repeat(MAX_STATE_BYTES - 2));
         let most = vec!["a=1"; MAX_STATE_MEMBERS].join(",");
@@ -208,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_a_panic_and_comes_out_again_as_it_went_in(
+        fn any_text_parses_without_panic_and_round_trips(
             text in "[0-9a-f]{2}-[0-9a-fA-F]{30,33}-[0-9a-f]{15,17}-[0-9a-f]{1,3}.{0,5}|.{0,80}",
         ) {
             if let Ok(context) = text.parse::<TraceContext>() {

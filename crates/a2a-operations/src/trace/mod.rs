@@ -1,34 +1,33 @@
-//! Traces: the spans of what an agent does, and what joins those of several processes.
+//! Tracing: spans of operations, and their propagation between processes.
 //!
-//! Spans are `tracing`'s, with the names that OpenTelemetry has for them as fields. What makes
-//! one trace of the spans of a caller and of the agent that it calls is a [`TraceContext`], which
-//! travels as a parameter of the call. This crate reads and writes it through whatever
-//! [`Propagation`] the application has [installed](install); without one it is passed on as it
-//! came, and nothing is made up.
+//! Spans are `tracing` spans, with fields named after the OpenTelemetry conventions. A
+//! [`TraceContext`] in the parameters of a call connects the spans of caller and agent. It is read
+//! and written through the [`Propagation`] that the application has [installed](install); without
+//! one it is forwarded unchanged, and none is created.
 
-mod called;
+mod client_span;
 mod context;
-mod delivered;
-mod executed;
+mod delivery_span;
+mod execution_span;
 mod propagation;
-mod served;
+mod server_span;
 
-pub use called::Called;
+pub use client_span::ClientSpan;
 pub use context::{InvalidTraceContext, TraceContext};
-pub(crate) use delivered::delivery;
-pub(crate) use executed::execution;
+pub(crate) use delivery_span::delivery;
+pub(crate) use execution_span::execution;
 pub use propagation::{Propagation, adopt, current, inject, install};
-pub use served::Served;
+pub use server_span::ServerSpan;
 
-/// The parameter with the trace and the span that a call was made in (W3C Trace Context §3.2).
+/// The parameter with the trace id and the parent span id (W3C Trace Context §3.2).
 pub const TRACEPARENT: &str = "traceparent";
-/// The parameter with what tracing systems add to that (W3C Trace Context §3.3).
+/// The parameter with vendor-specific trace data (W3C Trace Context §3.3).
 pub const TRACESTATE: &str = "tracestate";
 
-/// The service as OpenTelemetry names it.
+/// The OpenTelemetry name of the service.
 const SERVICE: &str = "lf.a2a.v1.A2AService";
 
-/// The remote procedure call system of a binding, as OpenTelemetry names it.
+/// The OpenTelemetry RPC system of a binding.
 fn system(binding: &str) -> &'static str {
     match binding {
         a2a_core::card::JSONRPC => "jsonrpc",
@@ -41,7 +40,7 @@ fn known(id: &str) -> Option<&str> {
     (!id.is_empty()).then_some(id)
 }
 
-/// What an answer counts as: `ok`, or the reason of its error.
+/// The outcome label of a result: `ok`, or the reason of its error.
 fn outcome<T>(result: &a2a_core::Result<T>) -> &'static str {
     match result {
         Ok(_) => crate::metrics::OK,

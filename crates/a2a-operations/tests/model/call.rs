@@ -1,4 +1,4 @@
-//! Callers, who check all that they are told.
+//! Callers that check their responses.
 
 use std::sync::{
     Arc, Mutex,
@@ -18,12 +18,12 @@ use futures_util::StreamExt as _;
 
 use super::{journal::Journal, link::Link, step::Mode};
 
-/// What has to be so in the end.
+/// Expectations for the end of a case.
 #[derive(Clone, Debug)]
 pub(super) enum Expected {
     /// The message is in the history of the task.
     Handled { task: String, message: String },
-    /// It is, or the task ended before its turn.
+    /// The same, unless the task ended before its turn.
     HandledOrEnded { task: String, message: String },
     /// The message is in no history.
     NotHandled { message: String },
@@ -33,16 +33,16 @@ pub(super) enum Expected {
     Canceled { task: String },
 }
 
-/// What all callers share.
+/// State shared by all callers.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) journal: Journal,
     pub(super) expected: Mutex<Vec<Expected>>,
-    /// Whether something went wrong with any node so far.
+    /// Whether any node has failed so far.
     pub(super) troubled: AtomicBool,
 }
 
-/// Somebody who calls a node.
+/// A caller of a node.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) engine: Engine,
@@ -55,7 +55,7 @@ impl Client {
         self.shared.expected.lock().unwrap().push(expected);
     }
 
-    /// Checks that an error is one that there may be.
+    /// Checks that an error is expected.
     fn check(&self, error: &Error, task: &str, allowed: &[ErrorKind]) {
         let is_right = match error.kind() {
             ErrorKind::Unavailable => self.shared.troubled.load(Ordering::Relaxed),
@@ -113,7 +113,7 @@ impl Client {
         }
     }
 
-    /// The task of an answer, and whether the message must be in its history.
+    /// The task of a response, and whether the message must be in its history.
     fn answered(
         &self,
         response: SendMessageResponse,
@@ -133,7 +133,7 @@ impl Client {
         Some((task.id, mode == Mode::Wait))
     }
 
-    /// Reads a stream to its end, and returns the id of the task, if there is one.
+    /// Reads a stream to its end, and returns the id of the task, if any.
     async fn read(
         &self,
         mut stream: EventStream,
@@ -176,20 +176,20 @@ impl Client {
         Ok(Some(task_id))
     }
 
-    /// Checks that a stream may be cut.
+    /// Checks that a stream may be interrupted.
     fn check_cut(&self, task_id: &str, script: Option<&str>) {
         let records = self.shared.journal.lock();
         let record = &records.tasks[task_id];
         let returns = script.is_some() && record.last_said().text().ends_with("return");
         let troubled = match script {
-            // Who only watches is told of nothing that happens elsewhere.
+            // A mere reader is not notified of what happens elsewhere.
             None => self.link.is_troubled(),
             Some(_) => self.shared.troubled.load(Ordering::Relaxed),
         };
         assert!(returns || troubled || record.is_swept, "a stream of {task_id} was cut");
     }
 
-    /// Watches a task until it ends.
+    /// Subscribes to a task until it ends.
     pub(super) async fn subscribe(self, id: String, after: Option<u64>) {
         let request =
             SubscribeToTaskRequest { id: id.clone(), ..SubscribeToTaskRequest::default() };
@@ -235,8 +235,7 @@ impl Client {
         }
     }
 
-    /// Lists the tasks in a state, page for page, and returns their ids and what was said of
-    /// their number.
+    /// Lists the tasks in a state page by page, and returns their ids and the total.
     pub(super) async fn list(self, size: i32, state: Option<i32>) -> Option<(Vec<String>, i32)> {
         let mut ids = Vec::new();
         let mut token = String::new();

@@ -1,4 +1,4 @@
-//! Nodes of one agent, to which everything happens in any order.
+//! A random sequence of events on several nodes of one agent.
 
 use proptest::{
     prelude::*,
@@ -11,11 +11,11 @@ use super::{
     world::World,
 };
 
-/// Cases that are tried where nobody asks for more.
+/// Default number of cases.
 const CASES: u32 = 64;
 
 #[test]
-fn whatever_happens_to_nodes_nothing_is_lost_or_told_twice() {
+fn random_node_faults_lose_and_repeat_nothing() {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     let config = Config {
         cases: asked.unwrap_or(CASES),
@@ -24,7 +24,7 @@ fn whatever_happens_to_nodes_nothing_is_lost_or_told_twice() {
         ..Config::default()
     };
     let cases = (1..=3_usize, any::<u64>(), step::steps());
-    // The same cases each time, unless somebody is looking for more.
+    // The same cases each time, unless more are requested.
     let mut runner = if asked.is_some() {
         TestRunner::new(config)
     } else {
@@ -36,7 +36,7 @@ fn whatever_happens_to_nodes_nothing_is_lost_or_told_twice() {
     });
     match result {
         Ok(()) => {}
-        // On one line for each step.
+        // One line per step.
         Err(TestError::Fail(reason, (nodes, seed, steps))) => {
             let steps: Vec<_> = steps.iter().map(|step| format!("    {step:?}\n")).collect();
             panic!("{reason}\nwith {nodes} nodes and seed {seed}:\n{}", steps.concat());
@@ -45,9 +45,9 @@ fn whatever_happens_to_nodes_nothing_is_lost_or_told_twice() {
     }
 }
 
-/// Each of these once went wrong, some of them only where the store took its time.
+/// Past failures, some of which need a slow store.
 #[test]
-fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
+fn past_failures_pass_at_any_store_latency() {
     let send =
         |script: &str, mode, keyed| Step::Send { node: 0, script: script.into(), mode, keyed };
     let follow_up = |node, script: &str, mode, keyed| {
@@ -58,7 +58,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
     let scenes = [
         // Joined before it was stored.
         vec![send("deaf complete", Mode::Stream, true), Step::Pause(2), again(0, 0)],
-        // Joined while it queued, and while it was stored.
+        // Joined while it was queued, and while it was stored.
         vec![
             send("deaf complete", Mode::AtOnce, false),
             Step::Pause(50),
@@ -84,7 +84,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Pause(50),
             Step::Gates,
         ],
-        // Queued on a node that stops.
+        // Queued on a node that shuts down.
         vec![
             send("gate complete", Mode::AtOnce, false),
             Step::Pause(50),
@@ -93,7 +93,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Pause(50),
             Step::Leave(0),
         ],
-        // The store forgot an answer though it failed to give it.
+        // The store lost an answer though it failed to return it.
         vec![
             send("gate complete", Mode::AtOnce, false),
             Step::Pause(150),
@@ -112,7 +112,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Pause(100),
             Step::Heal(1),
         ],
-        // Let go of by a node whose store failed, with something more to do.
+        // Released by a node whose store failed, with pending work.
         vec![
             send("chunk return", Mode::Wait, false),
             Step::Pause(150),
@@ -123,7 +123,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Pause(1000),
             Step::Heal(0),
         ],
-        // A turn that was seen, before one that began on a node that had lost the task.
+        // A visible turn, before one that began on a node that had lost the task.
         vec![
             send("deaf ask", Mode::Wait, false),
             Step::Pause(150),
@@ -141,7 +141,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             Step::Cancel { node: 1, task: 0 },
             Step::Pause(50),
         ],
-        // Queued without somebody who waits, on a node that crashes.
+        // Queued without a waiting caller, on a node that crashes.
         vec![
             send("gate park", Mode::AtOnce, false),
             Step::Pause(150),
@@ -155,7 +155,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
             run(2, seed, scene.clone());
         }
     }
-    // Read twice at a time while it was let go of, and the older answer came last.
+    // Loaded twice concurrently during a release, and the older response came last.
     let again = |node| Step::Again { node, sent: 0 };
     let scene = [
         Step::Crash(4),
@@ -174,7 +174,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
     for seed in (0..48).chain([3_953_162_986_049_197_814]) {
         run(3, seed, scene.to_vec());
     }
-    // Reached for by the node that just takes it over, before it knows what was worked on.
+    // Acquired by the node that is taking it over, before it knows the checkpoint.
     let scene = [
         send("pause pause ask", Mode::Wait, true),
         Step::Pause(17),
@@ -187,7 +187,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
     for seed in 0..96 {
         run(1, seed, scene.to_vec());
     }
-    // Asked for by another node before this one heard from the store that it holds the task.
+    // A command from another node before this one knew of its lease.
     let scene = [
         send("park", Mode::Wait, false),
         Step::Pause(50),
@@ -199,7 +199,7 @@ fn what_once_went_wrong_goes_well_however_long_the_store_takes() {
     for seed in 0..96 {
         run(2, seed, scene.to_vec());
     }
-    // Known to others, as it is stored, before its node heard of that.
+    // Known to other nodes, as it is stored, before its own node knew.
     let scene = [
         Step::Slow(0),
         send("chunk gate complete", Mode::Wait, false),

@@ -1,4 +1,4 @@
-//! What was really written: the reference for all that callers and readers are told.
+//! The journal of actual writes: the reference for all responses and events.
 
 use std::{
     collections::HashMap,
@@ -20,18 +20,18 @@ pub(super) struct Journal(Mutex<Records>);
 
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    /// The tasks that callers may know of, in the order in which they came.
+    /// The visible tasks, in order.
     pub(super) ids: Vec<String>,
     pub(super) tasks: HashMap<String, Record>,
 }
 
-/// A task, with everything that was ever written of it.
+/// A task with all of its writes.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) events: Vec<Event>,
     /// The task after each write.
     pub(super) versions: Vec<Task>,
-    /// Whether it was old enough to be forgotten.
+    /// Whether it was old enough to be swept.
     pub(super) is_swept: bool,
 }
 
@@ -44,7 +44,7 @@ impl Record {
         self.events.len() as u64
     }
 
-    /// The task that the events up to a position lead to, without what its callers said.
+    /// The task that results from the events up to a position, without its client messages.
     fn folded(&self, last: u64) -> Task {
         let Some(Payload::Task(task)) = self.events[0].payload() else {
             panic!("the first event is not a task")
@@ -56,13 +56,13 @@ impl Record {
         without_callers(&task)
     }
 
-    /// Returns whether a message of the caller is in the history.
+    /// Returns whether a client message is in the history.
     pub(super) fn count(&self, message_id: &str) -> usize {
         let said = |message: &&Message| message.message_id == message_id;
         self.task().history.iter().filter(said).count()
     }
 
-    /// The last message of the caller that was handled.
+    /// The last client message that was handled.
     pub(super) fn last_said(&self) -> &Message {
         let mut messages = self.task().history.iter().rev();
         messages.find(|message| message.role() == Role::User).unwrap()
@@ -94,17 +94,17 @@ impl Record {
 
 impl Journal {
     pub(super) fn lock(&self) -> MutexGuard<'_, Records> {
-        // Whoever panicked while it was locked has failed the test.
+        // A panic under the lock has failed the test already.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a task that was stored.
+    /// Records a stored task.
     pub(super) fn insert(&self, new: NewTask) {
         let mut records = self.lock();
         let id = new.task.id.clone();
         let mut events = new.events;
         let opening = if events.is_empty() {
-            // One that nobody knew of before it ended is what its first event would tell.
+            // A task that was unknown until its end appears with its final state.
             assert!(new.task.state().is_terminal() && new.webhooks.is_empty());
             let payload = Some(Payload::Task((*new.task).clone()));
             Event::new(Some(EventId::FIRST), StreamResponse { payload })
@@ -125,7 +125,7 @@ impl Journal {
         assert!(before.is_none_or(|before| before.is_swept), "a task was stored twice");
     }
 
-    /// Notes that a node knows that a task is stored.
+    /// Records that a node knows that a task is stored.
     pub(super) fn show(&self, id: &str) {
         let mut records = self.lock();
         if !records.ids.iter().any(|known| known == id) {
@@ -133,14 +133,14 @@ impl Journal {
         }
     }
 
-    /// Notes a transition that was written.
+    /// Records a committed transition.
     pub(super) fn commit(&self, transition: Transition) {
         let mut records = self.lock();
         let record = records.tasks.get_mut(&*transition.task_id).expect("the task is stored");
         record.write(transition.events, transition.snapshot.as_deref());
     }
 
-    /// Checks a task that a caller was given.
+    /// Checks a task in a response.
     pub(super) fn check_task(&self, task: &Task) {
         let records = self.lock();
         let Some(record) = records.tasks.get(&task.id) else {
@@ -149,7 +149,7 @@ impl Journal {
         assert!(record.versions.contains(task), "a task is seen that was never so: {task:?}");
     }
 
-    /// Checks an event that a reader was given.
+    /// Checks an event of a stream.
     pub(super) fn check_event(&self, task_id: &str, event: &Event) {
         let records = self.lock();
         let Some(record) = records.tasks.get(task_id) else {
@@ -168,8 +168,7 @@ impl Journal {
         }
     }
 
-    /// Checks a task when nothing more happens to it: it is what its log says, and waits for
-    /// nobody but its caller.
+    /// Checks a task at the end: it matches its log, and waits for nothing but its caller.
     pub(super) fn check_rest(&self, task_id: &str) {
         let records = self.lock();
         let record = &records.tasks[task_id];
@@ -208,7 +207,7 @@ fn apply(task: &mut Task, event: &Event) {
     }
 }
 
-/// A task without what its callers said, of which no event tells.
+/// A task without its client messages, which events do not contain.
 fn without_callers(task: &Task) -> Task {
     let mut task = task.clone();
     task.history.retain(|message| message.role() != Role::User);

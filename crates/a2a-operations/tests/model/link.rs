@@ -1,4 +1,4 @@
-//! What lies between a node and its store: time, and what goes wrong.
+//! The link between a node and its store, with latency and faults.
 
 use std::{
     fmt,
@@ -12,9 +12,10 @@ use std::{
 use a2a_operations::{
     EventId, MemoryStore, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
-        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -24,25 +25,25 @@ use tokio::sync::watch;
 
 use super::call::Shared;
 
-/// How a node is.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     Up,
-    /// Cut off, for now.
+    /// Partitioned, temporarily.
     Frozen,
-    /// Gone: nothing of it gets through any more.
+    /// Dead: no call gets through.
     Down,
 }
 
-/// The way from a node to its store.
+/// The link of a node.
 #[derive(Debug)]
 pub(super) struct Link {
     condition: watch::Sender<Condition>,
-    /// Whether it was ever cut off, or stopped, or failed.
+    /// Whether it was ever partitioned, shut down, or failing.
     troubled: AtomicBool,
-    /// Whether calls of the store fail now and then.
+    /// Whether store calls fail occasionally.
     pub(super) fails: AtomicBool,
-    /// Whether answers of the store come late now and then.
+    /// Whether store responses are occasionally delayed.
     pub(super) slow: AtomicBool,
     chance: AtomicU64,
 }
@@ -77,7 +78,7 @@ impl Link {
         self.troubled.load(Ordering::Relaxed)
     }
 
-    /// A number below `bound`: xorshift, so that a case takes the same way again.
+    /// A number below `bound`, by xorshift, so that cases are reproducible.
     fn below(&self, bound: u64) -> u64 {
         let mut x = self.chance.load(Ordering::Relaxed);
         x ^= x << 13;
@@ -87,7 +88,7 @@ impl Link {
         x % bound
     }
 
-    /// Takes the way once.
+    /// Passes the link once.
     async fn pass(&self) {
         match self.below(8) {
             0 => tokio::task::yield_now().await,
@@ -104,7 +105,7 @@ impl Link {
         if fails { Err(StoreError::failed("as the model wants it")) } else { Ok(()) }
     }
 
-    /// Makes a call of the store.
+    /// Makes a store call.
     async fn call<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
@@ -121,7 +122,7 @@ impl Link {
     }
 }
 
-/// The store of a node, at the other end of its link. What is written goes to the journal.
+/// The store of a node behind its link. Writes go to the journal.
 pub(super) struct Linked {
     pub(super) store: MemoryStore,
     pub(super) link: Arc<Link>,
@@ -189,17 +190,17 @@ impl TaskStore for Linked {
         self.link.call(self.store.usage(owner)).await
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.link.call(self.store.claim(scope, key, fingerprint, task_id)).await
+        self.link.call(self.store.claim_key(scope, key, fingerprint, task_id)).await
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -207,11 +208,11 @@ impl TaskStore for Linked {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.link.call(self.store.reclaim(scope, key, fingerprint, gone, task_id)).await
+        self.link.call(self.store.take_over_key(scope, key, fingerprint, gone, task_id)).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.link.call(self.store.unclaim(scope, key, task_id)).await
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.link.call(self.store.release_key(scope, key, task_id)).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -251,35 +252,35 @@ impl LeaseStore for Linked {
         Ok(orphans)
     }
 
-    async fn post(
+    async fn post_command(
         &self,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        self.link.call(self.store.post(scope, task_id, command)).await
+        self.link.call(self.store.post_command(scope, task_id, command)).await
     }
 
     async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
         self.link.call(self.store.commands(task_id)).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.link.call(self.store.answer(command_id, answer)).await
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.link.call(self.store.answer_command(command_id, answer)).await
     }
 
     async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
         self.link.call(self.store.read_answer(command_id)).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.link.call(self.store.forget_answer(command_id)).await
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.link.call(self.store.delete_answer(command_id)).await
     }
 
     fn signals(&self) -> Option<Signals> {
         let signals = self.store.signals()?;
         let link = Arc::clone(&self.link);
-        // They come late too, but in their order.
+        // Delayed too, but in order.
         let late = stream::unfold((signals, link), async |(mut signals, link)| {
             let signal = signals.next().await?;
             link.pass().await;
@@ -308,12 +309,16 @@ impl PushStore for Linked {
         self.link.call(self.store.delete_config(scope, task_id, id)).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        self.link.call(self.store.due(limit)).await
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.link.call(self.store.claim_deliveries(limit)).await
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        self.link.call(self.store.pushed(key, outcome)).await
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        self.link.call(self.store.record_delivery(key, outcome)).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

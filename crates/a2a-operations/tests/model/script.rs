@@ -1,4 +1,4 @@
-//! Executors that do what the message says.
+//! Executors that follow the message.
 
 use std::time::Duration;
 
@@ -8,11 +8,10 @@ use a2a_operations::{
 };
 use tokio::sync::watch;
 
-/// Does the words of a message one after the other. Run again, it goes on behind the chunks
-/// that are there.
+/// Executes the words of a message in order. A rerun continues after the existing chunks.
 #[derive(Debug)]
 pub(super) struct Scripted {
-    /// How many gates are open.
+    /// The number of open gates.
     pub(super) gates: watch::Receiver<u64>,
 }
 
@@ -56,7 +55,7 @@ impl AgentExecutor for Scripted {
                             () = context.cancelled() => return Ok(()),
                         }
                     }
-                    // Deaf to cancels.
+                    // Ignores cancels.
                     "deaf" => tokio::time::sleep(Duration::from_millis(200)).await,
                     "start" => updates.start().await?,
                     "complete" => updates.complete("done").await?,

@@ -1,4 +1,4 @@
-//! What may happen, in any order.
+//! Random steps.
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -10,7 +10,7 @@ pub(super) enum Mode {
     Stream,
 }
 
-/// Something that happens. Nodes and tasks are meant modulo how many there are.
+/// A step. Nodes and tasks are selected modulo their number.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Send {
@@ -26,7 +26,7 @@ pub(super) enum Step {
         mode: Mode,
         keyed: bool,
     },
-    /// Sends once more what was sent under a key.
+    /// Retries a send with its key.
     Again {
         node: usize,
         sent: usize,
@@ -56,7 +56,7 @@ pub(super) enum Step {
     Crash(usize),
     Leave(usize),
     Fail(usize),
-    /// Has the answers of the store come late.
+    /// Delays the responses of the store.
     Slow(usize),
     Heal(usize),
     Join,

@@ -1,4 +1,4 @@
-//! Nodes, their callers, and what happens to them.
+//! Nodes, callers, and the steps applied to them.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -25,12 +25,12 @@ use super::{
 };
 
 const LEASE: Duration = Duration::from_millis(200);
-/// By then everything is done that can be done.
+/// Time limit for everything to finish.
 const LONG: Duration = Duration::from_secs(120);
-/// The most nodes that there ever are.
+/// Maximum number of nodes.
 const NODES: usize = 8;
 
-/// A call that goes on, and what it is.
+/// A call in progress, with a description.
 type Waiting = (String, JoinHandle<()>);
 
 struct Node {
@@ -80,7 +80,7 @@ impl World {
         let config = EngineConfig::default()
             .with_lease_renewal(LEASE / 4)
             .with_cancel_grace(Duration::from_millis(50))
-            .with_store_patience(Duration::from_secs(2));
+            .with_store_retry_timeout(Duration::from_secs(2));
         let executor = Scripted { gates: self.gates.subscribe() };
         let engine = Engine::builder(AgentCard::new("Model", "An agent under test"), executor)
             .store(store)
@@ -90,7 +90,7 @@ impl World {
         self.nodes.push(Node { client, calls: Vec::new(), watchers: Vec::new() });
     }
 
-    /// A node that is not gone.
+    /// A live node.
     fn node(&mut self, number: usize) -> Option<&mut Node> {
         if self.living().is_empty() {
             self.join();
@@ -127,7 +127,7 @@ impl World {
         call
     }
 
-    /// Has somebody call a node.
+    /// Calls a node.
     fn call<F>(&mut self, what: String, node: usize, work: impl FnOnce(Client) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -200,7 +200,7 @@ impl World {
                 node.client.link.become_(Condition::Up);
                 node.client.link.trouble();
                 node.client.engine.shutdown(Duration::from_millis(50)).await;
-                // Whoever is told of the shutdown hears of it now.
+                // Callers notified of the shutdown react now.
                 sleep(Duration::from_millis(50)).await;
                 let calls = node.calls.drain(..).chain(node.watchers.drain(..));
                 let calls: Vec<_> = calls.inspect(|call| call.1.abort()).collect();
@@ -236,7 +236,7 @@ impl World {
         }
     }
 
-    /// Forgets what has ended some time ago.
+    /// Sweeps old tasks.
     async fn sweep(&self) {
         let mut sweep = Sweep::default();
         sweep.tasks = Some(Duration::from_millis(300));
@@ -251,7 +251,7 @@ impl World {
         }
     }
 
-    /// Lets everything come to its end, and checks how it ended.
+    /// Lets everything finish, and checks the results.
     pub(super) async fn end(mut self) {
         for index in self.living() {
             let link = &self.nodes[index].client.link;
@@ -264,7 +264,7 @@ impl World {
         let calls = self.nodes.iter_mut().flat_map(|node| std::mem::take(&mut node.calls));
         let calls = calls.collect();
         finished(calls).await;
-        // What was cut off goes on.
+        // Interrupted work continues.
         sleep(Duration::from_secs(30)).await;
         let ids: Vec<_> = self.shared.journal.lock().tasks.keys().cloned().collect();
         for id in &ids {
@@ -276,7 +276,7 @@ impl World {
         self.check_expected();
         self.check_sent();
         self.check_lists(&node).await;
-        // Whoever still watches sees the end.
+        // Remaining readers see the end.
         for id in &ids {
             let state = self.shared.journal.lock().tasks[id].task().state();
             if !state.is_terminal() {
@@ -330,11 +330,11 @@ impl World {
         }
     }
 
-    /// Checks that nothing that was sent was handled twice.
+    /// Checks that no message was handled twice.
     fn check_sent(&self) {
         let records = self.shared.journal.lock();
         for message in &self.sent {
-            // Who sends again what was forgotten since starts anew.
+            // A retry after a sweep creates a new task.
             let kept = records.tasks.values().filter(|record| !record.is_swept);
             let counts = kept.map(|record| record.count(message));
             assert!(counts.clone().all(|count| count <= 1), "{message} was handled twice");
@@ -362,7 +362,7 @@ impl World {
     }
 }
 
-/// Waits for calls, none of which may wait for ever or panic.
+/// Waits for calls, which must not hang or panic.
 async fn finished(calls: Vec<Waiting>) {
     let deadline = Instant::now() + LONG;
     for (what, call) in calls {

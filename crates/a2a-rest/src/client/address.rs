@@ -1,4 +1,4 @@
-//! Where a request goes: method, path, query and body, from the routes of the descriptor.
+//! Encodes requests as method, path, query and body, according to the routes of the descriptor.
 
 use std::fmt::Display;
 
@@ -12,24 +12,24 @@ use url::form_urlencoded;
 
 use crate::name::camel_case;
 
-/// All but the unreserved characters of RFC 3986 §2.3. A `:` has to go too: the router of the
-/// other side takes what follows it for a verb.
+/// All but the unreserved characters of RFC 3986 §2.3. `:` is encoded because it would start a
+/// verb.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The URL of an interface.
 #[derive(Clone, Debug)]
 pub(super) struct Base {
-    /// Up to the path, without a slash at its end.
+    /// URL up to the path, without a trailing slash.
     prefix: String,
     query: Option<String>,
 }
 
 impl Base {
     pub(super) fn parse(url: &str) -> Result<Self> {
-        let refused = |why: &dyn Display| Error::invalid_params("url", why.to_string());
-        let uri: Uri = url.parse().map_err(|error| refused(&error))?;
+        let invalid = |why: &dyn Display| Error::invalid_params("url", why.to_string());
+        let uri: Uri = url.parse().map_err(|error| invalid(&error))?;
         let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(refused(&"must be absolute"));
+            return Err(invalid(&"must be absolute"));
         };
         let path = uri.path();
         let path = path.strip_suffix('/').unwrap_or(path);
@@ -44,14 +44,14 @@ impl Base {
             text.push(if index == 0 { '?' } else { '&' });
             text.push_str(query);
         }
-        // Long ids and tokens are the only way to make it unfit.
+        // Fails only if ids or tokens are too long.
         text.parse().map_err(|error| {
-            Error::invalid_params("", "the request does not fit into a URL").with_source(error)
+            Error::invalid_params("", "the request is too long for a URL").with_source(error)
         })
     }
 }
 
-/// Where a request goes below the URL of an interface, and with what.
+/// The method, path, query and body of a request, relative to the URL of an interface.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) method: Method,
@@ -61,12 +61,12 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Lays out a request: the members that the path has go there, and the others into the body
-    /// or the query.
+    /// Encodes a request: the members of the path, and the others in the body or the query.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a member that can't be in a path.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a member that is not allowed in a
+    /// path.
     pub(super) fn of(operation: Operation, mut request: impl Request + Serialize) -> Result<Self> {
         let has_tenant = !request.tenant().is_empty();
         let route = ROUTES
@@ -84,7 +84,7 @@ impl Address {
             let query = write_query(&members(&request, &variables)?);
             return Ok(Self { method, path, query, body: Bytes::new() });
         }
-        // A peer reads the task of a new webhook from the body, whatever the path says.
+        // Servers read the task id of a new webhook from the body.
         let keep = operation == Operation::CreateTaskPushNotificationConfig;
         let body = if keep || variables.iter().all(|name| *name == "tenant") {
             serde_json::to_vec(&request)
@@ -96,23 +96,23 @@ impl Address {
     }
 }
 
-/// Fills a path with members of a request, and says with which. The tenant is taken out of the
-/// request, because there is no reason to say it twice.
+/// Fills a path with members of a request, and returns their names. The tenant is removed from the
+/// request.
 fn fill<'a>(template: &'a str, request: &mut impl Request) -> Result<(String, Vec<&'a str>)> {
     let mut path = String::new();
     let mut variables = Vec::new();
     for (index, piece) in template.split(['{', '}']).enumerate() {
-        // Every second piece stands between braces.
+        // Every second piece is a variable.
         if index % 2 == 0 {
             path.push_str(piece);
             continue;
         }
         let value = request.variable(piece).map(|value| value.clone()).unwrap_or_default();
-        // Dots are steps in the path for every URL reader, percent-encoded or not.
+        // URL parsers resolve dot segments, percent-encoded or not.
         if matches!(&*value, "" | "." | "..") {
             return Err(Error::invalid_params(
                 camel_case(piece.into()),
-                format!("can't be {value:?} in the path of a URL"),
+                format!("must not be {value:?} in a URL path"),
             ));
         }
         path.extend(utf8_percent_encode(&value, SEGMENT));
@@ -124,7 +124,7 @@ fn fill<'a>(template: &'a str, request: &mut impl Request) -> Result<(String, Ve
     Ok((path, variables))
 }
 
-/// The members that are set and not in the path.
+/// The members that are set and not part of the path.
 fn members(request: &impl Serialize, variables: &[&str]) -> Result<Map<String, Value>> {
     let Value::Object(mut members) = serde_json::to_value(request).map_err(Error::internal)? else {
         return Ok(Map::new());
@@ -149,8 +149,8 @@ fn write_query(members: &Map<String, Value>) -> Option<String> {
             };
         }
     }
-    // A blank is a `+` only in forms; RFC 3986, which the protocol goes by, has `%20` alone. A
-    // plus that was meant is `%2B` by now.
+    // `+` means a space only in forms; in RFC 3986, which the protocol refers to, it is `%20`.
+    // Literal plus signs are already encoded as `%2B`.
     Some(query.finish().replace('+', "%20")).filter(|query| !query.is_empty())
 }
 
@@ -172,7 +172,7 @@ mod tests {
 
     //
     #[test]
-    fn members_go_to_the_path_and_then_to_the_query_or_the_body() {
+    fn members_are_encoded_in_path_query_or_body() {
         let get = v1::GetTaskRequest { id: "a/b:cancel é".into(), ..Default::default() };
         let list = v1::ListTasksRequest {
             tenant: "x y".into(),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_url_of_the_interface_is_kept() {
+    fn interface_url_is_preserved() {
         let address = || {
             Address::of(Operation::GetExtendedAgentCard, v1::GetExtendedAgentCardRequest::default())
         };
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_a_segment_is_refused() {
+    fn invalid_path_segments_are_rejected() {
         for id in ["", ".", ".."] {
             let request = v1::GetTaskRequest { id: id.into(), ..Default::default() };
             let error = Address::of(Operation::GetTask, request).unwrap_err();

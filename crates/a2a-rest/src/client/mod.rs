@@ -1,8 +1,8 @@
-//! The client's half: an agent at the other end of a URL.
+//! The client: a remote agent at a URL.
 
 mod address;
-mod answer;
 mod operation;
+mod response;
 
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_http::{
@@ -16,8 +16,8 @@ use serde::Serialize;
 
 use address::{Address, Base};
 
-/// An agent that speaks HTTP+JSON (spec §11); see [`Agent`](a2a_operations::Agent) for what it
-/// does. Cheap to clone.
+/// An agent that is called over HTTP+JSON (spec §11). Implements [`Agent`](a2a_operations::Agent).
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: HttpClient,
@@ -29,17 +29,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](ErrorKind::InvalidParams) where `url` is not a URL;
-    /// [`Internal`](ErrorKind::Internal) where TLS can't be set up.
+    /// [`InvalidParams`](ErrorKind::InvalidParams) if `url` is invalid;
+    /// [`Internal`](ErrorKind::Internal) if TLS can't be set up.
     pub fn new(url: &str) -> Result<Self> {
         Self::with_http(url, HttpClient::new(ClientSettings::default())?)
     }
 
-    /// Creates a client that makes its calls through `http`.
+    /// Creates a client that uses `http`.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](ErrorKind::InvalidParams) where `url` is not a URL.
+    /// [`InvalidParams`](ErrorKind::InvalidParams) if `url` is invalid.
     pub fn with_http(url: &str, http: HttpClient) -> Result<Self> {
         Ok(Self { http, base: Base::parse(url)? })
     }
@@ -52,8 +52,8 @@ impl Client {
     ) -> Result<Reply<R>> {
         let Call { context, request } = call;
         let address = Address::of(operation, request)?;
-        let answer = self.http.send(self.request(operation, context, &address, None)?).await?;
-        let (head, body) = answer.into_parts();
+        let response = self.http.send(self.request(operation, context, &address, None)?).await?;
+        let (head, body) = response.into_parts();
         if !head.status.is_success() {
             return Err(error_body::read(head.status, &head.headers, &body));
         }
@@ -71,8 +71,8 @@ impl Client {
         if operation != Operation::SubscribeToTask {
             return self.open(operation, context, &address, None).await;
         }
-        // The proto says GET, everything else says POST (spec §11.3.2): POST, and where that is
-        // not known, GET.
+        // The proto specifies GET, everything else POST (spec §11.3.2): POST is tried first, then
+        // GET.
         match self.open(operation, context.clone(), &address, Some(Method::POST)).await {
             Err(error)
                 if matches!(
@@ -82,7 +82,7 @@ impl Client {
             {
                 self.open(operation, context, &address, Some(Method::GET)).await
             }
-            answer => answer,
+            reply => reply,
         }
     }
 
@@ -98,7 +98,7 @@ impl Client {
         let response = self.http.open(request).await?;
         let activated = service_parameters::read_activated(response.headers());
         let events =
-            read_events(response, self.http.settings(), await_first, answer::read_event).await?;
+            read_events(response, self.http.settings(), await_first, response::read_event).await?;
         Ok(Reply { response: events, activated })
     }
 

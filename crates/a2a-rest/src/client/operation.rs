@@ -15,7 +15,7 @@ use a2a_core::{
 use a2a_operations::{Agent, Call, EventStream, Reply};
 use async_trait::async_trait;
 
-use super::{Client, answer};
+use super::{Client, response};
 
 #[async_trait]
 impl Agent for Client {
@@ -23,7 +23,7 @@ impl Agent for Client {
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<SendMessageResponse>> {
-        self.unary(Operation::SendMessage, call, answer::read_send).await
+        self.unary(Operation::SendMessage, call, response::read_send).await
     }
 
     async fn send_streaming_message(
@@ -34,15 +34,15 @@ impl Agent for Client {
     }
 
     async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        Ok(self.unary(Operation::GetTask, call, answer::read).await?.map(Arc::new))
+        Ok(self.unary(Operation::GetTask, call, response::read).await?.map(Arc::new))
     }
 
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        self.unary(Operation::ListTasks, call, answer::read).await
+        self.unary(Operation::ListTasks, call, response::read).await
     }
 
     async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        Ok(self.unary(Operation::CancelTask, call, answer::read).await?.map(Arc::new))
+        Ok(self.unary(Operation::CancelTask, call, response::read).await?.map(Arc::new))
     }
 
     async fn subscribe_to_task(
@@ -56,34 +56,34 @@ impl Agent for Client {
         &self,
         call: Call<TaskPushNotificationConfig>,
     ) -> Result<Reply<TaskPushNotificationConfig>> {
-        self.unary(Operation::CreateTaskPushNotificationConfig, call, answer::read).await
+        self.unary(Operation::CreateTaskPushNotificationConfig, call, response::read).await
     }
 
     async fn get_task_push_notification_config(
         &self,
         call: Call<GetTaskPushNotificationConfigRequest>,
     ) -> Result<Reply<TaskPushNotificationConfig>> {
-        self.unary(Operation::GetTaskPushNotificationConfig, call, answer::read).await
+        self.unary(Operation::GetTaskPushNotificationConfig, call, response::read).await
     }
 
     async fn list_task_push_notification_configs(
         &self,
         call: Call<ListTaskPushNotificationConfigsRequest>,
     ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
-        self.unary(Operation::ListTaskPushNotificationConfigs, call, answer::read).await
+        self.unary(Operation::ListTaskPushNotificationConfigs, call, response::read).await
     }
 
     async fn delete_task_push_notification_config(
         &self,
         call: Call<DeleteTaskPushNotificationConfigRequest>,
     ) -> Result<Reply<()>> {
-        self.unary(Operation::DeleteTaskPushNotificationConfig, call, answer::read_nothing).await
+        self.unary(Operation::DeleteTaskPushNotificationConfig, call, response::read_empty).await
     }
 
     async fn get_extended_agent_card(
         &self,
         call: Call<GetExtendedAgentCardRequest>,
     ) -> Result<Reply<AgentCard>> {
-        self.unary(Operation::GetExtendedAgentCard, call, answer::read).await
+        self.unary(Operation::GetExtendedAgentCard, call, response::read).await
     }
 }

@@ -1,8 +1,8 @@
-//! The server's half: the routes of the descriptor.
+//! The server: the routes of the descriptor.
 
-mod answer;
 mod query;
 mod request;
+mod response;
 mod route;
 mod router;
 mod serve;

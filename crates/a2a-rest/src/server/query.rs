@@ -1,4 +1,4 @@
-//! Reading a request out of a query string (spec §11.5).
+//! Reads requests from query strings (spec §11.5).
 
 use std::{borrow::Cow, fmt};
 
@@ -12,7 +12,7 @@ use url::form_urlencoded;
 
 use crate::name::camel_case;
 
-/// The members that a query names. What they have to be is up to the type that is read.
+/// The members of a query. Their types are determined by the request type.
 #[derive(Debug, Default)]
 pub(super) struct Query<'a>(Vec<Member<'a>>);
 
@@ -20,12 +20,12 @@ pub(super) struct Query<'a>(Vec<Member<'a>>);
 struct Member<'a> {
     /// The name in lowerCamelCase, as in JSON.
     name: Cow<'a, str>,
-    /// Each value that was given under this name, or under one that means the same.
+    /// The values of the member, under any of its names.
     values: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Query<'a> {
-    /// Takes a query string apart.
+    /// Parses a query string.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl<'a> Query<'a> {
             if name.contains('.') {
                 return Err(Error::invalid_params(
                     name,
-                    "can't be in a query, where only members of the request itself can be",
+                    "must be a top-level member of the request",
                 ));
             }
             let (name, value) = spell(name, value);
@@ -51,7 +51,7 @@ impl<'a> Query<'a> {
         Ok(query)
     }
 
-    /// Copies what the query says, so that it can be read on another thread.
+    /// Returns an owned copy, which can be read on another thread.
     pub(super) fn into_owned(self) -> Query<'static> {
         let owned = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         let members = self.0.into_iter().map(|Member { name, values }| Member {
@@ -61,21 +61,21 @@ impl<'a> Query<'a> {
         Query(members.collect())
     }
 
-    /// Reads a request. Names that it does not have are passed over.
+    /// Reads a request. Unknown names are ignored.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the member that has a wrong
-    /// form, or is given twice.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the member that is invalid or
+    /// repeated.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T> {
         T::deserialize(Members { rest: self.0.iter(), next: None }).map_err(QueryError::into_error)
     }
 
-    /// The tenant, which a query may name for any operation.
+    /// The tenant, which is allowed in the query of any operation.
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) where it is given twice.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if it is repeated.
     pub(super) fn tenant(&self) -> Result<Option<&str>> {
         let Some(member) = self.0.iter().find(|member| member.name == "tenant") else {
             return Ok(None);
@@ -84,12 +84,12 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Spells a name as in JSON, and a value as the current revision does.
+/// Converts names to JSON names, and values of the draft to those of the current revision.
 fn spell<'a>(name: Cow<'a, str>, value: Cow<'a, str>) -> (Cow<'a, str>, Cow<'a, str>) {
     if !matches!(&*name, "lastUpdatedAfter" | "last_updated_after") {
         return (camel_case(name), value);
     }
-    // What the filter was called in the draft; some send it with the draft's milliseconds.
+    // The name of the filter in the draft, whose value may be in milliseconds.
     let value = match value.parse() {
         Ok(millis) => Timestamp::from_millis(millis).to_string().into(),
         Err(_) => value,
@@ -97,7 +97,7 @@ fn spell<'a>(name: Cow<'a, str>, value: Cow<'a, str>) -> (Cow<'a, str>, Cow<'a, 
     ("statusTimestampAfter".into(), value)
 }
 
-/// Why a member can't be read.
+/// Why a member is invalid.
 #[derive(Debug)]
 struct QueryError {
     name: String,
@@ -129,7 +129,7 @@ impl de::Error for QueryError {
     }
 }
 
-/// The query as a map, for a type that reads one.
+/// The query as a map for a deserializer.
 struct Members<'q, 'a> {
     rest: std::slice::Iter<'q, Member<'a>>,
     next: Option<&'q Member<'a>>,
@@ -173,14 +173,14 @@ impl<'de> MapAccess<'de> for Members<'_, '_> {
     }
 }
 
-/// The values of one name. Which form they have to have, the type that is read says.
+/// The values of a member. The expected type is determined by the deserializer.
 struct Values<'q, 'a>(&'q [Cow<'a, str>]);
 
 impl<'q> Values<'q, '_> {
     fn single(&self) -> Result<&'q str, QueryError> {
         match self.0 {
             [value] => Ok(value),
-            _ => Err(de::Error::custom("must not be given more than once")),
+            _ => Err(de::Error::custom("must not be repeated")),
         }
     }
 
@@ -229,14 +229,14 @@ impl<'de> Deserializer<'de> for Values<'_, '_> {
         visitor.visit_newtype_struct(self)
     }
 
-    // A repeated member: a repeated name, a list with commas, or both.
+    // A repeated member: a repeated name, a comma-separated list, or both.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
         let values = self.0.iter().flat_map(|value| value.split(','));
         visitor.visit_seq(SeqDeserializer::new(values))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, QueryError> {
-        Err(de::Error::custom("can't be in a query"))
+        Err(de::Error::custom("is not allowed in a query"))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -275,7 +275,7 @@ mod tests {
 
     //
     #[test]
-    fn each_form_of_a_member_is_read() {
+    fn members_of_every_type_are_read() {
         let after = |text: &str| Some(text.parse::<Timestamp>().unwrap());
         let request = ListTasksRequest {
             tenant: "t/1".into(),
@@ -313,21 +313,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_form_is_refused_with_the_name_of_the_member() {
+    fn invalid_values_are_rejected_with_the_member_name() {
         for (query, field, description) in [
-            ("pageSize=7&pageSize=7", "pageSize", "must not be given more than once"),
-            ("contextId=a&context_id=a", "contextId", "must not be given more than once"),
-            ("tenant=a&tenant=b", "tenant", "must not be given more than once"),
+            ("pageSize=7&pageSize=7", "pageSize", "must not be repeated"),
+            ("contextId=a&context_id=a", "contextId", "must not be repeated"),
+            ("tenant=a&tenant=b", "tenant", "must not be repeated"),
             ("includeArtifacts=yes", "includeArtifacts", "must be true or false"),
             ("includeArtifacts=", "includeArtifacts", "must be true or false"),
             ("status=WORKING", "status", "is not a known value"),
             ("page_size=ten", "pageSize", "invalid digit found in string"),
             ("pageSize=1.5", "pageSize", "invalid digit found in string"),
-            (
-                "a.b=1",
-                "a.b",
-                "can't be in a query, where only members of the request itself can be",
-            ),
+            ("a.b=1", "a.b", "must be a top-level member of the request"),
         ] {
             let error = list(query).unwrap_err();
             let [violation] = error.violations() else { panic!("{query}: {error:?}") };
@@ -345,7 +341,7 @@ mod tests {
 
     //
     #[test]
-    fn a_list_is_a_repeated_name_or_has_commas() {
+    fn lists_are_repeated_names_or_comma_separated() {
         let query = Query::parse("acceptedOutputModes=a,b&accepted_output_modes=c").unwrap();
         let read: SendMessageConfiguration = query.read().unwrap();
         assert_eq!(read.accepted_output_modes, ["a", "b", "c"]);
@@ -355,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_of_the_path_can_be_in_the_query_too() {
+    fn path_member_is_allowed_in_the_query() {
         let request: GetTaskRequest = Query::parse("id=t&historyLength=3").unwrap().read().unwrap();
         assert_eq!((&*request.id, request.history_length), ("t", Some(3)));
     }

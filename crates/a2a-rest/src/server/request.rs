@@ -1,4 +1,4 @@
-//! Putting a request together: from its body or its query, and from its path.
+//! Assembles a request from its body or query, and its path.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use serde::de::DeserializeOwned;
 use super::query::Query;
 use crate::name::camel_case;
 
-/// The places where the members of a request may be.
-pub(super) struct Places {
-    /// The body, for a route that has one.
+/// The sources of a request's members.
+pub(super) struct RequestSource {
+    /// The body, if the route has one.
     pub(super) body: Option<Bytes>,
-    /// Most JSON values in it.
+    /// Limit of JSON values in the body.
     pub(super) max_values: usize,
     pub(super) query: Query<'static>,
-    /// What the path says, by proto names.
+    /// The members of the path, by proto names.
     pub(super) variables: Vec<(&'static str, String)>,
 }
 
-impl Source for Places {
+impl Source for RequestSource {
     fn bytes(&self) -> usize {
         self.body.as_ref().map_or(0, Bytes::len)
     }
@@ -48,15 +48,15 @@ fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     json::from_slice(if body.trim_ascii().is_empty() { b"{}" } else { body })
 }
 
-/// Sets a member that the body or the query may have named too. The path wins over an empty
-/// value; any other has to be the same.
+/// Sets a member that the body or the query may also have. The path overrides an empty value; any
+/// other must be equal.
 fn place<T: Request>(request: &mut T, name: &str, value: String) -> Result<()> {
     match request.variable(name) {
         Some(member) if member.is_empty() => *member = value,
         Some(member) if *member != value => {
             return Err(Error::invalid_params(
                 camel_case(Cow::Borrowed(name)),
-                "is given twice, with different values",
+                "has conflicting values",
             ));
         }
         Some(_) | None => {}
@@ -73,8 +73,8 @@ mod tests {
 
     use super::*;
 
-    fn places(body: &'static str, query: &str, path: &[(&'static str, &str)]) -> Places {
-        Places {
+    fn source(body: &'static str, query: &str, path: &[(&'static str, &str)]) -> RequestSource {
+        RequestSource {
             body: Some(body.into()),
             max_values: 10,
             query: Query::parse(query).unwrap().into_owned(),
@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_member_may_be_in_two_places_with_one_value() {
+    fn equal_values_in_path_and_body_are_accepted() {
         let path = [("tenant", "x"), ("task_id", "t")];
         for (body, query) in [
             (r#"{"url":"u"}"#, ""),
             (r#"{"url":"u","taskId":"t","tenant":"x"}"#, "tenant=x"),
             (r#"{"url":"u","taskId":"","tenant":null}"#, "tenant=x"),
         ] {
-            let config: TaskPushNotificationConfig = places(body, query, &path).read().unwrap();
+            let config: TaskPushNotificationConfig = source(body, query, &path).read().unwrap();
             let members = (&*config.url, &*config.task_id, &*config.tenant);
             assert_eq!(members, ("u", "t", "x"), "{body} {query}");
         }
@@ -101,15 +101,15 @@ mod tests {
             ("{}", "tenant=y", "tenant"),
         ] {
             let error =
-                places(body, query, &path).read::<TaskPushNotificationConfig>().unwrap_err();
+                source(body, query, &path).read::<TaskPushNotificationConfig>().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidParams);
             assert_eq!(error.violations()[0].field, field, "{body} {query}");
         }
     }
 
     #[test]
-    fn an_empty_body_is_an_empty_object_and_nothing_else_is() {
-        let read = |body| places(body, "", &[("id", "t")]).read::<CancelTaskRequest>();
+    fn only_an_empty_body_is_an_empty_object() {
+        let read = |body| source(body, "", &[("id", "t")]).read::<CancelTaskRequest>();
         for body in ["", " \n", "{}"] {
             assert_eq!(read(body).unwrap().id, "t", "{body:?}");
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_of_every_route_is_a_member() {
+    fn route_variables_are_members() {
         use a2a_core::{Operation, v1};
         fn has<T: Request + Default>(name: &str) -> bool {
             T::default().variable(name).is_some()

@@ -1,4 +1,4 @@
-//! Finding the operation that a method and a path stand for (spec §11.3).
+//! Resolves a method and path to an operation (spec §11.3).
 
 use std::{cmp::Reverse, sync::LazyLock};
 
@@ -8,30 +8,30 @@ use percent_encoding::percent_decode_str;
 
 use crate::name::camel_case;
 
-/// The operation of a request, with what its path says.
+/// The operation of a request, and the members of its path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) operation: Operation,
     pub(super) has_body: bool,
-    /// Members of the request by their proto names, decoded.
+    /// Members of the request by proto name, decoded.
     pub(super) variables: Vec<(&'static str, String)>,
 }
 
-/// Why a request has no operation.
+/// Why a request did not match a route.
 #[derive(Debug)]
-pub(super) enum Miss {
-    /// The path is not one of the binding's.
-    NoRoute,
-    /// The path is, but not with this method.
+pub(super) enum NoMatch {
+    /// Unknown path.
+    UnknownPath,
+    /// Known path, but not with this method.
     WrongMethod(Vec<&'static str>),
-    /// A segment is not percent-encoded text.
+    /// A segment is not valid percent-encoded text.
     Malformed(Error),
 }
 
-/// A path that has routes.
-struct Shape {
+/// A path with its methods.
+struct PathTemplate {
     segments: Vec<Segment>,
-    /// What stands behind the last segment, after a `:`.
+    /// The verb after the last segment, which follows a `:`.
     verb: Option<&'static str>,
     methods: Vec<(&'static str, Operation, bool)>,
 }
@@ -41,45 +41,49 @@ enum Segment {
     Variable(&'static str),
 }
 
-/// Every shape, those that are to be tried first in front.
-static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(shapes);
+/// All paths, in matching order.
+static TEMPLATES: LazyLock<Vec<PathTemplate>> = LazyLock::new(templates);
 
 /// Finds the operation of a request. `path` is still percent-encoded.
 ///
-/// The first shape that fits the path decides, whatever the method: literals win over variables,
-/// so a route without a tenant over one with, and a verb wins over an id that ends like one.
-pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, Miss> {
-    let segments: Vec<&str> = path.strip_prefix('/').ok_or(Miss::NoRoute)?.split('/').collect();
-    let (shape, values) = SHAPES
+/// The first matching path is used, regardless of the method: literals take precedence over
+/// variables, so a route without a tenant over one with a tenant, and a verb over an id with the
+/// same ending.
+pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
+    let segments: Vec<&str> =
+        path.strip_prefix('/').ok_or(NoMatch::UnknownPath)?.split('/').collect();
+    let (template, values) = TEMPLATES
         .iter()
-        .find_map(|shape| Some((shape, shape.fit(&segments)?)))
-        .ok_or(Miss::NoRoute)?;
-    let route = shape.methods.iter().find(|(verb, ..)| *verb == method.as_str());
+        .find_map(|template| Some((template, template.matches(&segments)?)))
+        .ok_or(NoMatch::UnknownPath)?;
+    let route = template.methods.iter().find(|(verb, ..)| *verb == method.as_str());
     let Some((_, operation, has_body)) = route else {
-        return Err(Miss::WrongMethod(shape.methods.iter().map(|(verb, ..)| *verb).collect()));
+        return Err(NoMatch::WrongMethod(
+            template.methods.iter().map(|(verb, ..)| *verb).collect(),
+        ));
     };
     let decode = |(name, value): (&'static str, &str)| {
         let text = percent_decode_str(value).decode_utf8().map_err(|error| {
             let why = format!("must be percent-encoded UTF-8: {error}");
-            Miss::Malformed(Error::invalid_params(camel_case(name.into()), why))
+            NoMatch::Malformed(Error::invalid_params(camel_case(name.into()), why))
         })?;
         Ok((name, text.into_owned()))
     };
-    let variables = values.into_iter().map(decode).collect::<Result<_, Miss>>()?;
+    let variables = values.into_iter().map(decode).collect::<Result<_, NoMatch>>()?;
     Ok(Target { operation: *operation, has_body: *has_body, variables })
 }
 
-/// The patterns under which a router has to hand paths to [`resolve`].
+/// The path patterns for [`resolve`].
 ///
-/// A router can't tell `/tasks/{id}:cancel` from `/tasks/{id}`, so the two are one pattern.
+/// A router can't distinguish `/tasks/{id}:cancel` from `/tasks/{id}`, so both are one pattern.
 pub(super) fn patterns() -> Vec<String> {
-    let mut patterns: Vec<_> = SHAPES.iter().map(Shape::pattern).collect();
+    let mut patterns: Vec<_> = TEMPLATES.iter().map(PathTemplate::pattern).collect();
     patterns.sort_unstable();
     patterns.dedup();
     patterns
 }
 
-impl Shape {
+impl PathTemplate {
     fn new(path: &'static str) -> Self {
         let (path, verb) = match path.rsplit_once("}:") {
             Some((_, verb)) => (&path[..path.len() - verb.len() - 1], Some(verb)),
@@ -93,8 +97,8 @@ impl Shape {
         Self { segments, verb, methods: Vec::new() }
     }
 
-    /// Returns the variables, still encoded, if the path is of this shape.
-    fn fit<'a>(&self, path: &[&'a str]) -> Option<Vec<(&'static str, &'a str)>> {
+    /// Returns the variables, still encoded, if the path matches.
+    fn matches<'a>(&self, path: &[&'a str]) -> Option<Vec<(&'static str, &'a str)>> {
         if path.len() != self.segments.len() {
             return None;
         }
@@ -116,7 +120,7 @@ impl Shape {
     }
 
     fn pattern(&self) -> String {
-        // A position has one name in a router, whatever the operations call it.
+        // Routers require the same variable name at a position.
         let mut pattern = String::new();
         for (index, segment) in self.segments.iter().enumerate() {
             match segment {
@@ -128,42 +132,45 @@ impl Shape {
     }
 }
 
-fn shapes() -> Vec<Shape> {
-    let mut shapes: Vec<(&str, Shape)> = Vec::new();
+fn templates() -> Vec<PathTemplate> {
+    let mut templates: Vec<(&str, PathTemplate)> = Vec::new();
     for route in ROUTES {
-        let shape = match shapes.iter_mut().find(|(path, _)| *path == route.path) {
-            Some((_, shape)) => shape,
+        let template = match templates.iter_mut().find(|(path, _)| *path == route.path) {
+            Some((_, template)) => template,
             None => {
-                shapes.push((route.path, Shape::new(route.path)));
-                let Some((_, shape)) = shapes.last_mut() else { continue };
-                shape
+                templates.push((route.path, PathTemplate::new(route.path)));
+                let Some((_, template)) = templates.last_mut() else { continue };
+                template
             }
         };
-        shape.methods.push((route.method, route.operation, route.has_body));
+        template.methods.push((route.method, route.operation, route.has_body));
         if route.operation == Operation::SubscribeToTask {
-            // The proto says GET, the text of the specification and every deployed client say
-            // POST (spec §11.3.2).
-            shape.methods.push(("POST", route.operation, true));
+            // The proto specifies GET; the text of the specification and deployed clients use POST
+            // (spec §11.3.2).
+            template.methods.push(("POST", route.operation, true));
         }
     }
-    let mut shapes: Vec<_> = shapes.into_iter().map(|(_, shape)| shape).collect();
-    shapes.sort_by_cached_key(|shape| {
-        let variables: Vec<_> =
-            shape.segments.iter().map(|segment| matches!(segment, Segment::Variable(_))).collect();
-        (variables, Reverse(shape.verb))
+    let mut templates: Vec<_> = templates.into_iter().map(|(_, template)| template).collect();
+    templates.sort_by_cached_key(|template| {
+        let variables: Vec<_> = template
+            .segments
+            .iter()
+            .map(|segment| matches!(segment, Segment::Variable(_)))
+            .collect();
+        (variables, Reverse(template.verb))
     });
-    shapes
+    templates
 }
 
-impl From<Miss> for Error {
-    fn from(miss: Miss) -> Self {
-        match miss {
-            Miss::NoRoute => Self::new(ErrorKind::MethodNotFound, "there is nothing at this path"),
-            Miss::WrongMethod(allowed) => Self::new(
+impl From<NoMatch> for Error {
+    fn from(no_match: NoMatch) -> Self {
+        match no_match {
+            NoMatch::UnknownPath => Self::new(ErrorKind::MethodNotFound, "unknown path"),
+            NoMatch::WrongMethod(allowed) => Self::new(
                 ErrorKind::MethodNotAllowed,
-                format!("this path is for {} only", allowed.join(" and ")),
+                format!("method not allowed: use {}", allowed.join(" or ")),
             ),
-            Miss::Malformed(error) => error,
+            NoMatch::Malformed(error) => error,
         }
     }
 }
@@ -174,12 +181,13 @@ mod tests {
 
     fn found(method: &str, path: &str) -> (Operation, Vec<(&'static str, String)>) {
         let method = method.parse().unwrap();
-        let target = resolve(&method, path).unwrap_or_else(|miss| panic!("{path}: {miss:?}"));
+        let target =
+            resolve(&method, path).unwrap_or_else(|no_match| panic!("{path}: {no_match:?}"));
         (target.operation, target.variables)
     }
 
     #[test]
-    fn every_route_of_the_descriptor_leads_to_its_operation() {
+    fn routes_of_the_descriptor_resolve_to_operations() {
         for route in ROUTES {
             let path = route.path.replace('{', "a-").replace('}', "-z");
             let (operation, variables) = found(route.method, &path);
@@ -222,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_route_is_told_from_a_wrong_method() {
+    fn unknown_path_differs_from_wrong_method() {
         for (method, path, allowed) in [
             ("GET", "/", None),
             ("GET", "", None),
@@ -242,15 +250,15 @@ mod tests {
             ("PATCH", "/t/tasks/a/pushNotificationConfigs", Some("POST,GET")),
             ("POST", "/tasks/message:send", Some("GET")),
         ] {
-            let miss = resolve(&method.parse().unwrap(), path).unwrap_err();
-            match (&miss, allowed) {
-                (Miss::NoRoute, None) => {}
-                (Miss::WrongMethod(methods), Some(allowed)) => {
+            let no_match = resolve(&method.parse().unwrap(), path).unwrap_err();
+            match (&no_match, allowed) {
+                (NoMatch::UnknownPath, None) => {}
+                (NoMatch::WrongMethod(methods), Some(allowed)) => {
                     assert_eq!(methods.join(","), allowed, "{method} {path}");
                 }
-                _ => panic!("{method} {path}: {miss:?}"),
+                _ => panic!("{method} {path}: {no_match:?}"),
             }
         }
-        assert!(matches!(resolve(&Method::GET, "/tasks/%FF"), Err(Miss::Malformed(_))));
+        assert!(matches!(resolve(&Method::GET, "/tasks/%FF"), Err(NoMatch::Malformed(_))));
     }
 }

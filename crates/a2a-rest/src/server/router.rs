@@ -1,4 +1,4 @@
-//! The routes, and the order in which a request is judged.
+//! The routes, and the processing of requests.
 
 use std::sync::Arc;
 
@@ -19,22 +19,22 @@ use http::{
 };
 
 use super::{
-    answer,
     query::Query,
-    request::Places,
-    route::{self, Miss, Target},
+    request::RequestSource,
+    response,
+    route::{self, NoMatch, Target},
 };
 
 /// Serves `agent` over HTTP+JSON (spec §11), at the root and under `/{tenant}`.
 ///
-/// Unknown paths get the error body of the binding from the router's fallback. To merge it with
-/// a router that has a fallback too, drop one of them with `reset_fallback()`. It can be nested
-/// under any prefix.
+/// Unknown paths get an error of this binding from the router's fallback. To merge it with another
+/// router that has a fallback, remove one with `reset_fallback()`. It can be nested under any
+/// prefix.
 pub fn router(agent: impl Agent) -> Router {
     router_with(agent, Options::default())
 }
 
-/// Serves `agent` over HTTP+JSON as [`router`] does, with options.
+/// Serves `agent` over HTTP+JSON like [`router`], with options.
 pub fn router_with(agent: impl Agent, options: Options) -> Router {
     routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
 }
@@ -58,22 +58,22 @@ async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Respon
     let media_type = content_type::response_type(&parts.headers);
     match route::resolve(&parts.method, parts.uri.path()) {
         Ok(target) => binding
-            .answer(target, &parts, body, &media_type)
+            .respond(target, &parts, body, &media_type)
             .await
-            .unwrap_or_else(|error| answer::error(error, media_type)),
-        Err(miss) => {
+            .unwrap_or_else(|error| response::error(error, media_type)),
+        Err(no_match) => {
             body::discard(body, &binding.options.limits).await;
-            refuse(miss, media_type)
+            reject(no_match, media_type)
         }
     }
 }
 
-fn refuse(miss: Miss, media_type: HeaderValue) -> Response<Body> {
-    let allowed = match &miss {
-        Miss::WrongMethod(methods) => HeaderValue::try_from(methods.join(", ")).ok(),
-        Miss::NoRoute | Miss::Malformed(_) => None,
+fn reject(no_match: NoMatch, media_type: HeaderValue) -> Response<Body> {
+    let allowed = match &no_match {
+        NoMatch::WrongMethod(methods) => HeaderValue::try_from(methods.join(", ")).ok(),
+        NoMatch::UnknownPath | NoMatch::Malformed(_) => None,
     };
-    let mut response = answer::error(Error::from(miss), media_type);
+    let mut response = response::error(Error::from(no_match), media_type);
     if let Some(allowed) = allowed {
         response.headers_mut().insert(ALLOW, allowed);
     }
@@ -81,7 +81,7 @@ fn refuse(miss: Miss, media_type: HeaderValue) -> Response<Body> {
 }
 
 impl Binding {
-    async fn answer(
+    async fn respond(
         &self,
         target: Target,
         parts: &Parts,
@@ -90,7 +90,7 @@ impl Binding {
     ) -> Result<Response<Body>> {
         let Target { operation, has_body, variables } = target;
         let query = parts.uri.query();
-        // The body is read first whatever comes of it, so that the connection stays usable.
+        // The body is always read, so that the connection remains usable.
         let limits = &self.options.limits;
         let body = if has_body {
             let body = body::read(body, limits).await?;
@@ -107,24 +107,24 @@ impl Binding {
         }
         let query = Query::parse(query.unwrap_or_default())?.into_owned();
         let max_values = limits.max_json_values;
-        let places = Places { body, max_values, query, variables };
+        let source = RequestSource { body, max_values, query, variables };
         let out = Vec::with_capacity(1 << 10);
-        let reply = dispatch(&self.agent, card::HTTP_JSON, operation, context, places, out).await?;
+        let reply = dispatch(&self.agent, card::HTTP_JSON, operation, context, source, out).await?;
         let mut response = match reply.response {
-            Output::Json(json) => answer::result(json, media_type.clone()),
+            Output::Json(json) => response::result(json, media_type.clone()),
             Output::Events(events) => {
-                sse::response(events, limits, &Drain::of(&parts.extensions), answer::frame)
+                sse::response(events, limits, &Drain::of(&parts.extensions), response::frame)
             }
         };
         service_parameters::write_activated(&reply.activated, response.headers_mut());
         if operation == Operation::GetExtendedAgentCard {
-            // The card is for this caller: nobody between may keep it (spec §13.3).
+            // The card is specific to the caller: shared caches must not store it (spec §13.3).
             let headers = response.headers_mut();
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=300"));
             headers.insert(VARY, HeaderValue::from_static("authorization"));
         }
         let media_type = media_type.clone();
-        Instead::of(&mut response, move |error| answer::error(error, media_type.clone()));
+        Instead::of(&mut response, move |error| response::error(error, media_type.clone()));
         Ok(response)
     }
 }

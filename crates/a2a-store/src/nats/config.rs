@@ -1,27 +1,28 @@
 use std::{fmt, path::PathBuf};
 
-/// How a node gets to its cluster.
+/// Connection settings of a node.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct NatsConfig {
-    /// Where NATS is: `nats://host:4222`, `tls://host`, with `user:password@` or `token@`
-    /// before the host where one is asked for, percent-encoded. Several, separated by commas, are servers of one NATS cluster.
+    /// The NATS server: `nats://host:4222` or `tls://host`, optionally with `user:password@` or
+    /// `token@` before the host, percent-encoded. Separate several servers of one NATS cluster with
+    /// commas.
     pub url: String,
-    /// The name of this cluster of nodes, of letters, digits, `-` and `_`. Nodes of another name
-    /// on the same server hear nothing of these. Default: `a2a`.
+    /// The name of the cluster of nodes: letters, digits, `-` and `_`. Nodes of different clusters
+    /// on the same server are isolated. Default: `a2a`.
     pub cluster: String,
-    /// A file with the credentials of a user, as `nsc` makes it.
+    /// A credentials file, as created by `nsc`.
     pub credentials: Option<PathBuf>,
-    /// Certificates of authorities to trust, as PEM, instead of the system's.
+    /// A PEM file with trusted CA certificates, instead of the system's.
     pub roots: Option<PathBuf>,
-    /// The certificate and the key to show to the server, as PEM.
+    /// The client certificate and key, as PEM files.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// On how many servers of a NATS cluster the signals are. Default: 1.
+    /// The number of replicas of the signal stream. Default: 1.
     pub replicas: usize,
 }
 
 impl NatsConfig {
-    /// Names a server.
+    /// Creates a configuration for a server.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -33,25 +34,25 @@ impl NatsConfig {
         }
     }
 
-    /// Gives the cluster a name.
+    /// Sets the name of the cluster.
     #[must_use]
     pub fn with_cluster(self, cluster: impl Into<String>) -> Self {
         Self { cluster: cluster.into(), ..self }
     }
 
-    /// Names a file with credentials.
+    /// Sets the credentials file.
     #[must_use]
     pub fn with_credentials(self, file: impl Into<PathBuf>) -> Self {
         Self { credentials: Some(file.into()), ..self }
     }
 
-    /// Trusts the authorities in a file, instead of the system's.
+    /// Sets the trusted CA certificates.
     #[must_use]
     pub fn with_roots(self, file: impl Into<PathBuf>) -> Self {
         Self { roots: Some(file.into()), ..self }
     }
 
-    /// Shows a certificate to the server.
+    /// Sets the client certificate.
     #[must_use]
     pub fn with_certificate(
         self,
@@ -61,13 +62,13 @@ impl NatsConfig {
         Self { certificate: Some((certificate.into(), key.into())), ..self }
     }
 
-    /// Keeps the signals on several servers of a NATS cluster.
+    /// Sets the number of replicas.
     #[must_use]
     pub fn with_replicas(self, replicas: usize) -> Self {
         Self { replicas, ..self }
     }
 
-    /// The addresses without what authenticates.
+    /// The server addresses without credentials.
     pub(super) fn public_url(&self) -> String {
         let public = |url: &str| match url.rsplit_once('@') {
             Some((_, host)) => host.to_owned(),
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_shown_to_nobody() {
+    fn passwords_are_redacted() {
         let config = NatsConfig::new("nats://me:secret@one:4222,nats://two");
         assert_eq!(config.public_url(), "one:4222,nats://two");
         assert!(!format!("{config:?}").contains("secret"));

@@ -1,30 +1,30 @@
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a node could not join its cluster.
+/// Why a node could not connect to its cluster.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NatsError {
-    /// The name has other characters than letters, digits, `-` and `_`, or none.
-    #[error("the name of a cluster has letters, digits, '-' and '_', not {0:?}")]
+    /// The cluster name is empty, or contains characters other than letters, digits, `-` and `_`.
+    #[error("invalid cluster name {0:?}: use letters, digits, '-' and '_'")]
     ClusterName(String),
-    /// A file with credentials or certificates can't be used.
-    #[error("what authenticates to NATS can't be read")]
+    /// A credentials or certificate file could not be used.
+    #[error("failed to read NATS credentials")]
     Credentials(#[source] Cause),
-    /// The server is not there, or does not let us in.
-    #[error("no connection to NATS at {url}")]
+    /// The server is unreachable, or rejected the connection.
+    #[error("failed to connect to NATS at {url}")]
     Connect {
-        /// Where it was looked for, without what authenticates.
+        /// The server, without credentials.
         url: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Cause,
     },
-    /// The server has no JetStream, or not for us.
-    #[error("NATS at {url} can't keep signals: JetStream has to be on, with room in memory")]
+    /// JetStream is not enabled, or not for this user.
+    #[error("failed to create the signal stream on NATS at {url}: enable JetStream memory storage")]
     JetStream {
-        /// Which server.
+        /// The server, without credentials.
         url: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Cause,
     },

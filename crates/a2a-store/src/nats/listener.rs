@@ -1,4 +1,4 @@
-//! Hears what other nodes publish.
+//! Receives the signals of other nodes.
 
 use std::{fmt::Display, time::Duration};
 
@@ -17,55 +17,56 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     NatsError,
-    presence::{Presence, Word},
+    presence::{Heartbeat, Presence},
     stream::{Link, MAX_AGE, backoff},
     wire,
 };
 
-/// How often the server says that there is nothing to say.
+/// Heartbeat interval of the server.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// How often a listener that hears nothing asks whether that is so.
-const DOUBT: Duration = Duration::from_secs(5);
-/// How long the engine may let a signal wait before it is told to read everything instead. The
-/// stream keeps what comes meanwhile.
-const PATIENCE: Duration = Duration::from_secs(MAX_AGE.as_secs() / 4);
-/// The most messages that are fetched ahead, and their most bytes.
-const AHEAD: usize = 64;
-const AHEAD_BYTES: usize = 4 << 20;
-/// When the server forgets a consumer that is not used any more.
+/// How long a silent listener waits before it queries the stream.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// How long the engine may block a signal before it is told to reload everything instead. The
+/// stream retains signals in the meantime.
+const SEND_TIMEOUT: Duration = Duration::from_secs(MAX_AGE.as_secs() / 4);
+/// Maximum number and bytes of prefetched messages.
+const PREFETCH: usize = 64;
+const PREFETCH_BYTES: usize = 4 << 20;
+/// When the server removes an unused consumer.
 const FORGET: Duration = Duration::from_secs(30);
 
-/// Fetches the messages of the stream in their order, each once.
+/// Reads the messages of the stream in order, each once.
 pub(super) struct Listener {
     link: Link,
     node: String,
     sender: Sender<Signal>,
-    /// Up to where all is heard; `None` where that is not known.
-    place: Option<Place>,
+    /// The position up to which all messages were received; `None` if unknown.
+    position: Option<StreamPosition>,
     presence: Presence,
 }
 
-/// A place in a stream.
+/// A position in a stream.
 #[derive(Clone, Copy, PartialEq)]
-struct Place {
-    /// When the stream was made, in nanoseconds since 1970: another one has other numbers.
+struct StreamPosition {
+    /// The creation time of the stream, in nanoseconds since 1970: a new stream numbers its
+    /// messages anew.
     created: i128,
-    /// The number of the next message.
+    /// The sequence number of the next message.
     next: u64,
 }
 
-/// Why a listener begins anew.
-enum Broken {
+/// Why a listener restarts.
+enum Interruption {
     /// The engine is gone.
     End,
-    /// It is to go on where it was.
+    /// Resume at the current position.
     Resume,
-    /// It has lost its place.
+    /// The position is lost.
     Lost,
 }
 
 impl Listener {
-    /// Starts to listen: what is published from when this returns is heard.
+    /// Starts to listen. Signals published after this returns are received.
     pub(super) async fn start(
         link: Link,
         node: &str,
@@ -75,29 +76,31 @@ impl Listener {
             link,
             node: node.to_owned(),
             sender,
-            place: None,
+            position: None,
             presence: Presence::new(node),
         };
         let stream = listener.link.stream().await.map_err(|error| listener.link.fault(error))?;
-        let place = Place::end_of(stream.cached_info());
-        let messages = listener.fetch(&stream, place).await;
+        let position = StreamPosition::end_of(stream.cached_info());
+        let messages = listener.fetch(&stream, position).await;
         let messages = messages.map_err(|error| listener.link.fault(error))?;
-        listener.place = Some(place);
+        listener.position = Some(position);
         Ok(AbortOnDropHandle::new(tokio::spawn(listener.run(stream, messages))))
     }
 
     async fn run(mut self, mut stream: Stream, mut messages: pull::Stream) {
         loop {
-            match self.hear(&stream, &mut messages).await {
-                Broken::End => return,
-                Broken::Resume => {}
-                Broken::Lost => self.place = None,
+            match self.receive(&stream, &mut messages).await {
+                Interruption::End => return,
+                Interruption::Resume => {}
+                Interruption::Lost => self.position = None,
             }
             let mut attempt = 0;
             (stream, messages) = loop {
                 match self.open().await {
                     Ok(open) => break open,
-                    Err(error) => tracing::debug!(%error, "signals can't be heard yet"),
+                    Err(error) => {
+                        tracing::debug!(%error, "failed to subscribe to signals, will retry");
+                    }
                 }
                 sleep(backoff(attempt)).await;
                 attempt += 1;
@@ -105,28 +108,33 @@ impl Listener {
         }
     }
 
-    /// Goes on where it was; where that is not possible, says so and goes on at the end.
-    async fn open(&mut self) -> Result<(Stream, pull::Stream), Unheard> {
-        let stream = self.link.stream().await.map_err(Unheard::new)?;
-        let end = Place::end_of(stream.cached_info());
+    /// Resumes at the current position; if that is impossible, signals lag and continues at the
+    /// end.
+    async fn open(&mut self) -> Result<(Stream, pull::Stream), ListenError> {
+        let stream = self.link.stream().await.map_err(ListenError::new)?;
+        let end = StreamPosition::end_of(stream.cached_info());
         let first = stream.cached_info().state.first_sequence;
-        let known = self.place.filter(|place| {
-            place.created == end.created && (first..=end.next).contains(&place.next)
+        let known = self.position.filter(|position| {
+            position.created == end.created && (first..=end.next).contains(&position.next)
         });
         let messages = self.fetch(&stream, known.unwrap_or(end)).await?;
         if known.is_none() {
-            // In this order: what is published from now on is heard.
-            self.place = Some(end);
-            tracing::debug!("signals were missed");
-            let _ = self.sender.send(Signal::Missed).await;
+            // Subscribed before the signal is sent, so that nothing is missed in between.
+            self.position = Some(end);
+            tracing::debug!("signals lost, reloading");
+            let _ = self.sender.send(Signal::Lagged).await;
         }
         Ok((stream, messages))
     }
 
-    async fn fetch(&self, stream: &Stream, place: Place) -> Result<pull::Stream, Unheard> {
+    async fn fetch(
+        &self,
+        stream: &Stream,
+        position: StreamPosition,
+    ) -> Result<pull::Stream, ListenError> {
         let config = pull::Config {
             description: Some(format!("a2a node {}", self.node)),
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: place.next },
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: position.next },
             ack_policy: AckPolicy::None,
             max_deliver: 1,
             inactive_threshold: FORGET,
@@ -134,37 +142,37 @@ impl Listener {
             memory_storage: true,
             ..pull::Config::default()
         };
-        let consumer = stream.create_consumer(config).await.map_err(Unheard::new)?;
+        let consumer = stream.create_consumer(config).await.map_err(ListenError::new)?;
         consumer
             .stream()
-            .max_messages_per_batch(AHEAD)
-            .max_bytes_per_batch(AHEAD_BYTES)
+            .max_messages_per_batch(PREFETCH)
+            .max_bytes_per_batch(PREFETCH_BYTES)
             .heartbeat(HEARTBEAT)
             .messages()
             .await
-            .map_err(Unheard::new)
+            .map_err(ListenError::new)
     }
 
-    async fn hear(&mut self, stream: &Stream, messages: &mut pull::Stream) -> Broken {
-        let mut doubt = interval(DOUBT);
+    async fn receive(&mut self, stream: &Stream, messages: &mut pull::Stream) -> Interruption {
+        let mut probe = interval(PROBE_INTERVAL);
         let mut waited_for = None;
         loop {
             tokio::select! {
                 message = messages.next() => {
-                    let Some(Ok(message)) = message else { return Broken::Resume };
+                    let Some(Ok(message)) = message else { return Interruption::Resume };
                     if let Err(broken) = self.take(&message).await {
                         return broken;
                     }
                 }
-                _ = doubt.tick() => {
-                    let Ok(info) = stream.get_info().await else { return Broken::Resume };
-                    let (Some(here), end) = (self.place, Place::end_of(&info)) else {
-                        return Broken::Lost;
+                _ = probe.tick() => {
+                    let Ok(info) = stream.get_info().await else { return Interruption::Resume };
+                    let (Some(here), end) = (self.position, StreamPosition::end_of(&info)) else {
+                        return Interruption::Lost;
                     };
                     let is_stuck = here.next < end.next && waited_for == Some(here);
                     let is_gone = info.state.first_sequence > here.next;
                     if here.created != end.created || is_gone || is_stuck {
-                        return Broken::Resume;
+                        return Interruption::Resume;
                     }
                     waited_for = Some(here);
                 }
@@ -172,44 +180,49 @@ impl Listener {
         }
     }
 
-    async fn take(&mut self, message: &jetstream::Message) -> Result<(), Broken> {
-        let Ok(info) = message.info() else { return Err(Broken::Lost) };
-        let Some(place) = &mut self.place else { return Err(Broken::Lost) };
-        if info.stream_sequence != place.next {
-            return Err(Broken::Lost);
+    async fn take(&mut self, message: &jetstream::Message) -> Result<(), Interruption> {
+        let Ok(info) = message.info() else { return Err(Interruption::Lost) };
+        let Some(position) = &mut self.position else { return Err(Interruption::Lost) };
+        if info.stream_sequence != position.next {
+            return Err(Interruption::Lost);
         }
-        place.next += 1;
+        position.next += 1;
         let time = info.published.unix_timestamp_nanos();
-        let letter = wire::read(&message.payload);
-        let word = Word { from: &letter.from, life: letter.life, leaves: letter.leaves, time };
-        let missed = self.presence.hear(word).then(|| {
-            tracing::debug!("a node is gone, and may not have told all that it wrote");
-            Signal::Missed
+        let message = wire::read(&message.payload);
+        let heartbeat = Heartbeat {
+            from: &message.from,
+            incarnation: message.incarnation,
+            is_last: message.is_last,
+            time,
+        };
+        let missed = self.presence.observe(heartbeat).then(|| {
+            tracing::debug!("node lost, reloading");
+            Signal::Lagged
         });
-        for signal in letter.signals(&self.node).chain(missed) {
-            match timeout(PATIENCE, self.sender.send(signal)).await {
+        for signal in message.signals(&self.node).chain(missed) {
+            match timeout(SEND_TIMEOUT, self.sender.send(signal)).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_closed)) => return Err(Broken::End),
-                Err(_elapsed) => return Err(Broken::Lost),
+                Ok(Err(_closed)) => return Err(Interruption::End),
+                Err(_elapsed) => return Err(Interruption::Lost),
             }
         }
         Ok(())
     }
 }
 
-impl Place {
+impl StreamPosition {
     fn end_of(info: &Info) -> Self {
         let created = info.created.unix_timestamp_nanos();
         Self { created, next: info.state.last_sequence + 1 }
     }
 }
 
-/// Why nothing can be heard.
+/// Why the listener failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Unheard(String);
+struct ListenError(String);
 
-impl Unheard {
+impl ListenError {
     fn new(error: impl Display) -> Self {
         Self(error.to_string())
     }

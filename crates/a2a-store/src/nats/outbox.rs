@@ -1,4 +1,4 @@
-//! What is yet to be published.
+//! Signals to be published.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,18 +9,18 @@ use std::{
 use a2a_operations::{Event, EventId, store::Signal};
 use tokio::sync::Notify;
 
-/// The most tasks, and the most signals of other kinds, that wait. Past them, everybody is told
-/// that signals were missed.
+/// Maximum number of tasks, and of other signals, in the outbox. Beyond it all nodes are told that
+/// they lag.
 const MAX_WAITING: usize = 10_000;
-/// The most bytes of events that wait with their tasks, and that travel along with one. Past
-/// them, the oldest stay behind, for readers to take from the store.
+/// Maximum bytes of events in the outbox, and in one signal. Beyond it the oldest events are
+/// dropped, and readers load them from the store.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_TASK_BYTES: usize = 16 << 10;
-/// What a signal takes beside its ids and events.
+/// Overhead of a signal.
 const OVERHEAD: usize = 64;
 
-/// Signals on their way to other nodes. Those of one task are one, so that a server that is
-/// away for long leaves a list of tasks behind and not of all that happened to them.
+/// Signals to be published. Those of one task are merged, so that a long outage leaves a list of
+/// tasks, not of all their events.
 #[derive(Debug)]
 pub(super) struct Outbox {
     waiting: Mutex<Waiting>,
@@ -30,7 +30,7 @@ pub(super) struct Outbox {
 #[derive(Debug, Default)]
 struct Waiting {
     tasks: HashMap<Arc<str>, Written>,
-    /// The tasks, in the order in which they are to be sent.
+    /// The tasks, in publishing order.
     order: VecDeque<Arc<str>>,
     /// The bytes of all events.
     bytes: usize,
@@ -47,7 +47,7 @@ struct Written {
     bytes: usize,
 }
 
-/// What is said, and to whom: to all if to nobody.
+/// Signals with their recipients; an empty recipient means all nodes.
 pub(super) type Batch = Vec<(Signal, Arc<str>)>;
 
 impl Outbox {
@@ -55,14 +55,14 @@ impl Outbox {
         Self { waiting: Mutex::default(), wake: Notify::new() }
     }
 
-    /// Notes that a task was written. Without events, its holder may be another one, so that
-    /// readers have to look.
+    /// Enqueues a written task. A write without events may have changed the lease, so readers have
+    /// to reload.
     pub(super) fn written(&self, task_id: &Arc<str>, last_event: EventId, events: Vec<Event>) {
         self.change(|waiting| waiting.written(task_id, last_event, events));
     }
 
-    /// Notes something else, for a node or for all.
-    pub(super) fn say(&self, signal: Signal, to: &str) {
+    /// Enqueues another signal, to one node or to all.
+    pub(super) fn enqueue(&self, signal: Signal, to: &str) {
         self.change(|waiting| match signal {
             Signal::Abandoned => waiting.abandoned = true,
             signal if waiting.others.len() < MAX_WAITING => {
@@ -72,12 +72,12 @@ impl Outbox {
         });
     }
 
-    /// Lets the publisher end, once all is said.
+    /// Lets the publisher end after everything is published.
     pub(super) fn close(&self) {
         self.change(|waiting| waiting.closed = true);
     }
 
-    /// What there is to say next, in up to `limit` bytes; `None` at the end.
+    /// Returns the next signals, in up to `limit` bytes; `None` at the end.
     pub(super) async fn next(&self, limit: usize) -> Option<Batch> {
         loop {
             {
@@ -125,16 +125,16 @@ impl Waiting {
         let before = written.bytes;
         let after = written.add(last_event, events, is_first);
         self.bytes = self.bytes + after - before;
-        self.shed(task_id);
+        self.drop_oldest_events(task_id);
     }
 
-    /// Leaves the events of a task behind where too many wait.
-    fn shed(&mut self, task_id: &str) {
+    /// Drops the events of tasks beyond the limit.
+    fn drop_oldest_events(&mut self, task_id: &str) {
         if self.bytes > MAX_BYTES
             && let Some(written) = self.tasks.get_mut(task_id)
         {
             self.bytes -= written.bytes;
-            written.leave_behind();
+            written.drop_events();
         }
     }
 
@@ -147,7 +147,7 @@ impl Waiting {
         let mut batch = Batch::new();
         let mut room = limit;
         if mem::take(&mut self.missed) {
-            batch.push((Signal::Missed, Arc::clone(&all)));
+            batch.push((Signal::Lagged, Arc::clone(&all)));
         }
         if mem::take(&mut self.abandoned) {
             batch.push((Signal::Abandoned, Arc::clone(&all)));
@@ -170,7 +170,7 @@ impl Waiting {
                     return batch;
                 }
                 self.bytes -= written.bytes;
-                written.leave_behind();
+                written.drop_events();
             }
             self.bytes -= written.bytes;
             room = room.saturating_sub(size + written.bytes);
@@ -183,13 +183,13 @@ impl Waiting {
 }
 
 impl Written {
-    /// Adds events behind those that wait, and returns how many bytes wait now.
+    /// Appends events, and returns the change in bytes.
     fn add(&mut self, last_event: EventId, events: Vec<Event>, is_first: bool) -> usize {
         let follows = |event: &Event| event.id() == Some(self.last_event.next());
         let goes_on = !self.events.is_empty() && events.first().is_some_and(follows);
         if !is_first && !goes_on {
-            // Something was written without its events: whoever reads has to look for it.
-            self.leave_behind();
+            // There was a write without events, so readers have to reload.
+            self.drop_events();
             self.last_event = self.last_event.max(last_event);
             return self.bytes;
         }
@@ -204,13 +204,13 @@ impl Written {
         self.bytes
     }
 
-    fn leave_behind(&mut self) {
+    fn drop_events(&mut self) {
         self.events = VecDeque::new();
         self.bytes = 0;
     }
 }
 
-/// What an event takes in a message; at most, if it has free data.
+/// The size of an event in a message; an upper bound if it has JSON data.
 fn size_of(event: &Event) -> usize {
     event.protobuf().len() + OVERHEAD / 4
 }
@@ -225,14 +225,14 @@ fn id_of(signal: &Signal) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use a2a_operations::testing::store::scenery::{at, chunk, positions};
+    use a2a_operations::testing::store::fixtures::{at, chunk, positions};
 
     use super::*;
 
     const LIMIT: usize = 256 << 10;
 
-    /// The tasks of a batch, each with its position and the positions of its events.
-    fn told(batch: &Batch) -> Vec<(&str, u64, Vec<u64>)> {
+    /// The tasks of a batch, with their positions and the positions of their events.
+    fn summary(batch: &Batch) -> Vec<(&str, u64, Vec<u64>)> {
         let written = batch.iter().filter_map(|(signal, _)| match signal {
             Signal::Written { task_id, last_event, events } => {
                 Some((&**task_id, last_event.get(), positions(events)))
@@ -247,37 +247,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_writes_of_a_task_are_one_signal() {
+    async fn writes_of_a_task_merge_into_one_signal() {
         let outbox = Outbox::new();
         outbox.written(&"t".into(), at(2), chunks("t", 1, 2));
         outbox.written(&"u".into(), at(1), chunks("u", 1, 1));
         outbox.written(&"t".into(), at(4), chunks("t", 3, 4));
         let batch = outbox.next(LIMIT).await.unwrap();
-        assert_eq!(told(&batch), [("t", 4, vec![1, 2, 3, 4]), ("u", 1, vec![1])]);
+        assert_eq!(summary(&batch), [("t", 4, vec![1, 2, 3, 4]), ("u", 1, vec![1])]);
     }
 
     #[tokio::test]
-    async fn a_write_without_events_makes_readers_look() {
+    async fn write_without_events_makes_readers_reload() {
         let outbox = Outbox::new();
         outbox.written(&"t".into(), at(2), chunks("t", 1, 2));
         outbox.written(&"t".into(), EventId::FIRST, Vec::new());
         outbox.written(&"t".into(), at(3), chunks("t", 3, 3));
         let batch = outbox.next(LIMIT).await.unwrap();
-        assert_eq!(told(&batch), [("t", 3, vec![])]);
+        assert_eq!(summary(&batch), [("t", 3, vec![])]);
     }
 
     #[tokio::test]
-    async fn only_the_newest_events_of_a_task_travel() {
+    async fn only_the_newest_events_of_a_task_are_published() {
         let outbox = Outbox::new();
         outbox.written(&"t".into(), at(2_000), chunks("t", 1, 2_000));
         let batch = outbox.next(LIMIT).await.unwrap();
-        let [(_, 2_000, events)] = &*told(&batch) else { panic!("{batch:?}") };
+        let [(_, 2_000, events)] = &*summary(&batch) else { panic!("{batch:?}") };
         assert_eq!(events.last(), Some(&2_000));
         assert!((50..1_000).contains(&events.len()), "{}", events.len());
     }
 
     #[tokio::test]
-    async fn a_batch_is_not_too_long_and_the_rest_comes_next() {
+    async fn batches_respect_the_size_limit() {
         let outbox = Outbox::new();
         for number in 0..100 {
             let id = format!("task {number}");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_and_then_missed() {
+    async fn backlog_is_limited_and_overflow_signals_lag() {
         let outbox = Outbox::new();
         for number in 0..=MAX_WAITING {
             assert!(outbox.lock().bytes <= MAX_BYTES);
@@ -310,12 +310,12 @@ mod tests {
             outbox.written(&id.as_str().into(), at(20), chunks(&id, 1, 20));
         }
         let batch = outbox.next(LIMIT).await.unwrap();
-        assert!(matches!(&*batch, [(Signal::Missed, _)]), "{}", batch.len());
+        assert!(matches!(&*batch, [(Signal::Lagged, _)]), "{}", batch.len());
         for number in 0..=MAX_WAITING {
             let command_id = number.to_string().into();
-            outbox.say(Signal::Answered { command_id }, "");
+            outbox.enqueue(Signal::Answered { command_id }, "");
         }
         let batch = outbox.next(LIMIT).await.unwrap();
-        assert!(matches!(&*batch, [(Signal::Missed, _)]), "{}", batch.len());
+        assert!(matches!(&*batch, [(Signal::Lagged, _)]), "{}", batch.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Publishes what waits in the outbox.
+//! Publishes the outbox.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -13,71 +13,76 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     outbox::{Batch, Outbox},
-    presence::BEAT,
+    presence::HEARTBEAT_INTERVAL,
     stream::{Link, backoff},
-    wire::{Letter, Line},
+    wire::{SignalMessage, SignalRecord},
 };
 
-/// The most that is said at once, in bytes.
-const MAX_LETTER: usize = 256 << 10;
-/// What a node whose store is closed gets for its last words.
+/// Maximum size of a message, in bytes.
+const MAX_MESSAGE: usize = 256 << 10;
+/// Timeout for the last messages of a closed store.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Publishes one message at a time, which the server has to confirm. What happens meanwhile goes
-/// into the next.
+/// Publishes one message at a time, each confirmed by the server. Signals accumulate in the
+/// meantime.
 pub(super) struct Publisher {
     link: Link,
     node: String,
-    /// Which life of the node this is.
-    life: u64,
+    /// The incarnation of the node.
+    incarnation: u64,
     outbox: Arc<Outbox>,
 }
 
 impl Publisher {
     pub(super) fn new(link: Link, node: &str, outbox: Arc<Outbox>) -> Self {
-        // By chance, and not 0.
-        let life = RandomState::new().hash_one(node) | 1;
-        Self { link, node: node.to_owned(), life, outbox }
+        // Random, and not 0.
+        let incarnation = RandomState::new().hash_one(node) | 1;
+        Self { link, node: node.to_owned(), incarnation, outbox }
     }
 
-    /// Publishes until the outbox is closed, what is in it then, and a farewell; while there is
-    /// nothing to say, that this node is there.
+    /// Publishes until the outbox is closed and drained, ending with a last message; sends
+    /// heartbeats while idle.
     pub(super) async fn run(self) {
         loop {
-            // Free data may take more in a message than in an event; and the server counts its
-            // own words, too.
-            let limit = MAX_LETTER.min(self.link.max_payload() / 3);
-            let letter = match timeout(BEAT, self.outbox.next(limit)).await {
-                Ok(Some(batch)) => self.letter(&batch, false),
+            // JSON data may take more space in a message than in an event, and the server counts
+            // protocol overhead too.
+            let limit = MAX_MESSAGE.min(self.link.max_payload() / 3);
+            let message = match timeout(HEARTBEAT_INTERVAL, self.outbox.next(limit)).await {
+                Ok(Some(batch)) => self.message(&batch, false),
                 Ok(None) => break,
-                Err(_elapsed) => self.letter(&Batch::new(), false),
+                Err(_elapsed) => self.message(&Batch::new(), false),
             };
-            if !self.publish(&letter).await {
+            if !self.publish(&message).await {
                 return;
             }
         }
-        self.publish(&self.letter(&Batch::new(), true)).await;
+        self.publish(&self.message(&Batch::new(), true)).await;
     }
 
-    fn letter(&self, batch: &Batch, leaves: bool) -> Bytes {
-        let lines = batch.iter().map(|(signal, to)| Line::new(signal, to)).collect();
-        let letter = Letter { from: self.node.clone(), lines, life: self.life, leaves };
-        letter.encode_to_vec().into()
+    fn message(&self, batch: &Batch, is_last: bool) -> Bytes {
+        let records = batch.iter().map(|(signal, to)| SignalRecord::new(signal, to)).collect();
+        let message = SignalMessage {
+            from: self.node.clone(),
+            records,
+            incarnation: self.incarnation,
+            is_last,
+        };
+        message.encode_to_vec().into()
     }
 
-    /// Publishes until it is confirmed: hearing something twice does no harm. Returns `false`
-    /// when nobody is to wait for that any more.
-    async fn publish(&self, letter: &Bytes) -> bool {
+    /// Publishes until confirmed; a duplicate is harmless. Returns `false` after the shutdown
+    /// timeout.
+    async fn publish(&self, message: &Bytes) -> bool {
         let mut last_words = None;
         for attempt in 0.. {
             if self.link.is_connected() {
-                match self.try_publish(letter).await {
+                match self.try_publish(message).await {
                     Ok(()) => return true,
                     Err(error) => {
-                        tracing::debug!(%error, "signals could not be published yet");
-                        // A server that was restarted has lost the stream.
+                        tracing::debug!(%error, "failed to publish signals, will retry");
+                        // A restarted server has lost the stream.
                         if let Err(error) = self.link.stream().await {
-                            tracing::debug!(%error, "there is no stream for signals");
+                            tracing::debug!(%error, "failed to create signal stream");
                         }
                     }
                 }
@@ -92,8 +97,8 @@ impl Publisher {
         false
     }
 
-    async fn try_publish(&self, letter: &Bytes) -> Result<(), PublishError> {
-        self.link.context.publish(self.link.subject(), letter.clone()).await?.await?;
+    async fn try_publish(&self, message: &Bytes) -> Result<(), PublishError> {
+        self.link.context.publish(self.link.subject(), message.clone()).await?.await?;
         Ok(())
     }
 }

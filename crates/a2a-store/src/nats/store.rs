@@ -1,17 +1,18 @@
-//! The store of a node, which tells the others what it has done.
+//! A store that publishes its writes.
 //!
-//! A signal follows a write that was made. One that failed may have been made, too: the engine
-//! tries again and takes a conflict with itself for success. So a failure and a conflict are
-//! told as well, but without events, and readers look.
+//! A signal follows each successful write. A failed write may have been applied: the engine
+//! retries, and treats a conflict with itself as success. So failures and conflicts are signalled
+//! too, without events, and readers reload.
 
 use std::sync::Arc;
 
 use a2a_operations::{
     Event, EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, Hold,
-        LeaseStore, NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signal,
-        Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, LeaseUpdate, NewTask, Orphan,
+        PushStore, Redelivery, Replay, Signal, Signals, StoreError, StoredTask, Sweep, TaskPage,
+        TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -20,14 +21,14 @@ use bytes::Bytes;
 use super::Clustered;
 
 impl Clustered {
-    /// Says that others have to look at a task.
-    fn look(&self, task_id: &str, last_event: Option<EventId>) {
+    /// Signals other nodes to reload a task.
+    fn signal_reload(&self, task_id: &str, last_event: Option<EventId>) {
         let last_event = last_event.unwrap_or(EventId::FIRST);
         self.outbox.written(&task_id.into(), last_event, Vec::new());
     }
 
-    fn look_at(&self, stored: &StoredTask) {
-        self.look(&stored.task.id, Some(stored.last_event));
+    fn signal_stored(&self, stored: &StoredTask) {
+        self.signal_reload(&stored.task.id, Some(stored.last_event));
     }
 }
 
@@ -42,26 +43,26 @@ impl TaskStore for Clustered {
             (Ok(_), Some(last_event)) => self.outbox.written(&task_id, last_event, events),
             (Err(StoreError::Full | StoreError::Unwritable(_) | StoreError::Claimed { .. }), _) => {
             }
-            _ => self.look(&task_id, last_event),
+            _ => self.signal_reload(&task_id, last_event),
         }
         result
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
-        let Transition { task_id, events, hold, answers, .. } = &transition;
+        let Transition { task_id, events, lease, answers, .. } = &transition;
         let task_id = Arc::clone(task_id);
         let last_event = events.last().and_then(Event::id);
-        // Whether another node may go on can't be told by events.
-        let events = if *hold == Hold::Keep { events.clone() } else { Vec::new() };
+        // Events alone do not tell readers that the lease changed.
+        let events = if *lease == LeaseUpdate::Keep { events.clone() } else { Vec::new() };
         let answered: Vec<Arc<str>> = answers.iter().map(|(id, _)| Arc::clone(id)).collect();
         let result = self.store.commit(scope, transition).await;
         match (&result, last_event) {
             (Ok(_), Some(last_event)) => self.outbox.written(&task_id, last_event, events),
             (Err(StoreError::Full | StoreError::Unwritable(_)), _) => return result,
-            _ => self.look(&task_id, last_event),
+            _ => self.signal_reload(&task_id, last_event),
         }
         for command_id in answered {
-            self.outbox.say(Signal::Answered { command_id }, "");
+            self.outbox.enqueue(Signal::Answered { command_id }, "");
         }
         result
     }
@@ -96,17 +97,17 @@ impl TaskStore for Clustered {
         self.store.usage(owner).await
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.store.claim(scope, key, fingerprint, task_id).await
+        self.store.claim_key(scope, key, fingerprint, task_id).await
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -114,11 +115,11 @@ impl TaskStore for Clustered {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.store.reclaim(scope, key, fingerprint, gone, task_id).await
+        self.store.take_over_key(scope, key, fingerprint, gone, task_id).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.store.unclaim(scope, key, task_id).await
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.store.release_key(scope, key, task_id).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -139,10 +140,10 @@ impl LeaseStore for Clustered {
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         let result = self.store.acquire(scope, task_id).await;
         match &result {
-            Ok(Some(Acquired::Here(stored) | Acquired::Again(Orphan { stored, .. }))) => {
-                self.look_at(stored);
+            Ok(Some(Acquired::Here(stored) | Acquired::Reacquired(Orphan { stored, .. }))) => {
+                self.signal_stored(stored);
             }
-            Err(_) => self.look(task_id, None),
+            Err(_) => self.signal_reload(task_id, None),
             Ok(Some(Acquired::Elsewhere(_)) | None) => {}
         }
         result
@@ -155,36 +156,36 @@ impl LeaseStore for Clustered {
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
         let result = self.store.release(task_id, epoch).await;
         if !matches!(result, Ok(false)) {
-            self.look(task_id, None);
+            self.signal_reload(task_id, None);
         }
         result
     }
 
     async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
         let result = self.store.abandon(task_id, epoch).await;
-        self.outbox.say(Signal::Abandoned, "");
+        self.outbox.enqueue(Signal::Abandoned, "");
         result
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
         let orphans = self.store.take_over(limit).await?;
-        orphans.iter().for_each(|orphan| self.look_at(&orphan.stored));
+        orphans.iter().for_each(|orphan| self.signal_stored(&orphan.stored));
         Ok(orphans)
     }
 
-    async fn post(
+    async fn post_command(
         &self,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        let result = self.store.post(scope, task_id, command).await;
+        let result = self.store.post_command(scope, task_id, command).await;
         if !matches!(result, Ok(false)) {
-            // Whoever takes the task after this looks at its commands by itself.
+            // The next holder reads the commands of the task by itself.
             let stored = self.store.get(scope, task_id).await.ok().flatten();
             let holder = stored.and_then(|stored| stored.node);
             let to = holder.as_deref().unwrap_or_default();
-            self.outbox.say(Signal::Posted { task_id: task_id.into() }, to);
+            self.outbox.enqueue(Signal::Posted { task_id: task_id.into() }, to);
         }
         result
     }
@@ -193,9 +194,9 @@ impl LeaseStore for Clustered {
         self.store.commands(task_id).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        let result = self.store.answer(command_id, answer).await;
-        self.outbox.say(Signal::Answered { command_id: command_id.into() }, "");
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        let result = self.store.answer_command(command_id, answer).await;
+        self.outbox.enqueue(Signal::Answered { command_id: command_id.into() }, "");
         result
     }
 
@@ -203,8 +204,8 @@ impl LeaseStore for Clustered {
         self.store.read_answer(command_id).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.store.forget_answer(command_id).await
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.store.delete_answer(command_id).await
     }
 
     fn signals(&self) -> Option<Signals> {
@@ -231,12 +232,16 @@ impl PushStore for Clustered {
         self.store.delete_config(scope, task_id, id).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        self.store.due(limit).await
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.store.claim_deliveries(limit).await
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        self.store.pushed(key, outcome).await
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        self.store.record_delivery(key, outcome).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

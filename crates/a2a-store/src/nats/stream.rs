@@ -1,4 +1,4 @@
-//! The connection to NATS, and the stream of signals there.
+//! The NATS connection and the signal stream.
 
 use std::{io, time::Duration};
 
@@ -16,16 +16,16 @@ use percent_encoding::percent_decode_str;
 
 use super::{NatsConfig, NatsError, tls};
 
-/// How long signals are kept for a node that lost its connection.
+/// Maximum age of signals, for nodes that lost their connection.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(60);
-/// How much of them.
+/// Maximum size of the stream.
 const MAX_BYTES: i64 = 64 << 20;
 
 const ANSWER: Duration = Duration::from_secs(3);
 const PING: Duration = Duration::from_secs(5);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// The connection of a node, which heals by itself, and the name of its cluster.
+/// The connection of a node, which reconnects by itself, and the name of its cluster.
 #[derive(Clone)]
 pub(super) struct Link {
     client: Client,
@@ -35,7 +35,7 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) async fn open(config: &NatsConfig, node: &str) -> Result<Self, NatsError> {
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        let is_plain = |message: char| message.is_ascii_alphanumeric() || "-_".contains(message);
         if config.cluster.is_empty() || !config.cluster.chars().all(is_plain) {
             return Err(NatsError::ClusterName(config.cluster.clone()));
         }
@@ -60,7 +60,7 @@ impl Link {
         let servers: Result<Vec<ServerAddr>, _> =
             config.url.split(',').map(|url| url.trim().parse()).collect();
         let servers = servers.map_err(|error: io::Error| refused(error.into()))?;
-        // The first server that names a user names it for all.
+        // The first server with a user sets the credentials for all.
         let login = servers.iter().find_map(|server| Some((server.username()?, server.password())));
         options = match login {
             Some((user, Some(password))) => options.user_and_password(plain(user), plain(password)),
@@ -77,18 +77,17 @@ impl Link {
         self.client.connection_state() == State::Connected
     }
 
-    /// The most bytes that the server takes in a message.
+    /// Maximum message size of the server.
     pub(super) fn max_payload(&self) -> usize {
         self.client.server_info().max_payload
     }
 
-    /// Where signals are published.
+    /// The subject of the signals.
     pub(super) fn subject(&self) -> String {
         format!("a2a.cluster.{}", self.config.cluster)
     }
 
-    /// The stream of the signals, which is made where there is none. A server that was restarted
-    /// has none.
+    /// The signal stream, created if missing. A restarted server has lost it.
     pub(super) async fn stream(&self) -> Result<Stream, CreateStreamError> {
         let config = Config {
             name: format!("a2a_cluster_{}", self.config.cluster),
@@ -104,7 +103,7 @@ impl Link {
         self.context.get_or_create_stream(config).await
     }
 
-    /// The fault of a server that is there.
+    /// Maps an error of a reachable server.
     pub(super) fn fault(
         &self,
         cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -113,12 +112,12 @@ impl Link {
     }
 }
 
-/// A part of an address as it was before it was put there.
+/// Decodes a percent-encoded part of an address.
 fn plain(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
-/// The pause before a try to connect, or to do anything else again.
+/// The delay before an attempt to connect, or to retry anything else.
 pub(super) fn backoff(attempt: usize) -> Duration {
     let doublings = u32::try_from(attempt.min(10)).unwrap_or_default();
     (Duration::from_millis(10) * 2_u32.pow(doublings)).min(MAX_BACKOFF)

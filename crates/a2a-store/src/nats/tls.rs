@@ -5,7 +5,7 @@ use async_nats::rustls::ClientConfig;
 
 use super::{NatsConfig, NatsError};
 
-/// What is trusted and shown where the server wants TLS.
+/// The client configuration for servers that require TLS.
 pub(super) fn client_config(config: &NatsConfig) -> Result<ClientConfig, NatsError> {
     read(config).map_err(|error| NatsError::Credentials(error.into()))
 }

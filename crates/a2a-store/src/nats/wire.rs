@@ -1,44 +1,43 @@
-//! What nodes say, as bytes.
+//! The wire format of signals.
 //!
-//! A message has the signals that waited at a node when it was sent. Nodes of another release
-//! may read it: fields are added and never changed, and a kind that is not known is a signal
-//! that was missed.
+//! A message contains the pending signals of a node. Nodes of another release may read it: fields
+//! are added but never changed, and an unknown kind is read as [`Signal::Lagged`].
 
 use a2a_operations::{EventId, store::Signal};
 use prost::Message;
 
 use crate::codec::{decode_event, encode_event};
 
-/// What a node says at once.
+/// A message with signals.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Letter {
-    /// Who says it.
+pub(super) struct SignalMessage {
+    /// The sender.
     #[prost(string, tag = "1")]
     pub(super) from: String,
     #[prost(message, repeated, tag = "2")]
-    pub(super) lines: Vec<Line>,
-    /// Which life of the node says it: each start is another.
+    pub(super) records: Vec<SignalRecord>,
+    /// The incarnation of the sender, new with each start.
     #[prost(fixed64, tag = "3")]
-    pub(super) life: u64,
-    /// Whether it is the last that this life says.
+    pub(super) incarnation: u64,
+    /// Whether this is the last message of the incarnation.
     #[prost(bool, tag = "4")]
-    pub(super) leaves: bool,
+    pub(super) is_last: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Line {
+pub(super) struct SignalRecord {
     #[prost(enumeration = "Kind", tag = "1")]
     pub(super) kind: i32,
-    /// The task or the command.
+    /// The id of the task or the command.
     #[prost(string, tag = "2")]
     pub(super) id: String,
-    /// Whom it is for; all if nobody.
+    /// The recipient; empty for all nodes.
     #[prost(string, tag = "3")]
     pub(super) to: String,
     /// The position of the newest event.
     #[prost(uint64, tag = "4")]
     pub(super) last_event: u64,
-    /// The events up to that position, without a gap.
+    /// The events up to that position, without gaps.
     #[prost(bytes = "vec", repeated, tag = "5")]
     pub(super) events: Vec<Vec<u8>>,
 }
@@ -51,19 +50,19 @@ pub(super) enum Kind {
     Posted = 2,
     Answered = 3,
     Abandoned = 4,
-    Missed = 5,
+    Lagged = 5,
 }
 
-impl Line {
-    /// What is said to a node, for instance to all.
+impl SignalRecord {
+    /// A signal for a recipient; empty for all nodes.
     pub(super) fn new(signal: &Signal, to: &str) -> Self {
         let (kind, id) = match signal {
             Signal::Written { task_id, .. } => (Kind::Written, &**task_id),
             Signal::Posted { task_id } => (Kind::Posted, &**task_id),
             Signal::Answered { command_id } => (Kind::Answered, &**command_id),
             Signal::Abandoned => (Kind::Abandoned, ""),
-            // A signal that is not known here is one that others may know by its effects.
-            _ => (Kind::Missed, ""),
+            // Unknown kinds of signals are published as lag.
+            _ => (Kind::Lagged, ""),
         };
         let mut line = Self { kind: kind.into(), id: id.into(), to: to.into(), ..Self::default() };
         if let Signal::Written { last_event, events, .. } = signal {
@@ -76,9 +75,9 @@ impl Line {
 
     fn is_for(&self, node: &str, from: &str) -> bool {
         match self.kind() {
-            // A node may answer what it has posted itself, before it took the task over.
+            // A node may answer a command that it posted itself before it took the task over.
             Kind::Posted | Kind::Answered => self.to.is_empty() || self.to == node,
-            Kind::Unknown | Kind::Written | Kind::Abandoned | Kind::Missed => from != node,
+            Kind::Unknown | Kind::Written | Kind::Abandoned | Kind::Lagged => from != node,
         }
     }
 
@@ -92,11 +91,11 @@ impl Line {
             Kind::Posted => Signal::Posted { task_id: self.id.into() },
             Kind::Answered => Signal::Answered { command_id: self.id.into() },
             Kind::Abandoned => Signal::Abandoned,
-            Kind::Missed | Kind::Unknown => Signal::Missed,
+            Kind::Lagged | Kind::Unknown => Signal::Lagged,
         }
     }
 
-    /// The events, or none: the reader then takes them from the store.
+    /// The events, or none: the reader then loads them from the store.
     fn read_events(&self) -> Vec<a2a_operations::Event> {
         let count = u64::try_from(self.events.len()).unwrap_or(u64::MAX);
         let Some(before) = self.last_event.checked_sub(count) else { return Vec::new() };
@@ -107,31 +106,35 @@ impl Line {
     }
 }
 
-/// Reads a message. One that can't be read may have told anything.
-pub(super) fn read(bytes: &[u8]) -> Letter {
+/// Decodes a message. A malformed one may have contained any signal.
+pub(super) fn read(bytes: &[u8]) -> SignalMessage {
     let unread = |_| {
-        let missed = Line { kind: Kind::Missed.into(), ..Line::default() };
-        Letter { lines: vec![missed], ..Letter::default() }
+        let missed = SignalRecord { kind: Kind::Lagged.into(), ..SignalRecord::default() };
+        SignalMessage { records: vec![missed], ..SignalMessage::default() }
     };
-    Letter::decode(bytes).unwrap_or_else(unread)
+    SignalMessage::decode(bytes).unwrap_or_else(unread)
 }
 
-impl Letter {
-    /// What a message tells a node.
+impl SignalMessage {
+    /// The signals of a message for a node.
     pub(super) fn signals(self, node: &str) -> impl Iterator<Item = Signal> {
-        let Self { from, lines, .. } = self;
-        lines.into_iter().filter(move |line| line.is_for(node, &from)).map(Line::into_signal)
+        let Self { from, records, .. } = self;
+        records
+            .into_iter()
+            .filter(move |line| line.is_for(node, &from))
+            .map(SignalRecord::into_signal)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use a2a_operations::testing::store::scenery::{at, chunk, positions};
+    use a2a_operations::testing::store::fixtures::{at, chunk, positions};
 
     use super::*;
 
-    fn letter(lines: Vec<Line>) -> Vec<u8> {
-        Letter { from: "n1".to_owned(), lines, life: 1, leaves: false }.encode_to_vec()
+    fn message(records: Vec<SignalRecord>) -> Vec<u8> {
+        SignalMessage { from: "n1".to_owned(), records, incarnation: 1, is_last: false }
+            .encode_to_vec()
     }
 
     fn read(bytes: &[u8], node: &str) -> Vec<Signal> {
@@ -139,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn events_travel_with_their_positions() {
+    fn events_are_encoded_with_their_positions() {
         let events = vec![chunk(7, "t", "a"), chunk(8, "t", "b")];
         let written = Signal::Written { task_id: "t".into(), last_event: at(8), events };
-        let read = read(&letter(vec![Line::new(&written, "")]), "n2");
+        let read = read(&message(vec![SignalRecord::new(&written, "")]), "n2");
         let [Signal::Written { task_id, last_event, events }] = &*read else {
             panic!("{read:?}");
         };
@@ -152,15 +155,15 @@ mod tests {
     }
 
     #[test]
-    fn a_node_hears_what_others_say_to_all_and_to_it() {
+    fn node_receives_broadcasts_and_direct_signals() {
         let written = Signal::Written { task_id: "t".into(), last_event: at(1), events: vec![] };
         let posted = Signal::Posted { task_id: "t".into() };
         let answered = Signal::Answered { command_id: "c".into() };
-        let bytes = letter(vec![
-            Line::new(&written, ""),
-            Line::new(&posted, "n2"),
-            Line::new(&answered, ""),
-            Line::new(&Signal::Abandoned, ""),
+        let bytes = message(vec![
+            SignalRecord::new(&written, ""),
+            SignalRecord::new(&posted, "n2"),
+            SignalRecord::new(&answered, ""),
+            SignalRecord::new(&Signal::Abandoned, ""),
         ]);
         for (node, heard) in [("n1", 1), ("n2", 4), ("n3", 3)] {
             assert_eq!(read(&bytes, node).len(), heard, "{node}");
@@ -168,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_read_was_missed() {
-        let unknown = Line { kind: 77, ..Line::default() };
-        for bytes in [b"no letter".to_vec(), letter(vec![unknown])] {
+    fn unreadable_message_signals_lag() {
+        let unknown = SignalRecord { kind: 77, ..SignalRecord::default() };
+        for bytes in [b"no message".to_vec(), message(vec![unknown])] {
             let read = read(&bytes, "n2");
-            assert!(matches!(&*read, [Signal::Missed]), "{read:?}");
+            assert!(matches!(&*read, [Signal::Lagged]), "{read:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the database is, as its URL says.
+//! The database URL.
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
@@ -6,25 +6,25 @@ use tokio_postgres::config::{Config, Host, SslMode};
 
 use super::PostgresError;
 
-/// What a URL says, in the words of libpq.
+/// A parsed URL, in libpq terms.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) verify: Verify,
-    /// Where the certificates are that may sign that of the server.
+    /// The trusted certificate authorities.
     pub(super) roots: Roots,
-    /// The schema that the tables are in.
+    /// The schema of the tables.
     pub(super) schema: Option<String>,
 }
 
-/// What has to be right about the certificate of the server.
+/// Verification of the server certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verify {
-    /// Nothing: the connection is encrypted, but anybody may be at its other end.
+    /// None: the connection is encrypted, but the server is not authenticated.
     Nothing,
-    /// Who signed it.
+    /// The certificate authority.
     Signature,
-    /// Who signed it, and that it is for this host.
+    /// The certificate authority and the host name.
     Full,
 }
 
@@ -35,15 +35,15 @@ pub(super) enum Roots {
 }
 
 impl Address {
-    /// Reads a URL, or a string of keys and values as libpq takes it.
+    /// Parses a URL, or a libpq key/value string.
     pub(super) fn parse(url: &str) -> Result<Self, PostgresError> {
         let mut settings = Settings::default();
         let plain = match url.split_once("://") {
             Some(("postgres" | "postgresql", _)) => settings.take_from_url(url)?,
-            Some(_) => return Err(PostgresError::Address("it is not postgres://".into())),
+            Some(_) => return Err(PostgresError::Address("the scheme is not postgres://".into())),
             None => url.to_owned(),
         };
-        // The error of the parser may repeat what it could not read, and that be a password.
+        // A parser error may quote its input, which may contain the password.
         let mut config = Config::from_str(&plain)
             .map_err(|error| PostgresError::Address(reason_of(&error, &plain)))?;
         let verify = settings.ssl(&mut config)?;
@@ -63,7 +63,7 @@ impl Address {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(Duration::from_secs(5));
         }
-        // Dead peers are noticed in half a minute rather than in two hours.
+        // Detects dead peers within half a minute instead of two hours.
         config.keepalives_idle(Duration::from_secs(10));
         config.keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(3);
@@ -97,7 +97,7 @@ impl Address {
     }
 }
 
-/// What the parser of tokio-postgres does not know.
+/// Parameters unknown to tokio-postgres.
 #[derive(Default)]
 struct Settings {
     ssl_mode: Option<String>,
@@ -106,7 +106,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// Takes our parameters out of the query of a URL, and returns what is left of it.
+    /// Removes our parameters from the query of a URL, and returns the rest.
     fn take_from_url(&mut self, url: &str) -> Result<String, PostgresError> {
         let Some((base, query)) = url.split_once('?') else { return Ok(url.to_owned()) };
         let mut rest = Vec::new();
@@ -121,9 +121,10 @@ impl Settings {
                     continue;
                 }
             };
-            *slot = Some(decode(value).ok_or_else(|| {
-                PostgresError::Address(format!("its parameter {name} can't be read"))
-            })?);
+            *slot = Some(
+                decode(value)
+                    .ok_or_else(|| PostgresError::Address(format!("invalid parameter {name}")))?,
+            );
         }
         if rest.is_empty() {
             return Ok(base.to_owned());
@@ -137,13 +138,13 @@ impl Settings {
             None => (config.get_ssl_mode(), Verify::Nothing),
             Some("disable") => (SslMode::Disable, Verify::Nothing),
             Some("allow" | "prefer") => (SslMode::Prefer, Verify::Nothing),
-            // As libpq does: with certificates to check against, they are checked.
+            // As in libpq: with root certificates, they are verified.
             Some("require") if self.roots.is_some() => (SslMode::Require, Verify::Signature),
             Some("require") => (SslMode::Require, Verify::Nothing),
             Some("verify-ca") => (SslMode::Require, Verify::Signature),
             Some("verify-full") => (SslMode::Require, Verify::Full),
             Some(other) => {
-                return Err(PostgresError::Address(format!("sslmode {other:?} is unknown")));
+                return Err(PostgresError::Address(format!("unknown sslmode {other:?}")));
             }
         };
         config.ssl_mode(mode);
@@ -151,7 +152,7 @@ impl Settings {
     }
 }
 
-/// Undoes percent encoding.
+/// Decodes percent-encoding.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -174,7 +175,7 @@ fn reason_of(error: &tokio_postgres::Error, url: &str) -> String {
     let secret = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
     match secret.and_then(|(login, _)| login.split_once(':')) {
         Some((_, password)) if !password.is_empty() && reason.contains(password) => {
-            "it can't be read".into()
+            "malformed".into()
         }
         _ => reason,
     }
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_sslmode_has_the_meaning_that_libpq_gives_it() {
+    fn sslmode_matches_libpq() {
         let cases = [
             ("", SslMode::Prefer, Verify::Nothing),
             ("?sslmode=disable", SslMode::Disable, Verify::Nothing),
@@ -214,13 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_is_taken_from_the_url() {
+    fn schema_is_read_from_the_url() {
         let address = Address::parse("postgres://db/tasks?schema=my%20agent").unwrap();
         assert_eq!(address.schema.as_deref(), Some("my agent"));
     }
 
     #[test]
-    fn an_error_never_has_the_password() {
+    fn errors_never_contain_the_password() {
         for url in [
             "postgres://ann:hunter2@db:port/tasks",
             "postgres://ann:hunter2@db/tasks?sslmode=often",

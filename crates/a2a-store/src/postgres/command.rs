@@ -1,4 +1,4 @@
-//! What nodes ask of each other.
+//! Commands between nodes.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ const READ: &str =
 const FORGET: &str = "DELETE FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL";
 
 impl PostgresStore {
-    pub(super) async fn post_command(
+    pub(super) async fn insert_command(
         &self,
         scope: &Scope,
         task_id: &str,
@@ -71,7 +71,7 @@ impl PostgresStore {
         Ok(!self.pool.write(POST, params).await?.is_empty())
     }
 
-    pub(super) async fn waiting_commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+    pub(super) async fn pending_commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
         let rows = self.pool.read(WAITING, &[&task_id]).await?;
         let command = |row| {
             let (id, body): (&str, &[u8]) = (get(row, "id")?, get(row, "body")?);
@@ -80,20 +80,20 @@ impl PostgresStore {
         rows.iter().map(command).collect()
     }
 
-    pub(super) async fn answer_command(&self, id: &str, answer: &[u8]) -> Result<(), StoreError> {
+    pub(super) async fn store_answer(&self, id: &str, answer: &[u8]) -> Result<(), StoreError> {
         let me = &*self.node;
         self.pool.write(ANSWER, &[&id, &answer, &me, &self.channel]).await?;
         Ok(())
     }
 
-    pub(super) async fn read_command_answer(&self, id: &str) -> Result<Option<Bytes>, StoreError> {
+    pub(super) async fn load_answer(&self, id: &str) -> Result<Option<Bytes>, StoreError> {
         let me = &*self.node;
         let rows = self.pool.read(READ, &[&id, &me]).await?;
         let answer = |row| Ok(Bytes::copy_from_slice(get(row, "answer")?));
         rows.first().map(answer).transpose()
     }
 
-    pub(super) async fn forget_command_answer(&self, id: &str) -> Result<(), StoreError> {
+    pub(super) async fn remove_answer(&self, id: &str) -> Result<(), StoreError> {
         let me = &*self.node;
         self.pool.write(FORGET, &[&id, &me]).await?;
         Ok(())

@@ -1,11 +1,11 @@
-//! Transitions, many with one statement.
+//! Commits of many transitions in one statement.
 
 use std::{collections::HashMap, sync::Arc};
 
 use a2a_core::v1::Task;
 use a2a_operations::{
     Scope,
-    store::{Hold, PageKey, StoreError, Transition},
+    store::{LeaseUpdate, PageKey, StoreError, Transition},
 };
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ use super::{
 
 pub(super) const SQL: &str = include_str!("commit.sql");
 
-/// A transition, ready to be written.
+/// An encoded transition.
 pub(super) struct CommitRow {
     pub(super) id: Arc<str>,
     tenant: Arc<str>,
@@ -33,7 +33,7 @@ pub(super) struct CommitRow {
     pushed: Option<i64>,
     after: Option<After>,
     hold: i16,
-    execution: Option<Bytes>,
+    checkpoint: Option<Bytes>,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
@@ -47,7 +47,7 @@ struct After {
 
 impl CommitRow {
     pub(super) fn new(scope: &Scope, transition: Transition) -> Result<Self, StoreError> {
-        let Transition { task_id, version, epoch, events, snapshot, pushes, hold, answers } =
+        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
             transition;
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });
@@ -60,10 +60,10 @@ impl CommitRow {
                 snapshot: encode_task(&task).map_err(StoreError::failed)?,
             })
         };
-        let (hold, execution) = match hold {
-            Hold::Keep => (0, None),
-            Hold::Record(execution) => (1, Some(execution)),
-            Hold::Release => (2, None),
+        let (hold, checkpoint) = match lease {
+            LeaseUpdate::Keep => (0, None),
+            LeaseUpdate::Checkpoint(checkpoint) => (1, Some(checkpoint)),
+            LeaseUpdate::Release => (2, None),
         };
         let place = |event: Option<&a2a_operations::Event>| {
             event.and_then(|event| event.id()).map(|id| number(id.get()))
@@ -80,17 +80,17 @@ impl CommitRow {
             pushed: pushes.iter().max().map(|event| number(event.get())),
             after: snapshot.map(after).transpose()?,
             hold,
-            execution,
+            checkpoint,
             answers,
         })
     }
 
-    /// How much the row adds to what is kept, in bytes; what it replaces is left out.
+    /// The bytes that the row adds to the store, ignoring what it replaces.
     pub(super) fn added_bytes(&self) -> usize {
         self.body.as_ref().map_or(0, Vec::len)
     }
 
-    /// About how much the row makes the statement grow, in bytes.
+    /// The approximate size of the row in the statement, in bytes.
     pub(super) fn weight(&self) -> usize {
         self.body.as_ref().map_or(0, Vec::len)
             + self.after.as_ref().map_or(0, |after| after.snapshot.len())
@@ -98,8 +98,8 @@ impl CommitRow {
     }
 }
 
-/// Writes transitions, each of another task, and returns for each that is written whether a
-/// webhook waits.
+/// Commits transitions of different tasks, and returns for each one written whether a webhook has
+/// pending events.
 pub(super) async fn write(
     link: &Link,
     session: &Session,
@@ -125,12 +125,12 @@ pub(super) async fn write(
     let snapshots: Vec<_> =
         after.iter().map(|after| after.map(|after| after.snapshot.as_slice())).collect();
     let holds: Vec<_> = rows.iter().map(|row| row.hold).collect();
-    let executions: Vec<_> = rows.iter().map(|row| row.execution.as_deref()).collect();
+    let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
     let mut chunks = Chunks::new(&session.node);
     let chunk: Vec<_> = rows
         .iter()
         .map(|row| {
-            // The node that asked is named in each line; names of nodes are about as long.
+            // Each line names the node that posted the command; node names have similar lengths.
             let node = session.node.len() + 40;
             let answers: usize = row.answers.iter().map(|(id, _)| id.len() + node).sum();
             chunks.add(row.id.len() + answers)
@@ -163,7 +163,7 @@ pub(super) async fn write(
                 &ended,
                 &snapshots,
                 &holds,
-                &executions,
+                &checkpoints,
                 &chunk,
                 &node,
                 &session.slot,

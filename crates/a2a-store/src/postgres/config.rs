@@ -2,31 +2,30 @@ use std::time::Duration;
 
 use crate::SecretKeys;
 
-/// How a node uses a database.
+/// Settings of a node.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresConfig {
-    /// The name of the node, unique among all that ever were. Default: a fresh one.
+    /// The name of the node, which must never be reused. Default: a fresh one.
     pub node: Option<String>,
-    /// The schema that the tables are in. Default: that of the URL, or `public`.
+    /// The schema of the tables. Default: that of the URL, or `public`.
     pub schema: Option<String>,
-    /// How long a task is held without being renewed. Default: 10 s.
+    /// Duration of a lease without renewal. Default: 10 s.
     pub lease: Duration,
-    /// How long a webhook is claimed while nothing is said of it. Default: 30 s.
+    /// Duration of a delivery claim without an outcome. Default: 30 s.
     pub push_claim: Duration,
-    /// What the secrets of webhooks are sealed with. Default: no keys.
+    /// Keys to encrypt the secrets of webhooks. Default: none.
     pub secret_keys: SecretKeys,
-    /// Whether nodes tell each other through the database what happens (`NOTIFY`). Default:
-    /// they do.
+    /// Whether nodes signal writes through the database (`NOTIFY`). Default: yes.
     pub notify: bool,
-    /// How many connections write. Default: 2, as commits that notify go one after the other in
-    /// the whole server, and fewer writers make bigger groups. More pay off where nodes hear of
-    /// each other elsewhere and the server has more cores.
+    /// Number of write connections. Default: 2, because the server serializes commits with
+    /// notifications, and fewer writers make larger groups. More are useful if signals go through
+    /// NATS and the server has more cores.
     pub writers: usize,
-    /// How many connections there may be for everything else. Default: 8.
+    /// Maximum number of other connections. Default: 8.
     pub readers: usize,
-    /// How long a call waits for one of these connections, and for it to be made where it is not
-    /// there, before the store counts as unavailable. Default: 5 s.
+    /// How long a call waits for such a connection, including the time to establish it, before it
+    /// fails as unavailable. Default: 5 s.
     pub acquire_timeout: Duration,
 }
 
@@ -47,56 +46,56 @@ impl Default for PostgresConfig {
 }
 
 impl PostgresConfig {
-    /// Sets the name of the node. What is not a letter, a digit or one of `-_.:` becomes `-`.
+    /// Sets the name of the node. Characters other than letters, digits and `-_.:` become `-`.
     #[must_use]
     pub fn with_node(mut self, node: impl Into<String>) -> Self {
         self.node = Some(node.into());
         self
     }
 
-    /// Sets the schema that the tables are in; it is made if it is not there.
+    /// Sets the schema of the tables; it is created if missing.
     #[must_use]
     pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = Some(schema.into());
         self
     }
 
-    /// Sets how long a task is held without being renewed.
+    /// Sets the lease duration.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// Sets how long a webhook is claimed while nothing is said of it.
+    /// Sets the duration of a delivery claim.
     #[must_use]
     pub fn with_push_claim(mut self, push_claim: Duration) -> Self {
         self.push_claim = push_claim;
         self
     }
 
-    /// Sets what the secrets of webhooks are sealed with.
+    /// Sets the keys to encrypt the secrets of webhooks.
     #[must_use]
     pub fn with_secret_keys(mut self, secret_keys: SecretKeys) -> Self {
         self.secret_keys = secret_keys;
         self
     }
 
-    /// Sets whether nodes tell each other through the database what happens.
+    /// Sets whether nodes signal writes through the database.
     #[must_use]
     pub fn with_notify(mut self, notify: bool) -> Self {
         self.notify = notify;
         self
     }
 
-    /// Sets how many connections write.
+    /// Sets the number of write connections.
     #[must_use]
     pub fn with_writers(mut self, writers: usize) -> Self {
         self.writers = writers;
         self
     }
 
-    /// Sets how many connections there may be for everything but writes.
+    /// Sets the maximum number of other connections.
     #[must_use]
     pub fn with_readers(mut self, readers: usize) -> Self {
         self.readers = readers;

@@ -1,4 +1,4 @@
-//! Events that webhooks never took.
+//! Dead letters.
 
 use a2a_core::well_known::Timestamp;
 use a2a_operations::store::{DeadLetter, DeadLetterQuery, Redelivery, StoreError};
@@ -10,7 +10,7 @@ use super::{
     row::{get, natural, number, position},
 };
 
-/// The letters that a query means, newest first. `$5` is in milliseconds.
+/// The letters matching a query, newest first. `$5` is in milliseconds.
 macro_rules! chosen {
     ($columns:literal) => {
         concat!(
@@ -37,7 +37,7 @@ const PURGE: &str = concat!(
     SELECT count(*) AS purged FROM d"
 );
 
-/// Has webhooks go back to the first of their letters, unless one of the events is kept no more.
+/// Rewinds webhooks to the first of their letters, unless an event was removed.
 const REDELIVER: &str = concat!(
     "WITH c AS MATERIALIZED (",
     chosen!("number, task_id, config_id COLLATE \"C\" AS config_id, event"),

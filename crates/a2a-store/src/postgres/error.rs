@@ -2,52 +2,52 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The text is not the address of a database.
-    #[error("the address of the database is wrong: {0}")]
+    /// The URL is invalid.
+    #[error("invalid database URL: {0}")]
     Address(String),
-    /// The certificates to check the server's against can't be read, or are none.
-    #[error("the certificates to trust, of {place}, can't be used")]
+    /// The trusted certificates could not be loaded.
+    #[error("failed to load trusted certificates from {place}")]
     Roots {
         /// The file, or `the system`.
         place: String,
-        /// What is wrong with them.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The server can't be reached, or refuses us.
-    #[error("no connection to the database {database:?} at {host}")]
+    /// The server is unreachable, or rejected the connection.
+    #[error("failed to connect to database {database:?} at {host}")]
     Connect {
         /// Host and port.
         host: String,
         /// The name of the database.
         database: String,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The tables were made by a newer version of this library.
+    /// The schema was created by a newer version of this library.
     #[error(
-        "the tables of the database {database:?} at {host} have version {found}, and this program \
-         knows {known} at most: run a newer one"
+        "database {database:?} at {host} has schema version {found}, but this program supports at \
+         most {known}: upgrade the program"
     )]
     TooNew {
         /// Host and port.
         host: String,
         /// The name of the database.
         database: String,
-        /// The version of the tables.
+        /// The schema version of the database.
         found: u32,
-        /// The newest that is known here.
+        /// The newest supported version.
         known: u32,
     },
-    /// The tables could not be made, or brought to the version that is needed.
-    #[error("the tables of the database {database:?} at {host} could not be made")]
+    /// The schema could not be created or migrated.
+    #[error("failed to migrate database {database:?} at {host}")]
     Migrate {
         /// Host and port.
         host: String,
         /// The name of the database.
         database: String,
-        /// What went wrong.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

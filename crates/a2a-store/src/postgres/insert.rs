@@ -1,4 +1,4 @@
-//! New tasks, many with one statement.
+//! Inserts of many tasks in one statement.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ use super::{
 
 pub(super) const SQL: &str = include_str!("insert.sql");
 
-/// A new task, ready to be stored.
+/// An encoded new task.
 pub(super) struct InsertRow {
     pub(super) id: String,
     tenant: String,
@@ -33,20 +33,18 @@ pub(super) struct InsertRow {
     ended: bool,
     last: i64,
     snapshot: Vec<u8>,
-    execution: Option<Bytes>,
+    checkpoint: Option<Bytes>,
     body: Option<Vec<u8>>,
     pushed: Option<i64>,
-    /// By their keys: of two with one id, the last is stored.
+    /// Ordered by key: of two with the same id, the last is stored.
     hooks: BTreeMap<String, HookRow>,
 }
 
 impl InsertRow {
     pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
-        let NewTask { task, key: claim, events, pushes, webhooks, execution } = new;
+        let NewTask { task, key: claim, events, pushes, webhooks, checkpoint } = new;
         if !is_possible(scope, &task.id) {
-            return Err(StoreError::failed(
-                "the tenant, the owner or the task has too long a name",
-            ));
+            return Err(StoreError::failed("the tenant, owner or task id is too long"));
         }
         let state = task.state();
         let last = events.last().and_then(|event| event.id()).unwrap_or(EventId::FIRST);
@@ -65,25 +63,25 @@ impl InsertRow {
             ended: state.is_terminal(),
             last: number(last.get()),
             snapshot: encode_task(&task).map_err(StoreError::failed)?,
-            execution,
+            checkpoint,
             body: pack(&events, &pushes)?,
             pushed: pushes.iter().max().map(|event| number(event.get())),
             hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
         })
     }
 
-    /// How much the row adds to what is kept, in bytes.
+    /// The bytes that the row adds to the store.
     pub(super) fn stored_bytes(&self) -> usize {
         self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len)
     }
 
-    /// About how much the row makes the statement grow, in bytes.
+    /// The approximate size of the row in the statement, in bytes.
     pub(super) fn weight(&self) -> usize {
         self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len) + 500
     }
 }
 
-/// Stores new tasks, and returns what came of each whose id was free.
+/// Inserts tasks, and returns the result for each whose id was free.
 pub(super) async fn write(
     link: &Link,
     session: &Session,
@@ -103,7 +101,7 @@ pub(super) async fn write(
     let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
     let last: Vec<_> = rows.iter().map(|row| row.last).collect();
     let snapshots: Vec<_> = rows.iter().map(|row| row.snapshot.as_slice()).collect();
-    let executions: Vec<_> = rows.iter().map(|row| row.execution.as_deref()).collect();
+    let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
     let bodies: Vec<_> = rows.iter().map(|row| row.body.as_deref()).collect();
     let pushed: Vec<_> = rows.iter().map(|row| row.pushed).collect();
     let mut chunks = Chunks::new(&session.node);
@@ -133,7 +131,7 @@ pub(super) async fn write(
                 &ended,
                 &last,
                 &snapshots,
-                &executions,
+                &checkpoints,
                 &bodies,
                 &pushed,
                 &chunk,

@@ -1,7 +1,7 @@
-//! Who holds which task.
+//! Leases.
 //!
-//! Everything here is one statement in a transaction of its own, and locks the row of the task
-//! before that of its lease. Renewing locks leases only, and never waits.
+//! Each operation is one statement in its own transaction, and locks the row of the task before
+//! that of its lease. Renewal locks leases only, and never waits.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,10 +19,10 @@ use super::{
     writer::millis,
 };
 
-/// The most leases that one statement renews.
+/// Maximum number of leases to renew in one statement.
 const RENEWALS: usize = 2_000;
 
-/// How often a task is reached for that others take and leave at the same time.
+/// Maximum number of attempts under concurrent lease changes.
 const TRIES: usize = 16;
 
 const TAKE: &str = "
@@ -79,8 +79,8 @@ WITH l AS (
 )
 SELECT count(said) FROM said";
 
-// A task that changed hands since the statement began has another epoch or node than its lease
-// had then, and is left alone.
+// A task that changed hands since the statement began has another epoch or node than its lease had
+// then, and is skipped.
 const TAKE_OVER: &str = "
 WITH gone AS MATERIALIZED (
     SELECT t.key, l.until FROM leases l
@@ -108,7 +108,7 @@ const ORPHANS: &str = concat!(
 );
 
 impl PostgresStore {
-    pub(super) async fn take(
+    pub(super) async fn acquire_lease(
         &self,
         scope: &Scope,
         task_id: &str,
@@ -123,16 +123,16 @@ impl PostgresStore {
                 &[&task_id, &tenant, &owner, &me, &lease, &self.channel];
             let taken = self.pool.write(TAKE, params).await?;
             let epoch: Option<i64> = taken.first().map(|row| get(row, "epoch")).transpose()?;
-            // It may change hands between the two statements.
+            // The lease may change hands between the two statements.
             if let Some(epoch) = epoch {
                 let rows = self.pool.read(ORPHANS, &[&[task_id].as_slice(), &me]).await?;
                 let Some(row) = rows.first() else { continue };
                 let taken = orphan(row)?;
                 if number(taken.stored.epoch) == epoch {
-                    let is_new = taken.execution.is_empty();
+                    let is_new = taken.checkpoint.is_empty();
                     return Ok(Some(match is_new {
                         true => Acquired::Here(taken.stored),
-                        false => Acquired::Again(taken),
+                        false => Acquired::Reacquired(taken),
                     }));
                 }
             } else {
@@ -142,10 +142,10 @@ impl PostgresStore {
                 }
             }
         }
-        Err(StoreError::failed("a task changes hands all the time"))
+        Err(StoreError::failed("too many concurrent lease changes"))
     }
 
-    pub(super) async fn renew_all(
+    pub(super) async fn renew_leases(
         &self,
         held: &[(Arc<str>, u64)],
     ) -> Result<Vec<Arc<str>>, StoreError> {
@@ -162,7 +162,11 @@ impl PostgresStore {
         Ok(lost)
     }
 
-    pub(super) async fn let_go(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+    pub(super) async fn release_lease(
+        &self,
+        task_id: &str,
+        epoch: u64,
+    ) -> Result<bool, StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
         let released = self.pool.write(RELEASE, &[&task_id, &epoch, &me, &self.channel]).await?;
         if !released.is_empty() {
@@ -171,13 +175,13 @@ impl PostgresStore {
         Ok(self.pool.read(HELD, &[&task_id, &epoch]).await?.is_empty())
     }
 
-    pub(super) async fn let_run_out(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+    pub(super) async fn expire_lease(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
         self.pool.write(ABANDON, &[&task_id, &epoch, &me, &self.channel]).await?;
         Ok(())
     }
 
-    pub(super) async fn take_orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+    pub(super) async fn take_over_expired(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
         let limit = number(u64::try_from(limit).unwrap_or(u64::MAX));
         let (me, lease) = (&*self.node, millis(self.lease));
         let rows = self.pool.write(TAKE_OVER, &[&limit, &me, &lease, &self.channel]).await?;
@@ -199,7 +203,7 @@ fn orphan(row: &Row) -> Result<Orphan, StoreError> {
     Ok(Orphan {
         scope: scope(row)?,
         stored: StoredRow::read(row)?.stored,
-        execution: execution.map(Bytes::copy_from_slice).unwrap_or_default(),
-        recorded: natural(get(row, "recorded")?),
+        checkpoint: execution.map(Bytes::copy_from_slice).unwrap_or_default(),
+        checkpoint_epoch: natural(get(row, "recorded")?),
     })
 }

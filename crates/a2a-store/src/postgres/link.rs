@@ -1,4 +1,4 @@
-//! Connections to the database, and what was prepared on each.
+//! Database connections and their prepared statements.
 
 use std::{collections::HashMap, fmt, time::Duration};
 
@@ -9,25 +9,25 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{PostgresError, address::Address, tls};
 
-/// How long a statement may take before its connection is taken for dead. Waiting for a lock is
-/// within it, and nothing here waits for one long.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a statement, after which its connection is considered dead. It includes lock waits,
+/// which are short here.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A transaction that waits for its client holds locks: the server ends it rather soon. Ours
-/// are single statements, so this is for what was cut in two by a fault.
+/// The server aborts a transaction that waits for its client, because it holds locks. Ours are
+/// single statements, so only failures leave one open.
 ///
-/// Statements are often planned when tables are empty, and kept when they are not any more: so
-/// indexes are read even where a plan without them looks cheaper.
+/// Statements are often planned while tables are empty, and the plans are kept. Index scans are
+/// therefore forced even if another plan looks cheaper.
 const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET jit = off; \
     SET enable_seqscan = off";
 
-/// After how long statements are planned anew: tables that were empty may be large by now.
+/// How long plans are kept: a table that was empty may be large by now.
 const REPLAN: Duration = Duration::from_secs(5);
 
 /// The parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// Makes connections.
+/// Creates connections.
 pub(super) struct Connector {
     address: Address,
     tls: MakeRustlsConnect,
@@ -48,31 +48,31 @@ impl Connector {
         &self.schema
     }
 
-    /// Host and port, and the database: for messages.
+    /// Host and port, and the database, for messages.
     pub(super) fn place(&self) -> (String, String) {
         (self.address.host(), self.address.database())
     }
 
-    /// Connects, and leaves it to the caller to drive the connection.
+    /// Connects; the caller has to drive the connection.
     pub(super) async fn open(
         &self,
     ) -> Result<(Client, Connection<Socket, Tls>), tokio_postgres::Error> {
         self.address.config.connect(self.tls.clone()).await
     }
 
-    /// What is to be said first on every connection.
+    /// The statements to run first on every connection.
     pub(super) fn session(&self) -> &str {
         &self.session
     }
 
     pub(super) async fn link(&self) -> Result<Link, LinkError> {
-        let (client, connection) = patient(self.open()).await?;
+        let (client, connection) = with_timeout(self.open()).await?;
         let driver = AbortOnDropHandle::new(tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to the database broke");
+                tracing::debug!(%error, "database connection lost");
             }
         }));
-        patient(client.batch_execute(&self.session)).await?;
+        with_timeout(client.batch_execute(&self.session)).await?;
         Ok(Link { client, statements: HashMap::new(), planned: Instant::now(), _driver: driver })
     }
 }
@@ -88,7 +88,7 @@ impl fmt::Debug for Connector {
     }
 }
 
-/// One connection, used by one at a time.
+/// One connection, for one user at a time.
 pub(super) struct Link {
     client: Client,
     statements: HashMap<&'static str, Statement>,
@@ -105,16 +105,16 @@ impl Link {
         self.client.is_closed()
     }
 
-    /// Forgets plans that were made long ago.
+    /// Discards old plans.
     pub(super) async fn refresh(&mut self) -> Result<(), LinkError> {
         if self.planned.elapsed() > REPLAN {
-            patient(self.client.batch_execute("DISCARD PLANS")).await?;
+            with_timeout(self.client.batch_execute("DISCARD PLANS")).await?;
             self.planned = Instant::now();
         }
         Ok(())
     }
 
-    /// Runs a statement that is prepared once for each connection.
+    /// Runs a statement that is prepared once per connection.
     pub(super) async fn query(
         &mut self,
         sql: &'static str,
@@ -124,12 +124,12 @@ impl Link {
         let statement = match self.statements.get(sql) {
             Some(statement) => statement.clone(),
             None => {
-                let statement = patient(self.client.prepare(sql)).await?;
+                let statement = with_timeout(self.client.prepare(sql)).await?;
                 self.statements.insert(sql, statement.clone());
                 statement
             }
         };
-        patient(self.client.query(&statement, params)).await
+        with_timeout(self.client.query(&statement, params)).await
     }
 
     /// Runs two statements in one transaction.
@@ -138,55 +138,55 @@ impl Link {
         lock: (&'static str, Params<'_>),
         write: (&'static str, Params<'_>),
     ) -> Result<Vec<Row>, LinkError> {
-        patient(self.client.batch_execute("BEGIN")).await?;
+        with_timeout(self.client.batch_execute("BEGIN")).await?;
         self.query(lock.0, lock.1).await?;
         let rows = self.query(write.0, write.1).await?;
-        patient(self.client.batch_execute("COMMIT")).await?;
+        with_timeout(self.client.batch_execute("COMMIT")).await?;
         Ok(rows)
     }
 
-    /// Prepares a statement that the caller keeps.
+    /// Prepares a statement for the caller to keep.
     pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, LinkError> {
-        patient(self.client.prepare(sql)).await
+        with_timeout(self.client.prepare(sql)).await
     }
 
-    /// Runs such a statement. Several that are run at once go out in one flight.
+    /// Runs a prepared statement. Concurrent calls are pipelined.
     pub(super) async fn execute(
         &self,
         statement: &Statement,
         params: Params<'_>,
     ) -> Result<Vec<Row>, LinkError> {
-        patient(self.client.query(statement, params)).await
+        with_timeout(self.client.query(statement, params)).await
     }
 
-    /// Runs a statement that is planned for the very parameters it is given.
+    /// Runs a statement that is planned for its actual parameters.
     pub(super) async fn query_once(
         &mut self,
         sql: &str,
         params: &[(&(dyn ToSql + Sync), tokio_postgres::types::Type)],
     ) -> Result<Vec<Row>, LinkError> {
-        patient(self.client.query_typed(sql, params)).await
+        with_timeout(self.client.query_typed(sql, params)).await
     }
 }
 
-/// Why a connection did not do what it was to do.
+/// Why a statement failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
-    #[error("the database did not answer in {} s", PATIENCE.as_secs())]
-    Silent,
-    #[error("no connection of the pool was free within {0:?}")]
-    Busy(Duration),
+    #[error("the database did not respond within {} s", STATEMENT_TIMEOUT.as_secs())]
+    Timeout,
+    #[error("no pooled connection became available within {0:?}")]
+    PoolExhausted(Duration),
     #[error(transparent)]
     Postgres(#[from] tokio_postgres::Error),
 }
 
 impl LinkError {
-    /// Whether the server has refused a statement, and nothing of it was done.
+    /// Whether the server rejected the statement, so that nothing was done.
     pub(super) fn is_refusal(&self) -> bool {
         match self {
-            Self::Silent | Self::Busy(_) => false,
+            Self::Timeout | Self::PoolExhausted(_) => false,
             Self::Postgres(error) => match error.as_db_error() {
-                // A backend that is ended says so too, but then its connection is gone.
+                // A terminated backend also reports an error, but its connection is gone.
                 Some(error) => !matches!(
                     error.parsed_severity(),
                     Some(
@@ -200,16 +200,16 @@ impl LinkError {
     }
 }
 
-async fn patient<T>(
+async fn with_timeout<T>(
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, LinkError> {
-    match timeout(PATIENCE, work).await {
+    match timeout(STATEMENT_TIMEOUT, work).await {
         Ok(result) => Ok(result?),
-        Err(_elapsed) => Err(LinkError::Silent),
+        Err(_elapsed) => Err(LinkError::Timeout),
     }
 }
 
-/// A name as an identifier.
+/// Quotes an identifier.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

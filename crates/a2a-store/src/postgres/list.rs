@@ -14,7 +14,7 @@ use super::{
     row::{StoredRow, get, is_possible_scope, key, stored},
 };
 
-/// With a time to start at, tasks are counted only so far.
+/// Maximum count with a time filter.
 const MAX_COUNT: i64 = 10_000;
 
 type Param = Box<dyn ToSql + Sync + Send>;
@@ -71,7 +71,7 @@ impl ListQuery {
             None => ("0::int8 AS found", String::new()),
             Some(most) => {
                 let most = list.param(i64::try_from(most).unwrap_or(i64::MAX), Type::INT8);
-                // Its length is known of a body that is not read.
+                // The length is known without reading the body.
                 let sizes = "sum(octet_length(b.snapshot)) OVER \
                              (ORDER BY t.millis DESC, t.id DESC)::int8 AS upto, \
                              row_number() OVER (ORDER BY t.millis DESC, t.id DESC) AS nth, \
@@ -106,7 +106,7 @@ fn number_of(state: TaskState) -> i16 {
     i16::try_from(i32::from(state)).unwrap_or_default()
 }
 
-/// What of the totals counts tasks in a state, or all of them.
+/// The totals column of a state, or of all states.
 fn column(state: Option<TaskState>) -> &'static str {
     let Some(state) = state else { return "s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8" };
     match state {
@@ -132,8 +132,8 @@ impl PostgresStore {
             return Ok(TaskPage::default());
         }
         let list = ListQuery::new(scope, query);
-        // Planned anew for each page: how many tasks match depends on the filters so much that
-        // no one plan is good for all.
+        // Planned for each page: the number of matching tasks depends so much on the filters that
+        // no single plan suits all.
         let rows = self.pool.read_once(&list.sql, &list.params()).await?;
         let mut page = TaskPage::default();
         for row in &rows {
@@ -147,7 +147,7 @@ impl PostgresStore {
                 break;
             }
             page.tasks.push(StoredRow::read(row)?.stored.task);
-            // What was left out for its size.
+            // Omitted because of its size.
             page.has_more =
                 usize::try_from(get::<i64>(row, "found")?).unwrap_or_default() > rows.len();
         }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_state_has_the_column_of_its_number() {
+    fn each_state_has_a_count_column() {
         for number in 0..9 {
             let state = TaskState::try_from(number);
             assert_eq!(state.map(|state| column(Some(state)).to_owned()), Ok(format!("s{number}")));

@@ -1,4 +1,4 @@
-//! The tables, made and brought up to date.
+//! Schema migrations.
 
 use super::{
     PostgresError,
@@ -10,8 +10,7 @@ mod embedded {
     refinery::embed_migrations!("src/postgres/migrations");
 }
 
-/// Makes the schema and its tables, or brings them to the version that this library needs. One
-/// node does so, and others wait.
+/// Creates or migrates the schema. One node does so while others wait.
 pub(super) async fn migrate(connector: &Connector) -> Result<(), PostgresError> {
     let (host, database) = connector.place();
     let failed = |source: Box<dyn std::error::Error + Send + Sync>| PostgresError::Migrate {
@@ -26,19 +25,19 @@ pub(super) async fn migrate(connector: &Connector) -> Result<(), PostgresError> 
     })?;
     let (schema, found) =
         prepare(&mut link, connector.schema()).await.map_err(|error| failed(error.into()))?;
-    tracing::debug!(schema, ?found, "the tables are looked at");
+    tracing::debug!(schema, ?found, "checking schema version");
     let runner = embedded::migrations::runner();
     let known = runner.get_migrations().iter().map(|step| step.version()).max().unwrap_or(0);
     let found = found.and_then(|version| u32::try_from(version).ok()).unwrap_or(0);
     if found > known.unsigned_abs() {
         return Err(PostgresError::TooNew { host, database, found, known: known.unsigned_abs() });
     }
-    // The lock goes with the connection.
+    // Closing the connection releases the lock.
     runner.run_async(link.client()).await.map_err(|error| failed(error.into()))?;
     Ok(())
 }
 
-/// Locks the schema against other nodes, and returns it with the version of its tables.
+/// Locks the schema against other nodes, and returns it with its version.
 async fn prepare<'a>(
     link: &mut Link,
     schema: &'a str,

@@ -1,11 +1,13 @@
-//! What waits to be delivered to webhooks.
+//! Pending webhook deliveries.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use a2a_core::v1::Task;
 use a2a_operations::{
     Event, Scope,
-    store::{Backlog, Due, DuePush, PushKey, PushOutcome, StoreError},
+    store::{
+        Backlog, ClaimedDeliveries, ClaimedDelivery, DeliveryKey, DeliveryOutcome, StoreError,
+    },
 };
 use tokio_postgres::Row;
 
@@ -16,7 +18,7 @@ use super::{
     writer::millis,
 };
 
-/// Takes webhooks that are due. While one is claimed, `due` is when the claim runs out.
+/// Claims due webhooks. While one is claimed, `due` is when the claim expires.
 const CLAIM: &str = "
 WITH c AS MATERIALIZED (
     SELECT task_id, config_id, due FROM webhooks WHERE due <= now()
@@ -27,7 +29,7 @@ FROM c WHERE h.task_id = c.task_id AND h.config_id = c.config_id
 RETURNING h.task_id, h.config_id, h.tenant, h.owner, h.name, h.body, h.place, h.attempts,
     h.claim, (extract(epoch FROM now() - c.due) * 1000000)::int8 AS waited";
 
-/// How many rows of the log are handed out with a claim.
+/// Maximum number of log rows in a claim.
 const EVENTS: &str = "
 SELECT x.n, e.first, e.body FROM unnest($1::text[], $2::int8[])
     WITH ORDINALITY AS x(task_id, place, n)
@@ -45,7 +47,7 @@ const TASKS: &str = concat!(
 const NEXT: &str = "SELECT (extract(epoch FROM min(due) - now()) * 1000000)::int8 AS next \
     FROM webhooks WHERE due IS NOT NULL";
 
-/// Goes on behind an event, or ends the claim where nothing more waits. `o` is the row before.
+/// Advances the cursor, or ends the claim if nothing is pending. `o` is the row before.
 macro_rules! advance {
     () => {
         "UPDATE webhooks h SET \
@@ -86,9 +88,9 @@ const BACKLOG: &str = "SELECT count(*) AS webhooks, \
     (extract(epoch FROM now() - min(due)) * 1000000)::int8 AS overdue \
     FROM webhooks WHERE due IS NOT NULL";
 
-/// A webhook that was claimed.
+/// A claimed webhook.
 struct Claimed {
-    key: PushKey,
+    key: DeliveryKey,
     scope: Scope,
     place: u64,
     attempts: u32,
@@ -97,7 +99,7 @@ struct Claimed {
 }
 
 impl PostgresStore {
-    pub(super) async fn due_pushes(&self, limit: usize) -> Result<Due, StoreError> {
+    pub(super) async fn claim_due(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
         let limit = number(u64::try_from(limit).unwrap_or(u64::MAX));
         let rows = self.pool.write(CLAIM, &[&limit, &millis(self.push_claim)]).await?;
         let mut claimed: Vec<Claimed> = Vec::with_capacity(rows.len());
@@ -105,10 +107,13 @@ impl PostgresStore {
             claimed.push(self.claimed(row)?);
         }
         claimed.sort_by_key(|claimed| -claimed.waited);
-        let pushes = if claimed.is_empty() { Vec::new() } else { self.fill(claimed).await? };
+        let deliveries = if claimed.is_empty() { Vec::new() } else { self.fill(claimed).await? };
         let next = self.pool.read(NEXT, &[]).await?;
         let next: Option<i64> = next.first().map_or(Ok(None), |row| get(row, "next"))?;
-        Ok(Due { pushes, next: next.map(|micros| Duration::from_micros(natural(micros))) })
+        Ok(ClaimedDeliveries {
+            deliveries,
+            next: next.map(|micros| Duration::from_micros(natural(micros))),
+        })
     }
 
     pub(super) async fn push_backlog(&self) -> Result<Backlog, StoreError> {
@@ -125,7 +130,7 @@ impl PostgresStore {
         let claim = natural(get(row, "claim")?);
         let attempts: i32 = get(row, "attempts")?;
         Ok(Claimed {
-            key: PushKey { task_id: task_id.into(), config_id: config_id.into(), claim },
+            key: DeliveryKey { task_id: task_id.into(), config_id: config_id.into(), claim },
             scope: scope(row)?,
             place: natural(get(row, "place")?),
             attempts: u32::try_from(attempts).unwrap_or_default(),
@@ -134,8 +139,8 @@ impl PostgresStore {
         })
     }
 
-    /// Reads the tasks and the events of webhooks that were claimed.
-    async fn fill(&self, claimed: Vec<Claimed>) -> Result<Vec<DuePush>, StoreError> {
+    /// Loads the tasks and the events of claimed webhooks.
+    async fn fill(&self, claimed: Vec<Claimed>) -> Result<Vec<ClaimedDelivery>, StoreError> {
         let ids: Vec<&str> = claimed.iter().map(|claimed| &*claimed.key.task_id).collect();
         let places: Vec<i64> = claimed.iter().map(|claimed| number(claimed.place)).collect();
         let rows = self.pool.read(EVENTS, &[&ids, &places]).await?;
@@ -157,56 +162,56 @@ impl PostgresStore {
             match (tasks.get(&*key.task_id), events.remove(&n)) {
                 (Some(task), Some(events)) if !events.is_empty() => {
                     let task = Arc::clone(task);
-                    pushes.push(DuePush { key, scope, webhook, task, events, attempts });
+                    pushes.push(ClaimedDelivery { key, scope, webhook, task, events, attempts });
                 }
-                // Nothing is there to be delivered, so nothing waits.
+                // The events were removed, so nothing is pending.
                 _ => {
-                    let everything = PushOutcome::Delivered(position(i64::MAX));
-                    self.note_push(&key, everything).await?;
+                    let everything = DeliveryOutcome::Delivered(position(i64::MAX));
+                    self.record_outcome(&key, everything).await?;
                 }
             }
         }
         Ok(pushes)
     }
 
-    pub(super) async fn note_push(
+    pub(super) async fn record_outcome(
         &self,
-        push: &PushKey,
-        outcome: PushOutcome,
+        push: &DeliveryKey,
+        outcome: DeliveryOutcome,
     ) -> Result<bool, StoreError> {
         let (task_id, config_id, claim) =
             (&*push.task_id, &*key(&push.config_id), number(push.claim));
         let claim_time = millis(self.push_claim);
         let rows = match outcome {
-            PushOutcome::Delivered(event) => {
+            DeliveryOutcome::Delivered(event) => {
                 let event = number(event.get());
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &event, &claim_time];
                 self.pool.write(DELIVERED, params).await?
             }
-            PushOutcome::Dead { event, error } => {
+            DeliveryOutcome::DeadLetter { event, error } => {
                 let event = number(event.get());
                 let (name, error) = (&*printable(&push.config_id), &*printable(&error));
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &event, &claim_time, &name, &error];
                 self.pool.write(DEAD, params).await?
             }
-            PushOutcome::Retry { event, after } => {
+            DeliveryOutcome::Retry { event, after } => {
                 let (event, after) = (number(event.get()), millis(after));
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &event, &after];
                 self.pool.write(LATER, params).await?
             }
-            PushOutcome::Postponed { .. } | PushOutcome::Unclaimed => {
+            DeliveryOutcome::Postponed { .. } | DeliveryOutcome::Released => {
                 let after = match outcome {
-                    PushOutcome::Postponed { after } => millis(after),
+                    DeliveryOutcome::Postponed { after } => millis(after),
                     _ => 0,
                 };
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &0_i64, &after];
                 self.pool.write(LATER, params).await?
             }
-            _ => return Err(StoreError::failed("this outcome is unknown")),
+            _ => return Err(StoreError::failed("unknown delivery outcome")),
         };
         rows.first().map_or(Ok(false), |row| get(row, "goes_on"))
     }

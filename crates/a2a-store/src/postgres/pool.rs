@@ -1,4 +1,4 @@
-//! Connections for everything but the grouped writes.
+//! A connection pool for everything but grouped writes.
 
 use std::{
     fmt,
@@ -18,7 +18,7 @@ use tokio_postgres::{Row, types::ToSql};
 
 use super::link::{Connector, Link, LinkError, Params};
 
-/// Up to a number of connections, each used by one at a time and made when it is needed.
+/// A bounded number of connections, created on demand.
 pub(super) struct Pool {
     connector: Arc<Connector>,
     idle: Mutex<Vec<Link>>,
@@ -27,14 +27,14 @@ pub(super) struct Pool {
     acquire_timeout: Duration,
 }
 
-/// A connection on loan.
-struct Loan<'a> {
+/// A connection checked out of the pool.
+struct PooledConnection<'a> {
     link: Link,
     _permit: SemaphorePermit<'a>,
     _counted: PoolConnection,
 }
 
-impl<'a> Loan<'a> {
+impl<'a> PooledConnection<'a> {
     fn new(link: Link, permit: SemaphorePermit<'a>) -> Self {
         Self { link, _permit: permit, _counted: PoolConnection::count() }
     }
@@ -46,7 +46,7 @@ impl Pool {
         Self { connector, idle: Mutex::new(Vec::new()), permits, acquire_timeout }
     }
 
-    /// Runs a statement that only reads: if the connection turns out to be dead, once more.
+    /// Runs a read-only statement; retried once if the connection turns out to be dead.
     pub(super) async fn read(
         &self,
         sql: &'static str,
@@ -60,31 +60,31 @@ impl Pool {
         }
     }
 
-    /// Like [`read`](Self::read), planned for the very parameters.
+    /// Like [`read`](Self::read), planned for the actual parameters.
     pub(super) async fn read_once(
         &self,
         sql: &str,
         params: &[(&(dyn ToSql + Sync), tokio_postgres::types::Type)],
     ) -> Result<Vec<Row>, StoreError> {
         for last in [false, true] {
-            let (mut loan, fresh) = self.loan().await.map_err(Failure::into_store)?;
-            match loan.link.query_once(sql, params).await {
+            let (mut connection, fresh) = self.checkout().await.map_err(Failure::into_store)?;
+            match connection.link.query_once(sql, params).await {
                 Ok(rows) => {
-                    self.give_back(loan);
+                    self.check_in(connection);
                     return Ok(rows);
                 }
                 Err(error) if error.is_refusal() => {
-                    self.give_back(loan);
+                    self.check_in(connection);
                     return Err(StoreError::failed(error));
                 }
                 Err(error) if last || fresh => return Err(StoreError::failed(error)),
                 Err(_) => {}
             }
         }
-        Err(StoreError::failed("the database is not reached"))
+        Err(StoreError::failed("the database is unreachable"))
     }
 
-    /// Runs a statement that writes, once.
+    /// Runs a write, without retries.
     pub(super) async fn write(
         &self,
         sql: &'static str,
@@ -93,71 +93,71 @@ impl Pool {
         self.run(sql, params).await.map_err(Failure::into_store)
     }
 
-    /// Runs two statements in one transaction, once: the second sees all that was done by whoever
-    /// held the locks that the first one takes.
+    /// Runs two statements in one transaction, without retries: the second sees everything
+    /// committed by previous holders of the locks that the first takes.
     pub(super) async fn write_locked(
         &self,
         lock: (&'static str, Params<'_>),
         write: (&'static str, Params<'_>),
     ) -> Result<Vec<Row>, StoreError> {
-        let (mut loan, _) = self.loan().await.map_err(Failure::into_store)?;
-        // A connection that failed in between is closed, and with it the transaction.
-        let rows = loan.link.locked(lock, write).await.map_err(StoreError::failed)?;
-        self.give_back(loan);
+        let (mut connection, _) = self.checkout().await.map_err(Failure::into_store)?;
+        // A connection that failed in between is closed, and its transaction aborted.
+        let rows = connection.link.locked(lock, write).await.map_err(StoreError::failed)?;
+        self.check_in(connection);
         Ok(rows)
     }
 
     async fn run(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
-        let (mut loan, fresh) = self.loan().await?;
-        let result = loan.link.query(sql, params).await;
+        let (mut connection, fresh) = self.checkout().await?;
+        let result = connection.link.query(sql, params).await;
         match result {
             Ok(rows) => {
-                self.give_back(loan);
+                self.check_in(connection);
                 Ok(rows)
             }
             Err(error) => {
                 if error.is_refusal() {
-                    self.give_back(loan);
+                    self.check_in(connection);
                 }
                 Err(Failure { error, stale: !fresh })
             }
         }
     }
 
-    /// Returns a connection, and whether it was made just now.
-    async fn loan(&self) -> Result<(Loan<'_>, bool), Failure> {
+    /// Returns a connection, and whether it is new.
+    async fn checkout(&self) -> Result<(PooledConnection<'_>, bool), Failure> {
         let wait = PoolWait::begin();
         match timeout(self.acquire_timeout, self.acquire()).await {
-            Ok(loan) => {
+            Ok(connection) => {
                 wait.end();
-                loan
+                connection
             }
             Err(_elapsed) => {
-                tracing::debug!(timeout = ?self.acquire_timeout, "no database connection was free");
-                Err(Failure { error: LinkError::Busy(self.acquire_timeout), stale: false })
+                tracing::debug!(timeout = ?self.acquire_timeout, "connection pool exhausted");
+                Err(Failure { error: LinkError::PoolExhausted(self.acquire_timeout), stale: false })
             }
         }
     }
 
-    async fn acquire(&self) -> Result<(Loan<'_>, bool), Failure> {
-        let closed = |_| Failure { error: LinkError::Silent, stale: false };
+    async fn acquire(&self) -> Result<(PooledConnection<'_>, bool), Failure> {
+        let closed = |_| Failure { error: LinkError::Timeout, stale: false };
         let permit = self.permits.acquire().await.map_err(closed)?;
         while let Some(link) = self.pop() {
             if !link.is_closed() {
-                return Ok((Loan::new(link, permit), false));
+                return Ok((PooledConnection::new(link, permit), false));
             }
         }
         let link = self.connector.link().await.map_err(|error| Failure { error, stale: false })?;
-        Ok((Loan::new(link, permit), true))
+        Ok((PooledConnection::new(link, permit), true))
     }
 
     fn pop(&self) -> Option<Link> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// A statement that was given up in the middle has not got here, and closes its connection.
-    fn give_back(&self, loan: Loan<'_>) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(loan.link);
+    /// Not reached if a statement was cancelled; its connection is then closed.
+    fn check_in(&self, connection: PooledConnection<'_>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection.link);
     }
 }
 
@@ -169,7 +169,7 @@ impl fmt::Debug for Pool {
 
 struct Failure {
     error: LinkError,
-    /// Whether the connection was used before: it may have died since.
+    /// Whether the connection was used before, so that it may have died since.
     stale: bool,
 }
 

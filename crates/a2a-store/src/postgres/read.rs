@@ -1,4 +1,4 @@
-//! Tasks and their logs, read.
+//! Reads of tasks and their logs.
 
 use a2a_operations::{
     EventId, Scope,
@@ -75,7 +75,7 @@ impl PostgresStore {
         }
         let mut events = Vec::new();
         for row in &rows {
-            // A task without events behind the position is one row of nulls.
+            // A task without events after the position is one row of nulls.
             let first: Option<i64> = get(row, "first")?;
             if let Some(first) = first {
                 unpack(first, get(row, "body")?, natural(place), false, &mut events)?;

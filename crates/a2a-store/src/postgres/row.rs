@@ -1,4 +1,4 @@
-//! What rows are made of, and how tasks and events are read from them.
+//! Encoding and decoding of rows.
 
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
@@ -13,10 +13,10 @@ use tokio_postgres::{Row, types::FromSql};
 
 use crate::codec::{apply, decode_event, decode_task, encode_event};
 
-/// The longest text that is put in an index as it is.
+/// Maximum length of a text in an index.
 const MAX_KEY: usize = 300;
 
-/// Numbers of ours are small; one that is not can't be equal to a stored one.
+/// Our numbers are small; one that is not cannot equal a stored one.
 pub(super) fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -29,7 +29,7 @@ pub(super) fn position(number: i64) -> EventId {
     EventId::new(natural(number)).unwrap_or(EventId::FIRST)
 }
 
-/// A text of a caller, as a key: an index takes no long ones, and the database no NUL.
+/// A key made from an arbitrary text: indexes limit its length, and the database rejects NUL.
 pub(super) fn key(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_KEY && !text.contains('\0') && !text.starts_with("sha256:") {
         return Cow::Borrowed(text);
@@ -45,17 +45,17 @@ pub(super) fn digest_of(text: &str) -> String {
     name
 }
 
-/// A text for people, without what the database does not take.
+/// A text for display, without characters that the database rejects.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-/// Whether there can be tasks with this id in this scope.
+/// Whether a task with this id can exist in this scope.
 pub(super) fn is_possible(scope: &Scope, task_id: &str) -> bool {
     is_name(task_id) && is_possible_scope(scope)
 }
 
-/// Whether there can be tasks in this scope.
+/// Whether tasks can exist in this scope.
 pub(super) fn is_possible_scope(scope: &Scope) -> bool {
     is_name(&scope.tenant) && is_name(&scope.owner)
 }
@@ -64,7 +64,7 @@ pub(super) fn is_name(text: &str) -> bool {
     text.len() <= 2 * MAX_KEY && !text.contains('\0')
 }
 
-/// Packs the events of one write: each has its length and whether it goes to webhooks before it.
+/// Packs the events of one write, each after its length and whether it is pushed.
 pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Result<Option<Vec<u8>>, StoreError> {
     if events.is_empty() {
         return Ok(None);
@@ -80,7 +80,7 @@ pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Result<Option<Vec<u8
     Ok(Some(packed))
 }
 
-/// Unpacks the events behind a position; `first` is that of the first one in `packed`.
+/// Unpacks the events after a position; `first` is the position of the first one in `packed`.
 pub(super) fn unpack(
     first: i64,
     mut packed: &[u8],
@@ -93,7 +93,7 @@ pub(super) fn unpack(
         let head = decode_varint(&mut packed).map_err(StoreError::failed)?;
         let length = usize::try_from(head >> 1).map_err(StoreError::failed)?;
         let Some((body, rest)) = packed.split_at_checked(length) else {
-            return Err(StoreError::failed("the events of a row are cut off"));
+            return Err(StoreError::failed("truncated events in a row"));
         };
         packed = rest;
         if at > after && (head & 1 == 1 || !only_pushed) {
@@ -105,15 +105,15 @@ pub(super) fn unpack(
     Ok(())
 }
 
-/// A task as a row has it: see [`stored!`].
+/// A task as read from a row: see [`stored!`].
 pub(super) struct StoredRow {
     pub(super) stored: StoredTask,
-    /// The events behind the snapshot, or behind the position that was asked for.
+    /// The events after the snapshot, or after the requested position.
     rows: Vec<(i64, Vec<u8>)>,
 }
 
-/// What a [`StoredRow`] is read from: `t` is the task, `b` its body, and `$after` the position
-/// behind which events are read, at most that of the snapshot.
+/// The columns of a [`StoredRow`]: `t` is the task, `b` its body, and `$after` the position after
+/// which events are read, at most that of the snapshot.
 macro_rules! stored {
     ($after:literal) => {
         concat!(
@@ -153,7 +153,7 @@ impl StoredRow {
         Ok(Self { stored, rows })
     }
 
-    /// The events behind a position, if those were asked for.
+    /// The events after a position, if they were read.
     pub(super) fn replay(&self, after: EventId) -> Result<Replay, StoreError> {
         let mut events = Vec::new();
         for (first, packed) in &self.rows {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_events_come_back_behind_any_position() {
+    fn packed_events_unpack_after_any_position() {
         let events: Vec<_> = (5..9).map(event).collect();
         let packed = pack(&events, &[position(6), position(8)]).unwrap().unwrap();
         for after in 4..=9 {
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_row_is_an_error() {
+    fn truncated_row_is_an_error() {
         let packed = pack(&[event(1)], &[]).unwrap().unwrap();
         let mut events = Vec::new();
         assert!(unpack(1, &packed[..packed.len() - 1], 0, false, &mut events).is_err());
     }
 
     #[test]
-    fn long_and_strange_texts_become_short_keys() {
+    fn long_and_unusual_texts_become_short_keys() {
         assert_eq!(key("conversation"), "conversation");
         let long = "x".repeat(10_000);
         for text in [long.as_str(), "a\0b", "sha256:ab"] {

@@ -1,9 +1,8 @@
-//! What nodes tell each other through the database.
+//! Signals between nodes through `LISTEN` and `NOTIFY`.
 //!
-//! A notification has the name of the node that sends it in its first line, and in each other
-//! line what happened: `w <position> <task>` for a task that was written, `p <node> <task>` for
-//! a command posted to a node, `a <node> <command>` for one answered to a node, `b` for leases
-//! that were abandoned.
+//! The first line of a notification is the name of the sending node, and each other line is a
+//! signal: `w <position> <task>` for a written task, `p <node> <task>` for a command posted to a
+//! node, `a <node> <command>` for an answer to a node, `b` for abandoned leases.
 
 use std::{
     fmt,
@@ -28,20 +27,20 @@ use super::{
     row,
 };
 
-/// The server takes payloads of less than 8000 bytes.
+/// The server accepts payloads of less than 8000 bytes.
 const MAX_PAYLOAD: usize = 7_500;
 
-/// The longest line beside the ids in it: a letter, spaces and a position.
+/// The maximum length of a line without its ids: a letter, spaces and a position.
 const LINE: usize = 30;
 
-/// How many signals wait for the engine before they are replaced by one that says that some
-/// were missed.
+/// Maximum number of signals buffered for the engine, beyond which they are replaced by one lag
+/// signal.
 const WAITING: usize = 4096;
 
 const PING: Duration = Duration::from_secs(10);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Spreads the lines of one statement over as many notifications as they need.
+/// Splits the lines of one statement into notifications.
 pub(super) struct Chunks {
     head: usize,
     chunk: i32,
@@ -64,14 +63,14 @@ impl Chunks {
     }
 }
 
-/// Where nodes of one schema notify each other. Channels are common to all of a database.
+/// The channel of a schema. Channels are shared by the whole database.
 pub(super) fn channel(schema: &str) -> String {
     let name = format!("a2a:{schema}");
     if name.len() < 60 { name } else { row::digest_of(schema).chars().take(60).collect() }
 }
 
-/// Reads what a notification tells `node`. What a node has written itself, it knows; a command
-/// that it has posted may be one that it has to do, or answers, itself.
+/// Parses the signals of a notification for `node`. Its own writes are skipped; a command or answer
+/// may be addressed to its sender.
 fn read(payload: &str, node: &str) -> Vec<Signal> {
     let mut lines = payload.lines();
     let is_own = lines.next().is_none_or(|sender| sender == node);
@@ -100,7 +99,7 @@ fn read_line(line: &str, node: &str) -> Option<Signal> {
     }
 }
 
-/// The way from the database to the engine.
+/// The queue of signals for the engine.
 struct Outbox {
     sender: mpsc::Sender<Signal>,
     has_missed: AtomicBool,
@@ -108,41 +107,41 @@ struct Outbox {
 }
 
 impl Outbox {
-    fn say(&self, signal: Signal) {
+    fn send(&self, signal: Signal) {
         if self.has_missed.load(Ordering::Relaxed) {
             return;
         }
         if self.sender.try_send(signal).is_err() {
-            self.miss();
+            self.mark_lagged();
         }
     }
 
-    /// Notes that signals were lost: what is known is told as soon as there is room.
-    fn miss(&self) {
+    /// Marks that signals were lost, to be reported as soon as there is room.
+    fn mark_lagged(&self) {
         self.has_missed.store(true, Ordering::Relaxed);
         self.wake.notify_one();
     }
 
-    /// Tells the engine whenever signals were lost.
-    async fn confess(&self) {
+    /// Reports lost signals to the engine.
+    async fn report_lag(&self) {
         loop {
             self.wake.notified().await;
             let Ok(permit) = self.sender.reserve().await else { return };
-            // In this order: what comes from now on is told again.
+            // Cleared first, so that later losses are reported again.
             self.has_missed.store(false, Ordering::Relaxed);
-            permit.send(Signal::Missed);
+            permit.send(Signal::Lagged);
         }
     }
 }
 
-/// Listens to the other nodes.
+/// Listens for signals of other nodes.
 pub(super) struct Listener {
     signals: Mutex<Option<mpsc::Receiver<Signal>>>,
     _task: AbortOnDropHandle<()>,
 }
 
 impl Listener {
-    /// Starts to listen: what happens from when this returns is heard.
+    /// Starts to listen. Signals sent after this returns are received.
     pub(super) async fn start(
         connector: Arc<Connector>,
         channel: String,
@@ -151,13 +150,13 @@ impl Listener {
         let (sender, receiver) = mpsc::channel(WAITING);
         let outbox =
             Arc::new(Outbox { sender, has_missed: AtomicBool::new(false), wake: Notify::new() });
-        let ears = Ears { connector, channel, node, outbox };
-        let ear = ears.open().await?;
-        let task = AbortOnDropHandle::new(tokio::spawn(ears.run(ear)));
+        let listen = ListenTask { connector, channel, node, outbox };
+        let connection = listen.open().await?;
+        let task = AbortOnDropHandle::new(tokio::spawn(listen.run(connection)));
         Ok(Self { signals: Mutex::new(Some(receiver)), _task: task })
     }
 
-    /// What is heard; asked for once.
+    /// The signals; called once.
     pub(super) fn signals(&self) -> Option<Signals> {
         let mut receiver = self.signals.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Box::pin(stream::poll_fn(move |context| receiver.poll_recv(context))))
@@ -170,21 +169,21 @@ impl fmt::Debug for Listener {
     }
 }
 
-struct Ears {
+struct ListenTask {
     connector: Arc<Connector>,
     channel: String,
     node: Arc<str>,
     outbox: Arc<Outbox>,
 }
 
-/// A connection that listens.
-struct Ear {
+/// A connection in LISTEN mode.
+struct ListenConnection {
     client: Client,
     driver: AbortOnDropHandle<()>,
 }
 
-impl Ears {
-    async fn open(&self) -> Result<Ear, LinkError> {
+impl ListenTask {
+    async fn open(&self) -> Result<ListenConnection, LinkError> {
         let (client, mut connection) = self.connector.open().await?;
         let (outbox, node) = (Arc::clone(&self.outbox), Arc::clone(&self.node));
         let driver = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -192,52 +191,52 @@ impl Ears {
             while let Some(Ok(message)) = messages.next().await {
                 if let AsyncMessage::Notification(notification) = message {
                     for signal in read(notification.payload(), &node) {
-                        outbox.say(signal);
+                        outbox.send(signal);
                     }
                 }
             }
         }));
         let listen = format!("{}; LISTEN {}", self.connector.session(), quoted(&self.channel));
         let ready = timeout(PING, client.batch_execute(&listen)).await;
-        ready.map_err(|_elapsed| LinkError::Silent)??;
-        Ok(Ear { client, driver })
+        ready.map_err(|_elapsed| LinkError::Timeout)??;
+        Ok(ListenConnection { client, driver })
     }
 
-    async fn run(self, first: Ear) {
+    async fn run(self, first: ListenConnection) {
         let outbox = Arc::clone(&self.outbox);
         tokio::select! {
-            () = outbox.confess() => {}
+            () = outbox.report_lag() => {}
             () = self.listen(first) => {}
         }
     }
 
-    async fn listen(self, mut ear: Ear) {
+    async fn listen(self, mut connection: ListenConnection) {
         loop {
-            hear(&mut ear).await;
-            drop(ear);
-            tracing::debug!("the connection that listens broke");
+            receive(&mut connection).await;
+            drop(connection);
+            tracing::debug!("listen connection lost");
             let mut backoff = Duration::from_millis(20);
-            ear = loop {
+            connection = loop {
                 match self.open().await {
-                    Ok(ear) => break ear,
-                    Err(error) => tracing::debug!(%error, "no connection to listen on"),
+                    Ok(connection) => break connection,
+                    Err(error) => tracing::debug!(%error, "failed to open listen connection"),
                 }
                 sleep(backoff).await;
                 backoff = (2 * backoff).min(MAX_BACKOFF);
             };
-            self.outbox.miss();
+            self.outbox.mark_lagged();
         }
     }
 }
 
-/// Hears until the connection is gone. One that is only silent is asked now and then.
-async fn hear(ear: &mut Ear) {
+/// Receives until the connection is lost. An idle connection is checked periodically.
+async fn receive(connection: &mut ListenConnection) {
     let mut ping = interval(PING);
     loop {
         tokio::select! {
-            _ = &mut ear.driver => return,
+            _ = &mut connection.driver => return,
             _ = ping.tick() => {
-                let answer = timeout(PING, ear.client.batch_execute("")).await;
+                let answer = timeout(PING, connection.client.batch_execute("")).await;
                 if !matches!(answer, Ok(Ok(()))) {
                     return;
                 }
@@ -251,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_hears_what_others_say_to_all_and_to_it() {
+    fn node_receives_broadcasts_and_direct_signals() {
         let payload = "n1\nw 7 task one\np n1 v\np n2 t\np n3 u\na n2 c\na n3 d\nb\nz 1 2\nw x y";
         let heard = |node| {
             let signals = read(payload, node);
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn no_notification_is_too_long() {
+    fn notifications_fit_the_payload_limit() {
         let mut chunks = Chunks::new("node");
         let mut sizes = [4_usize; 40];
         for length in [36, 36, 600, 3, 7_000, 36].into_iter().cycle().take(100) {

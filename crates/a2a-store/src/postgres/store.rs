@@ -3,9 +3,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use a2a_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
-        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -26,15 +27,15 @@ use super::{
 };
 use crate::SecretKeys;
 
-/// Keeps tasks in a PostgreSQL database that many nodes share, of version 12 or newer.
+/// Stores tasks in a PostgreSQL database (version 12 or newer), shared by many nodes.
 ///
-/// It heals its connections by itself. While there are none, calls fail.
+/// Reconnects by itself. Calls fail while there is no connection.
 pub struct PostgresStore {
     pub(super) node: Arc<str>,
     pub(super) lease: Duration,
     pub(super) push_claim: Duration,
     pub(super) keys: SecretKeys,
-    /// Where nodes tell each other what happens, if they do.
+    /// The notification channel, if notifications are enabled.
     pub(super) channel: Option<String>,
     pub(super) pool: Pool,
     pub(super) usages: Usages,
@@ -43,11 +44,11 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Opens a database as a node of its own, and makes its tables where they are missing.
+    /// Opens a database as a new node, and creates or migrates its schema.
     ///
     /// # Errors
     ///
-    /// See [`PostgresError`]. Nothing in it repeats the password.
+    /// See [`PostgresError`]. Errors never contain the password.
     pub async fn connect(url: &str) -> Result<Self, PostgresError> {
         Self::connect_with(url, PostgresConfig::default()).await
     }
@@ -99,7 +100,7 @@ impl PostgresStore {
     }
 }
 
-/// A name that stands in a line of a notification.
+/// A node name that is safe in a line of a notification.
 fn named(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
     name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect()
@@ -163,17 +164,17 @@ impl TaskStore for PostgresStore {
         self.measured(owner).await
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.claim_key(scope, key, fingerprint, task_id).await
+        self.try_claim_key(scope, key, fingerprint, task_id).await
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -181,11 +182,11 @@ impl TaskStore for PostgresStore {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        self.reclaim_key(scope, key, fingerprint, gone, task_id).await
+        self.replace_key(scope, key, fingerprint, gone, task_id).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.unclaim_key(scope, key, task_id).await
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.delete_key(scope, key, task_id).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
@@ -205,48 +206,48 @@ impl LeaseStore for PostgresStore {
     }
 
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
-        self.take(scope, task_id).await
+        self.acquire_lease(scope, task_id).await
     }
 
     async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
-        self.renew_all(held).await
+        self.renew_leases(held).await
     }
 
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
-        self.let_go(task_id, epoch).await
+        self.release_lease(task_id, epoch).await
     }
 
     async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
-        self.let_run_out(task_id, epoch).await
+        self.expire_lease(task_id, epoch).await
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        self.take_orphans(limit).await
+        self.take_over_expired(limit).await
     }
 
-    async fn post(
+    async fn post_command(
         &self,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        self.post_command(scope, task_id, &command).await
+        self.insert_command(scope, task_id, &command).await
     }
 
     async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
-        self.waiting_commands(task_id).await
+        self.pending_commands(task_id).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.answer_command(command_id, &answer).await
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.store_answer(command_id, &answer).await
     }
 
     async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.read_command_answer(command_id).await
+        self.load_answer(command_id).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.forget_command_answer(command_id).await
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.remove_answer(command_id).await
     }
 
     fn signals(&self) -> Option<Signals> {
@@ -273,12 +274,16 @@ impl PushStore for PostgresStore {
         self.delete_webhook(scope, task_id, id).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        self.due_pushes(limit).await
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.claim_due(limit).await
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        self.note_push(key, outcome).await
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        self.record_outcome(key, outcome).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

@@ -1,4 +1,4 @@
-//! What is old is forgotten.
+//! Retention sweeps.
 
 use a2a_operations::store::{StoreError, Sweep};
 
@@ -8,10 +8,10 @@ use super::{
     writer::millis,
 };
 
-/// The most dead letters that are kept.
+/// Maximum number of dead letters.
 const MAX_LETTERS: i64 = 10_000;
 
-/// Forgets tasks and all that belongs to them, those that come first in an order before others.
+/// Deletes tasks with everything that belongs to them, in a given order.
 macro_rules! tasks {
     ($which:literal, $order:literal) => { concat!("
 WITH gone AS MATERIALIZED (
@@ -47,16 +47,16 @@ WITH gone AS MATERIALIZED (
 )
 SELECT tenant, owner, context_id FROM gone ORDER BY 1, 2, 3") };
 }
-/// The tasks that have ended.
+/// Ended tasks.
 const TASKS: &str = tasks!("ended <= now() - $1::int8 * interval '1 ms' AND node IS NULL", "ended");
 
-/// The tasks that wait for their user or for an authorization.
+/// Tasks waiting for user input or authorization.
 const PARKED: &str = tasks!(
     "parked <= now() - $1::int8 * interval '1 ms' AND node IS NULL AND commands = 0",
     "parked"
 );
 
-/// Counts that have come to nothing, of these contexts.
+/// Totals that are zero, of these contexts.
 const EMPTY: &str = "
 DELETE FROM totals USING unnest($1::text[], $2::text[], $3::text[]) AS x(tenant, owner, context_id)
 WHERE totals.tenant = x.tenant AND totals.owner = x.owner AND NOT whole
@@ -64,7 +64,7 @@ WHERE totals.tenant = x.tenant AND totals.owner = x.owner AND NOT whole
     AND s0 = 0 AND s1 = 0 AND s2 = 0 AND s3 = 0 AND s4 = 0
     AND s5 = 0 AND s6 = 0 AND s7 = 0 AND s8 = 0";
 
-/// The counts of writers, put together: those of many go with many restarts.
+/// Merges the totals of writers: restarts leave many slots.
 const MERGE: &str = "
 WITH old AS MATERIALIZED (
     SELECT tenant, owner, slot FROM totals WHERE slot <> 0 AND whole
@@ -89,7 +89,7 @@ const CLAIMS: &str = "DELETE FROM claims WHERE (tenant, owner, key) IN (\
     SELECT tenant, owner, key FROM claims WHERE claimed <= now() - $1::int8 * interval '1 ms' \
     ORDER BY claimed LIMIT $2 FOR UPDATE SKIP LOCKED)";
 
-/// Answers that nobody took: whoever asked is gone.
+/// Unread answers: their callers are gone.
 const ANSWERS: &str = "DELETE FROM commands WHERE id IN (\
     SELECT id FROM commands WHERE posted <= now() - interval '1 hour' AND answer IS NOT NULL \
     ORDER BY posted LIMIT $1 FOR UPDATE SKIP LOCKED)";

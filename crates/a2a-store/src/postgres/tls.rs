@@ -8,7 +8,7 @@ use super::{
     address::{Address, Roots, Verify},
 };
 
-/// Makes what connects with TLS, as the address wants it.
+/// Creates the TLS connector for an address.
 pub(super) fn connector(address: &Address) -> Result<MakeRustlsConnect, PostgresError> {
     let config = client(address).and_then(|tls| tls.config()).map_err(|source| {
         let place = match &address.roots {
@@ -23,12 +23,12 @@ pub(super) fn connector(address: &Address) -> Result<MakeRustlsConnect, Postgres
 fn client(address: &Address) -> Result<ClientTls, TlsError> {
     let tls = match (&address.roots, address.verify) {
         (Roots::System, _) => ClientTls::new(),
-        // What is not looked at need not be there.
+        // Root certificates are not needed without verification.
         (Roots::File(_), Verify::Nothing) => ClientTls::new(),
         (Roots::File(path), _) => ClientTls::new().with_roots(&Pem::file(path))?,
     };
     Ok(match address.verify {
-        // Nobody can listen, but nobody knows who answers either: that is what was asked for.
+        // Encrypted but not authenticated, as requested.
         Verify::Nothing => tls.without_verification(),
         Verify::Signature => tls.without_names(),
         Verify::Full => tls,

@@ -1,4 +1,4 @@
-//! What an owner has, measured now and then.
+//! Usage of owners, measured periodically.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use super::{
     row::{get, is_name, natural},
 };
 
-/// Sums over the tasks of an owner, in all its tenants.
+/// Sums over the tasks of an owner, in all tenants.
 const USAGE: &str = "\
     SELECT (SELECT coalesce(sum(s0 + s1 + s2 + s6 + s8), 0)::int8 FROM totals \
         WHERE owner = $1 AND whole) AS open, \
@@ -21,14 +21,14 @@ const USAGE: &str = "\
         FROM (SELECT DISTINCT tenant FROM totals WHERE owner = $1 AND whole) x \
         JOIN tasks t ON t.tenant = x.tenant AND t.owner = $1) AS bytes";
 
-/// How long a measurement holds at least, and at most.
+/// Minimum and maximum lifetime of a measurement.
 const AGE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
-/// It holds for so many times the time that it took.
+/// The lifetime of a measurement as a multiple of its duration.
 const SHARE: u32 = 20;
-/// The most owners of which one is kept.
+/// Maximum number of cached owners.
 const MAX_OWNERS: usize = 10_000;
 
-/// What owners had when it was measured, and what this node has added since.
+/// Measured usage of owners, plus the writes of this node since.
 #[derive(Debug, Default)]
 pub(super) struct Usages(Mutex<HashMap<Arc<str>, Measured>>);
 
@@ -43,8 +43,8 @@ impl Usages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of an owner. Where that is old, it is so for one caller, which measures
-    /// again; the others go by it meanwhile.
+    /// The cached usage of an owner. When it expires, one caller measures again while the others
+    /// keep using it.
     fn known(&self, owner: &str) -> Option<Usage> {
         let mut owners = self.lock();
         let measured = owners.get_mut(owner)?;
@@ -73,7 +73,7 @@ impl Usages {
         self.lock().remove(owner);
     }
 
-    /// Notes what this node adds.
+    /// Adds the writes of this node.
     pub(super) fn add(&self, owner: &str, tasks: usize, bytes: usize) {
         if let Some(measured) = self.lock().get_mut(owner) {
             measured.usage.open_tasks += tasks;

@@ -1,4 +1,4 @@
-//! Webhooks of tasks.
+//! Webhook configs.
 
 use a2a_operations::{Scope, Webhook, store::StoreError};
 use tokio_postgres::Row;
@@ -13,11 +13,11 @@ use super::{
     row::{get, is_possible, key, printable},
 };
 
-/// A webhook, ready to be stored.
+/// An encoded webhook.
 pub(super) struct HookRow {
     /// The id as a key.
     pub(super) config_id: String,
-    /// The id as it was given.
+    /// The original id.
     pub(super) name: String,
     pub(super) url: String,
     pub(super) body: Vec<u8>,
@@ -35,7 +35,7 @@ impl HookRow {
     }
 }
 
-/// Reads a webhook from columns `name` and `body`; returns its id, too.
+/// Decodes a webhook from columns `name` and `body`, with its id.
 pub(super) fn read(
     row: &Row,
     task_id: &str,
@@ -48,8 +48,8 @@ pub(super) fn read(
     Ok((name, webhook))
 }
 
-// The row of the task is changed first, so that this comes before or after a write to the task
-// but never in the middle of one (`hooks` in commit.sql).
+// The row of the task is changed first, so that this is ordered before or after a write to the
+// task, never in the middle of one (`hooks` in commit.sql).
 const PUT: &str = "
 WITH t AS (
     UPDATE tasks SET hooks = hooks + 1 WHERE id = $1 AND tenant = $2 AND owner = $3

@@ -1,9 +1,8 @@
-//! Connections that write, each many tasks at a time.
+//! Write connections, with group commit.
 //!
-//! Whatever waits for a writer goes into one statement, which is a transaction of its own: one
-//! sync of the disk, one notification, and no moment in which the database holds locks while it
-//! waits for this node. Tasks are spread over the writers by their ids, so that one writer has
-//! the writes of a task in their order.
+//! All writes that are waiting for a writer go into one statement in its own transaction: one disk
+//! sync, one notification, and no locks held while the database waits for this node. Tasks are
+//! assigned to writers by id, so that the writes of a task stay in order.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -27,43 +26,43 @@ use super::{
     link::{Connector, Link, LinkError},
 };
 
-/// The most writes of one kind in a statement.
+/// Maximum number of writes of one kind in a statement.
 const GROUP: usize = 64;
 
-/// The most bytes in a statement, unless a single write is bigger.
+/// Maximum bytes of a statement, unless a single write is larger.
 const GROUP_BYTES: usize = 4 << 20;
 
-/// How many writes wait for a writer before those who write wait.
+/// Maximum number of queued writes per writer, beyond which callers wait.
 const QUEUE: usize = 1024;
 
-/// Planning takes several times as long as writing a single task, so it is done once. What the
-/// plan has to be is clear: for each task of a group, its row by the index.
+/// Planning takes several times as long as writing a single task, so it is done once. The right
+/// plan is clear: an index lookup per task of a group.
 const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
     SET enable_hashjoin = off; SET enable_mergejoin = off";
 
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// What was done, by the place in the statement, from 1 on.
+/// The results, by position in the statement, from 1.
 pub(super) type Written = HashMap<i64, Done>;
 
-/// What came of a write.
+/// The result of a write.
 pub(super) enum Done {
-    /// It was made, and a webhook now waits or not.
+    /// Written, and whether a webhook has pending events.
     Written { has_pushes: bool },
-    /// It was not: the idempotency key is tied to another task.
+    /// Not written: the idempotency key is bound to another task.
     Claimed { task_id: String },
 }
 
-/// What a writer says with each statement.
+/// The parameters that all statements of a writer share.
 pub(super) struct Session {
     pub(super) insert: Statement,
     pub(super) commit: Statement,
     pub(super) node: Arc<str>,
     pub(super) lease_millis: i64,
-    /// Where to notify; nowhere without.
+    /// The notification channel, if enabled.
     pub(super) channel: Option<String>,
-    /// The slot of totals that only this writer touches.
+    /// The slot of totals that only this writer updates.
     pub(super) slot: i64,
 }
 
@@ -92,13 +91,13 @@ impl Write {
 struct Job {
     write: Write,
     answer: oneshot::Sender<Result<Committed, StoreError>>,
-    /// Whether it was made once and found nothing to write to.
+    /// Whether it was attempted once and matched no row.
     was_refused: bool,
 }
 
 impl Job {
     fn finish(self, result: Result<Committed, StoreError>) {
-        // Whoever hung up does not want to know.
+        // The caller may be gone.
         let _ = self.answer.send(result);
     }
 
@@ -108,7 +107,7 @@ impl Job {
     }
 }
 
-/// What every writer has in common.
+/// The configuration common to all writers.
 #[derive(Clone)]
 pub(super) struct Setup {
     pub(super) connector: Arc<Connector>,
@@ -117,7 +116,7 @@ pub(super) struct Setup {
     pub(super) channel: Option<String>,
 }
 
-/// All the writers of a store.
+/// The writers of a store.
 pub(super) struct Writers {
     queues: Vec<mpsc::Sender<Job>>,
     _tasks: Vec<AbortOnDropHandle<()>>,
@@ -126,7 +125,7 @@ pub(super) struct Writers {
 impl Writers {
     pub(super) fn spawn(setup: &Setup, count: usize) -> Self {
         let start = |_| {
-            // A full queue makes writers wait, and with them the executors.
+            // A full queue applies backpressure to callers, and with them to executors.
             let (sender, receiver) = mpsc::channel(QUEUE);
             let writer = Writer::new(setup.clone(), receiver);
             (sender, AbortOnDropHandle::new(tokio::spawn(writer.run())))
@@ -184,7 +183,7 @@ impl Writer {
         }
     }
 
-    /// Waits until there is something to write; `false` at the end.
+    /// Waits for writes; `false` at the end.
     async fn wait(&mut self) -> bool {
         let mut jobs = Vec::new();
         if self.waiting.is_empty() && self.queue.recv_many(&mut jobs, 2 * GROUP).await == 0 {
@@ -199,7 +198,7 @@ impl Writer {
         true
     }
 
-    /// Takes what goes into the next statements: one write to a task at a time.
+    /// Takes the writes for the next statements: one per task.
     fn take_group(&mut self) -> Vec<Job> {
         let mut tasks = HashSet::new();
         let (mut group, mut rest) = (Vec::new(), VecDeque::new());
@@ -221,13 +220,13 @@ impl Writer {
             }
         }
         self.waiting = rest;
-        // Two nodes that write to the same tasks, one of them in vain, lock them in one order.
+        // A fixed order, so that two nodes writing to the same tasks cannot deadlock.
         group.sort_by(|a, b| a.write.task_id().cmp(b.write.task_id()));
         group
     }
 
-    /// Writes a group. If the database refuses it, each write is made alone: one that can't be
-    /// made does not take the others with it.
+    /// Writes a group. If the database rejects it, each write is repeated alone, so that an invalid
+    /// one does not fail the others.
     async fn write(&mut self, group: Vec<Job>) {
         let refused = self.write_once(group, true).await;
         for job in refused {
@@ -235,8 +234,7 @@ impl Writer {
         }
     }
 
-    /// Writes a group with one statement for each kind, in one flight. Returns what is to be
-    /// written again by itself.
+    /// Writes a group with one pipelined statement per kind. Returns the writes to repeat alone.
     async fn write_once(&mut self, group: Vec<Job>, is_first: bool) -> Vec<Job> {
         let (link, session) = match self.link().await {
             Ok(link) => link,
@@ -262,7 +260,7 @@ impl Writer {
                 Ok(written) => self.finish(jobs, &written),
                 Err(error) if error.is_refusal() => {
                     if is_first && jobs.len() > 1 {
-                        tracing::debug!(%error, "a group of writes was refused");
+                        tracing::debug!(%error, "write group rejected");
                         refused.extend(jobs);
                     } else {
                         fail(jobs, error);
@@ -277,7 +275,7 @@ impl Writer {
         refused
     }
 
-    /// Tells what came of a statement.
+    /// Completes the writes of a statement.
     fn finish(&mut self, jobs: Vec<Job>, written: &Written) {
         for (n, mut job) in (1_i64..).zip(jobs) {
             match written.get(&n) {
@@ -285,7 +283,7 @@ impl Writer {
                 Some(Done::Claimed { task_id }) => {
                     job.finish(Err(StoreError::Claimed { task_id: task_id.clone() }));
                 }
-                // It may be that a webhook came at the same time; a second try tells.
+                // A webhook may have been added concurrently; a second attempt tells.
                 None if matches!(job.write, Write::Commit(_)) && !job.was_refused => {
                     job.was_refused = true;
                     self.waiting.push_front(job);
@@ -295,7 +293,7 @@ impl Writer {
         }
     }
 
-    /// Returns the connection, made again if it broke.
+    /// Returns the connection, reconnecting if necessary.
     async fn link(&mut self) -> Result<(&Link, &Session), LinkError> {
         if let Some((link, _)) = &mut self.link
             && (link.is_closed() || link.refresh().await.is_err())
@@ -321,7 +319,7 @@ impl Writer {
         }
         match &self.link {
             Some((link, session)) => Ok((link, session)),
-            None => Err(LinkError::Silent),
+            None => Err(LinkError::Timeout),
         }
     }
 
@@ -348,12 +346,12 @@ impl Writer {
     }
 }
 
-/// A span of time for a statement.
+/// A duration for a statement.
 pub(super) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 1_000_000)
 }
 
-/// Reads what was written.
+/// Decodes the results.
 pub(super) fn read(rows: &[Row]) -> Result<Written, LinkError> {
     let written = |row: &Row| {
         Ok((row.try_get("n")?, Done::Written { has_pushes: row.try_get("has_pushes")? }))
@@ -368,7 +366,7 @@ fn fail(jobs: Vec<Job>, error: LinkError) {
     }
 }
 
-/// One error for all writes of a group.
+/// An error shared by all writes of a group.
 #[derive(Debug, thiserror::Error)]
 #[error("a group of writes failed")]
 struct Shared(#[source] Arc<LinkError>);

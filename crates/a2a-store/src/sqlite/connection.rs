@@ -5,10 +5,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 
 embed_migrations!("src/sqlite/migrations");
 
-/// Says whose a database is, in its header: "A2As".
+/// Identifies our databases in the file header: "A2As".
 const APPLICATION_ID: i32 = 0x4132_4173;
 
-/// The most prepared statements that a connection keeps.
+/// Maximum number of prepared statements per connection.
 const STATEMENTS: usize = 128;
 
 /// Why a file is not a store.
@@ -24,14 +24,14 @@ pub(super) enum SchemaError {
     Migration(#[from] refinery::Error),
 }
 
-/// Opens the connection that writes.
+/// Opens the write connection.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     prepare(&db)?;
-    // FULL, because with NORMAL a power cut takes back what was seen.
+    // FULL, because with NORMAL a power failure could revert visible writes.
     db.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
@@ -40,7 +40,7 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Opens a connection that reads.
+/// Opens a read connection.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
@@ -49,13 +49,13 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn prepare(db: &Connection) -> rusqlite::Result<()> {
-    // Another program may lock the file for a moment, to back it up.
+    // Another program may lock the file briefly, for a backup.
     db.busy_timeout(std::time::Duration::from_secs(10))?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     db.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
 }
 
-/// Brings the schema up to date, after checking that it is ours and not from the future.
+/// Migrates the schema, after checking that the file is ours and not newer.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), SchemaError> {
     let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let things: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -82,7 +82,7 @@ fn version(db: &Connection) -> rusqlite::Result<Option<i64>> {
     db.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))
 }
 
-/// Writes what is there already, so that nothing changes but the disk is written to.
+/// Rewrites an existing value, to test that the disk is writable.
 pub(super) fn touch(db: &Connection) -> super::failure::Result<()> {
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Events that webhooks never took.
+//! Dead letters.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const CHOOSE: &str =
     AND (?5 IS NULL OR millis < ?5)
     ORDER BY no DESC LIMIT ?6";
 
-/// Returns the letters with their numbers, newest first.
+/// Returns the matching letters with their row numbers, newest first.
 fn choose(db: &Connection, query: &DeadLetterQuery) -> Result<Vec<(i64, DeadLetter)>> {
     let DeadLetterQuery { task_id, config_id, tenant, owner, before, limit, .. } = query;
     let before = before.map(|before| before.as_millis());
@@ -74,7 +74,7 @@ pub(super) fn redeliver(db: &Connection, query: &DeadLetterQuery) -> Result<Rede
     Ok(done)
 }
 
-/// Has a webhook go back to events, unless it or one of them is kept no more.
+/// Rewinds a webhook to earlier events, unless it or one of them was removed.
 fn rewind(db: &Connection, (task_id, config_id): (&str, &str), events: &[u64]) -> Result<bool> {
     let mut find = db.prepare_cached(
         "SELECT w.no, w.task FROM tasks t CROSS JOIN webhooks w ON w.task = t.no

@@ -5,14 +5,14 @@ use rusqlite::{ErrorCode, ffi};
 
 use crate::codec::CodecError;
 
-/// Why something could not be read from or written to the file.
+/// Why a read or a write failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error("the database failed")]
     Sqlite(#[from] rusqlite::Error),
-    #[error("the database holds something unreadable")]
+    #[error("the database contains malformed data")]
     Codec(#[from] CodecError),
-    #[error("the database holds an impossible number")]
+    #[error("the database contains a number out of range")]
     Number(#[from] std::num::TryFromIntError),
     #[error("the store is closed")]
     Closed,
@@ -21,8 +21,8 @@ pub(super) enum Failure {
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// Whether the file can't be written to, and no second try would help: the disk is full, or
-    /// a quota or a limit of file sizes is reached (which SQLite tells as a failed write).
+    /// Whether the file is not writable, and a retry would not help: the disk is full, or a quota
+    /// or file size limit is reached (which SQLite reports as an I/O error).
     pub(super) fn is_unwritable(&self) -> bool {
         let Self::Sqlite(error) = self else { return false };
         error.sqlite_error().is_some_and(|error| {
@@ -41,7 +41,7 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// The same, where one failure concerns many.
+/// The same for a failure shared by many writes.
 pub(super) trait IntoStoreError {
     fn into_store_error(self) -> StoreError;
 }

@@ -1,5 +1,5 @@
-//! Who works on which task. There is one process, so a hold is lost only when it is given up or
-//! when its process is gone.
+//! Leases. There is one process, so a lease is lost only when it is abandoned, or when its process
+//! has ended.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use super::{
     read::{task, task_no},
 };
 
-/// Lets a node hold a task. What an earlier one has recorded stays.
-pub(super) fn hold(db: &Connection, no: i64, node: &str) -> Result<()> {
+/// Grants a lease to a node. An existing checkpoint is kept.
+pub(super) fn grant(db: &Connection, no: i64, node: &str) -> Result<()> {
     let mut insert = db.prepare_cached(
         "INSERT INTO holds (task, node, lost, recorded, execution) VALUES (?1, ?2, NULL, 0, x'')
          ON CONFLICT DO UPDATE SET node = excluded.node, lost = NULL",
@@ -26,15 +26,15 @@ pub(super) fn hold(db: &Connection, no: i64, node: &str) -> Result<()> {
     Ok(())
 }
 
-/// Notes what the node that holds a task works on.
-pub(super) fn record(db: &Connection, no: i64, epoch: u64, execution: &[u8]) -> Result<()> {
+/// Stores a checkpoint.
+pub(super) fn set_checkpoint(db: &Connection, no: i64, epoch: u64, execution: &[u8]) -> Result<()> {
     let mut update =
         db.prepare_cached("UPDATE holds SET recorded = ?2, execution = ?3 WHERE task = ?1")?;
     update.execute(params![no, epoch, execution])?;
     Ok(())
 }
 
-pub(super) fn let_go(db: &Connection, no: i64) -> Result<()> {
+pub(super) fn release_unchecked(db: &Connection, no: i64) -> Result<()> {
     db.prepare_cached("DELETE FROM holds WHERE task = ?1")?.execute([no])?;
     Ok(())
 }
@@ -52,24 +52,29 @@ pub(super) fn acquire(
     let held: Option<(bool, u64, Vec<u8>)> =
         query.query_row([no], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     Ok(Some(match held {
-        // What is lost is taken over, together with what was recorded of it.
+        // An orphaned lease is taken over, together with its checkpoint.
         Some((true, ..)) => Acquired::Elsewhere(task(db, no)?),
         Some((false, recorded, execution)) if !execution.is_empty() => {
             let (scope, stored) = (scope.clone(), take(db, no, node)?);
-            Acquired::Again(Orphan { scope, stored, execution: execution.into(), recorded })
+            Acquired::Reacquired(Orphan {
+                scope,
+                stored,
+                checkpoint: execution.into(),
+                checkpoint_epoch: recorded,
+            })
         }
         Some(_) | None => Acquired::Here(take(db, no, node)?),
     }))
 }
 
-/// Gives a task to a node, under a new epoch.
+/// Grants a lease under a new epoch.
 fn take(db: &Connection, no: i64, node: &str) -> Result<StoredTask> {
-    hold(db, no, node)?;
+    grant(db, no, node)?;
     db.prepare_cached("UPDATE tasks SET epoch = epoch + 1 WHERE no = ?1")?.execute([no])?;
     task(db, no)
 }
 
-/// Lets go of a task, unless commands wait for it.
+/// Releases a lease, unless commands are pending.
 pub(super) fn release(db: &Connection, task_id: &str, epoch: u64) -> Result<bool> {
     let Some(no) = held(db, task_id, epoch)? else { return Ok(true) };
     let mut waiting =
@@ -77,7 +82,7 @@ pub(super) fn release(db: &Connection, task_id: &str, epoch: u64) -> Result<bool
     if waiting.exists([no])? {
         return Ok(false);
     }
-    let_go(db, no)?;
+    release_unchecked(db, no)?;
     Ok(true)
 }
 
@@ -111,12 +116,17 @@ pub(super) fn take_over(db: &Connection, node: &str, limit: usize) -> Result<Vec
     })?;
     let lost = lost.collect::<rusqlite::Result<Vec<_>>>()?;
     let orphan = |(no, recorded, execution, scope): (i64, u64, Vec<u8>, Scope)| {
-        Ok(Orphan { scope, stored: take(db, no, node)?, execution: execution.into(), recorded })
+        Ok(Orphan {
+            scope,
+            stored: take(db, no, node)?,
+            checkpoint: execution.into(),
+            checkpoint_epoch: recorded,
+        })
     };
     lost.into_iter().map(orphan).collect()
 }
 
-/// Leaves a command, if a node holds the task. One that is there already is left as it is.
+/// Posts a command, if the task is leased. An existing one is kept.
 pub(super) fn post(
     db: &Connection,
     scope: &Scope,
@@ -149,7 +159,7 @@ pub(super) fn commands(db: &Connection, task_id: &str) -> Result<Vec<Command>> {
     Ok(commands.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Answers a command, if it still waits.
+/// Answers a pending command.
 pub(super) fn answer(db: &Connection, command_id: &str, answer: &[u8]) -> Result<()> {
     let mut update =
         db.prepare_cached("UPDATE commands SET answer = ?2 WHERE id = ?1 AND answer IS NULL")?;
@@ -166,7 +176,7 @@ pub(super) fn read_answer(db: &Connection, command_id: &str, node: &str) -> Resu
     Ok(answer.map(Bytes::from))
 }
 
-pub(super) fn forget_answer(db: &Connection, command_id: &str, node: &str) -> Result<()> {
+pub(super) fn delete_answer(db: &Connection, command_id: &str, node: &str) -> Result<()> {
     let mut delete = db.prepare_cached(
         "DELETE FROM commands WHERE id = ?1 AND poster = ?2 AND answer IS NOT NULL",
     )?;
@@ -174,8 +184,8 @@ pub(super) fn forget_answer(db: &Connection, command_id: &str, node: &str) -> Re
     Ok(())
 }
 
-/// Whether there is something to take over.
-pub(super) fn has_lost(db: &Connection) -> Result<bool> {
+/// Whether there are leases to take over.
+pub(super) fn has_orphans(db: &Connection) -> Result<bool> {
     let mut query = db.prepare_cached(
         "SELECT 1 FROM holds INDEXED BY holds_lost WHERE lost IS NOT NULL LIMIT 1",
     )?;

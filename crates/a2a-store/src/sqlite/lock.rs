@@ -6,30 +6,30 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The right of one process to a database. The system takes it back when the process ends,
-/// however it ends.
+/// Exclusive access of one process to a database. The operating system releases the locks when the
+/// process ends.
 ///
-/// Two locks, because each covers what the other does not:
+/// There are two locks, because each covers what the other does not:
 ///
-/// - one on the database file itself, which holds for every name of it: a hard link is the same
-///   file. It is a `flock`, which Linux keeps apart from the `fcntl` locks of SQLite. Other
-///   systems don't, so there a file with several names is refused instead.
-/// - one on a file beside it, which holds for the name. It keeps a second process from using the
-///   write-ahead log of this one after the database was moved away, and tells who has it.
+/// - one on the database file, which holds under every name of it, including hard links. It is a
+///   `flock`, which Linux keeps apart from the `fcntl` locks of SQLite. Other systems do not, so
+///   there a file with several names is rejected instead.
+/// - one on a file next to it, which locks the name. It keeps another process from using the
+///   write-ahead log of this one after the database was moved, and tells which process it is.
 #[derive(Debug)]
 pub(super) struct DatabaseLock {
-    // Dropped in this order: the file may be opened again in this process once it is closed.
+    // Dropped in this order: the file may be reopened in this process once it is closed.
     _beside: File,
     _database: File,
-    _held: Held,
+    _held: OpenFile,
 }
 
 /// Why a database could not be locked.
 #[derive(Debug)]
 pub(super) enum LockError {
-    /// Another process has it; this is what it wrote about itself.
+    /// Locked by another process, described by this text.
     Taken(String),
-    /// The file has several names, which can't be locked together here.
+    /// The file has several names, which cannot be locked together on this system.
     #[cfg_attr(
         any(target_os = "linux", not(unix)),
         expect(dead_code, reason = "one lock covers all names, or names are not counted")
@@ -39,16 +39,16 @@ pub(super) enum LockError {
 }
 
 impl DatabaseLock {
-    /// Locks a database, and makes the file if it is not there.
+    /// Locks a database, creating the file if it is missing.
     pub(super) fn acquire(database: &Path) -> Result<Self, LockError> {
-        let path = beside(database);
+        let path = lock_path(database);
         let taken = || {
             let holder = fs::read_to_string(&path).ok().filter(|holder| !holder.is_empty());
             LockError::Taken(holder.unwrap_or_else(|| "unknown".to_owned()))
         };
         let mut files = files();
-        // Looked up before it is opened: closing a file drops the locks that SQLite holds on it
-        // for other connections of this process (POSIX advisory locks).
+        // Checked before the file is opened: closing it would drop the locks that SQLite holds on
+        // it for other connections of this process (POSIX advisory locks).
         if fs::metadata(database).is_ok_and(|data| files.contains(&identity(database, &data))) {
             return Err(taken());
         }
@@ -57,16 +57,16 @@ impl DatabaseLock {
         lock_database(&file, &data, taken)?;
         let mut beside = open(&path)?;
         lock(&beside, taken)?;
-        // For whoever is refused; the lock holds without it.
+        // For the error message of other processes; the lock works without it.
         let said = beside.set_len(0).and_then(|()| write!(beside, "{}", std::process::id()));
         said.map_err(LockError::Io)?;
         files.push(identity(database, &data));
-        let held = Held(identity(database, &data));
+        let held = OpenFile(identity(database, &data));
         Ok(Self { _beside: beside, _database: file, _held: held })
     }
 }
 
-/// A file that is readable and writable for its owner only.
+/// Opens a file with mode 0600.
 fn open(path: &Path) -> Result<File, LockError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -105,7 +105,7 @@ fn lock_database(
     Ok(())
 }
 
-/// What a file is known by, whatever its name.
+/// Identifies a file independently of its name.
 #[cfg(unix)]
 type Identity = (u64, u64);
 #[cfg(not(unix))]
@@ -130,16 +130,16 @@ fn files() -> MutexGuard<'static, Vec<Identity>> {
 }
 
 #[derive(Debug)]
-struct Held(Identity);
+struct OpenFile(Identity);
 
-impl Drop for Held {
+impl Drop for OpenFile {
     fn drop(&mut self) {
         files().retain(|file| *file != self.0);
     }
 }
 
-/// The file stays when the lock goes: removed, it could be locked twice.
-fn beside(database: &Path) -> PathBuf {
+/// The file is never removed: a removed file could be locked twice.
+fn lock_path(database: &Path) -> PathBuf {
     let mut path = OsString::from(database);
     path.push(".lock");
     path.into()

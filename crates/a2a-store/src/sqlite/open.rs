@@ -12,17 +12,17 @@ use super::{
 };
 use crate::seal::SecretKeys;
 
-/// How a [`SqliteStore`](super::SqliteStore) works.
+/// Options of a [`SqliteStore`](super::SqliteStore).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// What the secrets of webhooks are sealed with. Default: no key.
+    /// Keys to encrypt the secrets of webhooks. Default: none.
     pub keys: SecretKeys,
-    /// How many reads go on at once. Default: 4.
+    /// Number of concurrent reads. Default: 4.
     pub readers: usize,
-    /// How many writes become one transaction at most. Default: 256.
+    /// Maximum number of writes in a transaction. Default: 256.
     pub group: usize,
-    /// How long a webhook stays claimed without a word of it. Default: 30 s.
+    /// Duration of a delivery claim without an outcome. Default: 30 s.
     pub push_claim: Duration,
 }
 
@@ -38,28 +38,28 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// Sets what the secrets of webhooks are sealed with.
+    /// Sets the keys to encrypt the secrets of webhooks.
     #[must_use]
     pub fn with_keys(mut self, keys: SecretKeys) -> Self {
         self.keys = keys;
         self
     }
 
-    /// Sets how many reads go on at once.
+    /// Sets the number of concurrent reads.
     #[must_use]
     pub fn with_readers(mut self, readers: usize) -> Self {
         self.readers = readers;
         self
     }
 
-    /// Sets how many writes become one transaction at most.
+    /// Sets the maximum number of writes in a transaction.
     #[must_use]
     pub fn with_group(mut self, group: usize) -> Self {
         self.group = group;
         self
     }
 
-    /// Sets how long a webhook stays claimed without a word of it.
+    /// Sets the duration of a delivery claim.
     #[must_use]
     pub fn with_push_claim(mut self, claim: Duration) -> Self {
         self.push_claim = claim;
@@ -71,18 +71,18 @@ impl SqliteOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The folder of the file is not there.
-    #[error("the folder of {} does not exist", path.display())]
-    NoFolder {
+    /// The directory of the file does not exist.
+    #[error("the directory of {} does not exist", path.display())]
+    NoDirectory {
         /// The file.
         path: PathBuf,
     },
-    /// The file or its folder can't be written to.
-    #[error("{} can't be written to", path.display())]
+    /// The file or its directory is not writable.
+    #[error("{} is not writable", path.display())]
     NotWritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -91,59 +91,59 @@ pub enum OpenError {
     InUse {
         /// The file.
         path: PathBuf,
-        /// The process, by its number, where that is known.
+        /// The process id, if known.
         holder: String,
     },
-    /// The file has several names, and this system can't lock it under all of them.
+    /// The file has several names, which this system cannot lock together.
     #[error("{} has other hard links, under which another process could open it", path.display())]
     Linked {
         /// The file.
         path: PathBuf,
     },
-    /// The file is no database, or the database of another program.
+    /// The file is not a database, or belongs to another program.
     #[error("{} is not a task store", path.display())]
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A newer version of this program has written the file.
+    /// The file was written by a newer version of this program.
     #[error(
-        "{} has schema version {found}, but this program knows versions up to {known}: \
-         a newer one has written it",
+        "{} has schema version {found}, but this program supports at most {known}: upgrade the \
+         program",
         path.display()
     )]
     NewerSchema {
         /// The file.
         path: PathBuf,
-        /// The version of its schema.
+        /// The schema version of the file.
         found: i64,
-        /// The newest version that is known.
+        /// The newest supported version.
         known: i64,
     },
     /// The file could not be opened for another reason.
-    #[error("{} could not be opened", path.display())]
+    #[error("failed to open {}", path.display())]
     Failed {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// What an open file comes to.
+/// The lock and the connections of an open file.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenFiles {
     pub(super) lock: DatabaseLock,
     pub(super) writer: Connection,
     pub(super) readers: Vec<Connection>,
 }
 
-/// Opens a file, or makes it.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened, OpenError> {
+/// Opens a file, creating it if it is missing.
+pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<OpenFiles, OpenError> {
     let path = &resolve(path)?;
     if path.is_dir() {
         return Err(not_a_store(path, io::Error::from(io::ErrorKind::IsADirectory)));
@@ -168,14 +168,14 @@ pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<Opened, OpenE
             OpenError::Failed { path: path.clone(), source: error.into() }
         }
     })?;
-    writer.execute_batch(VOID).map_err(failed)?;
+    writer.execute_batch(RESET).map_err(failed)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(path));
     let readers = readers.collect::<rusqlite::Result<_>>().map_err(failed)?;
-    Ok(Opened { lock, writer, readers })
+    Ok(OpenFiles { lock, writer, readers })
 }
 
-/// What an earlier process has left is void: its leases, its claims, and answers to it.
-const VOID: &str = "
+/// Voids the leases and claims of an earlier process, and the answers to it.
+const RESET: &str = "
     BEGIN IMMEDIATE;
     UPDATE holds SET lost = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE lost IS NULL;
     UPDATE webhooks SET claim = NULL, due = 0 WHERE due IS NOT NULL AND claim IS NOT NULL;
@@ -183,7 +183,7 @@ const VOID: &str = "
     COMMIT;
 ";
 
-/// Finds the one name that a file has, so that it can't be locked under two.
+/// Resolves the canonical path of a file, so that it is not locked under two names.
 fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
     if let Ok(known) = path.canonicalize() {
         return Ok(known);
@@ -199,7 +199,7 @@ fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
 fn unusable(path: &Path, error: io::Error) -> OpenError {
     let path = path.to_owned();
     match error.kind() {
-        io::ErrorKind::NotFound => OpenError::NoFolder { path },
+        io::ErrorKind::NotFound => OpenError::NoDirectory { path },
         _ => OpenError::NotWritable { path, source: error.into() },
     }
 }

@@ -13,10 +13,10 @@ use super::{
     read::{scope_no, task},
 };
 
-/// How far tasks are counted where no counter has their number.
+/// Maximum count without a counter.
 const MAX_COUNTED: i64 = 10_000;
 
-/// Reads a page of the tasks of a scope.
+/// Returns a page of the tasks of a scope.
 pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
     let Some(selection) = Selection::new(db, scope, query)? else {
         return Ok(TaskPage::default());
@@ -27,8 +27,8 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
     let mut tasks = Vec::new();
     let mut bytes = 0_usize;
     for no in numbers {
-        // One at a time: what is not shown of a task is gone before the next one is read.
-        let task = query.shown.of(task(db, no)?.task);
+        // One at a time, so that excluded parts are freed before the next task is read.
+        let task = query.view.apply(task(db, no)?.task);
         bytes = bytes.saturating_add(task.encoded_len());
         if query.max_bytes.is_some_and(|most| bytes > most) && !tasks.is_empty() {
             has_more = true;
@@ -43,14 +43,14 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
     Ok(TaskPage { tasks, total, has_more })
 }
 
-/// The tasks that a query is about, and the index in whose order they stand.
+/// The tasks that a query selects, and the index to read them from.
 struct Selection {
     within: Within,
     state: Option<i32>,
     since: Option<i64>,
 }
 
-/// What the tasks have in common, with its number.
+/// What the tasks have in common, with its row number.
 enum Within {
     Scope(i64),
     Context(i64),
@@ -73,7 +73,7 @@ impl Selection {
         Ok(Some(Self { within, state: query.state.map(Into::into), since }))
     }
 
-    /// What stands behind `FROM tasks`.
+    /// The clause after `FROM tasks`.
     fn clause(&self) -> String {
         let mut clause = match (&self.within, self.state) {
             (Within::Scope(_), None) => "INDEXED BY tasks_of_scope WHERE scope = :within",
@@ -112,7 +112,7 @@ impl Selection {
         format!("SELECT count(*) FROM (SELECT 1 FROM tasks {clause} LIMIT :limit)")
     }
 
-    /// Reads the numbers of the tasks of a page, and of one more.
+    /// Returns the row numbers of the tasks of a page, and of one more.
     fn numbers(&self, db: &Connection, after: Option<&PageKey>, limit: usize) -> Result<Vec<i64>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let mut parameters = self.parameters();
@@ -125,7 +125,7 @@ impl Selection {
         Ok(numbers.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Counts tasks, up to a bound.
+    /// Counts tasks, up to the maximum.
     fn count(&self, db: &Connection) -> Result<usize> {
         let mut parameters = self.parameters();
         parameters.push((":limit", &MAX_COUNTED));
@@ -133,7 +133,7 @@ impl Selection {
         Ok(query.query_row(&*parameters, |row| row.get(0))?)
     }
 
-    /// Looks up how many tasks there are.
+    /// Looks up the total.
     fn total(&self, db: &Connection) -> Result<usize> {
         let (statement, within) = match self.within {
             Within::Scope(no) => (
@@ -162,8 +162,8 @@ mod tests {
         *,
     };
 
-    /// Every page and every count is one walk along an index: nothing is sorted, and no more is
-    /// read than is returned.
+    /// Every page and every count is one index scan: nothing is sorted, and no more is read than
+    /// returned.
     #[test]
     fn every_list_is_served_by_an_index() {
         let folder = TempDir::new().unwrap();

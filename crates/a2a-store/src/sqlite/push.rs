@@ -1,11 +1,11 @@
-//! The webhooks of tasks, and what waits for them.
+//! Webhooks and their pending deliveries.
 
 use std::time::Duration;
 
 use a2a_core::well_known::Timestamp;
 use a2a_operations::{
     Scope, Webhook,
-    store::{Backlog, DuePush, PushKey, PushOutcome},
+    store::{Backlog, ClaimedDelivery, DeliveryKey, DeliveryOutcome},
 };
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -18,13 +18,13 @@ use crate::{
     seal::SecretKeys,
 };
 
-/// The most events that are handed out with a claim.
+/// Maximum number of events in a claim.
 const MAX_CLAIMED: usize = 64;
 
-/// The most dead letters that are kept: the newest.
+/// Maximum number of dead letters; the newest are kept.
 const MAX_DEAD_LETTERS: i64 = 10_000;
 
-/// Stores a webhook; `false` without its task.
+/// Stores a webhook; `false` if its task does not exist.
 pub(super) fn put(
     db: &Connection,
     scope: &Scope,
@@ -67,7 +67,7 @@ pub(super) fn delete(db: &Connection, scope: &Scope, task_id: &str, id: &str) ->
     Ok(())
 }
 
-/// How long it is until a webhook is due; `None` if nothing waits.
+/// The time until a webhook is due; `None` if nothing is pending.
 pub(super) fn next(db: &Connection) -> Result<Option<Duration>> {
     let mut query = db.prepare_cached("SELECT min(due) FROM webhooks WHERE due IS NOT NULL")?;
     let due: Option<i64> = query.query_row([], |row| row.get(0))?;
@@ -75,7 +75,7 @@ pub(super) fn next(db: &Connection) -> Result<Option<Duration>> {
     Ok(millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
 }
 
-/// How much waits.
+/// The backlog.
 pub(super) fn backlog(db: &Connection) -> Result<Backlog> {
     let mut query =
         db.prepare_cached("SELECT count(*), min(due) FROM webhooks WHERE due IS NOT NULL")?;
@@ -86,14 +86,14 @@ pub(super) fn backlog(db: &Connection) -> Result<Backlog> {
     Ok(Backlog::new(u64::try_from(webhooks).unwrap_or(0), overdue))
 }
 
-/// A webhook that was claimed.
+/// A claimed webhook.
 #[derive(Debug)]
 pub(super) struct Claimed {
     no: i64,
     number: i64,
 }
 
-/// Claims webhooks that are due.
+/// Claims due webhooks.
 pub(super) fn claim(
     db: &Connection,
     limit: usize,
@@ -115,31 +115,30 @@ pub(super) fn claim(
     due.into_iter().map(claim).collect()
 }
 
-/// Reads what is to be delivered. A webhook that can't be read is left to its claim, and looked
-/// at again when that has ended.
+/// Loads claimed deliveries. A webhook that cannot be decoded is retried when its claim expires.
 pub(super) fn claimed(
     db: &Connection,
     claims: &[Claimed],
     keys: &SecretKeys,
-) -> Result<Vec<DuePush>> {
+) -> Result<Vec<ClaimedDelivery>> {
     let mut pushes = Vec::with_capacity(claims.len());
     for claim in claims {
         match push(db, claim, keys) {
             Ok(push) => pushes.extend(push),
-            Err(error) => tracing::warn!(error = %chain(&error), "a webhook can't be read"),
+            Err(error) => tracing::warn!(error = %chain(&error), "failed to decode webhook"),
         }
     }
     Ok(pushes)
 }
 
-fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<DuePush>> {
+fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<ClaimedDelivery>> {
     let mut query = db.prepare_cached(
         "SELECT t.no, t.id, w.id, w.body, w.place, w.attempts, s.tenant, s.owner
          FROM webhooks w CROSS JOIN tasks t ON t.no = w.task CROSS JOIN scopes s ON s.no = t.scope
          WHERE w.no = ?1 AND w.claim = ?2",
     )?;
     let mut rows = query.query(params![claim.no, claim.number])?;
-    // It may be gone since it was claimed.
+    // It may have been deleted since.
     let Some(row) = rows.next()? else { return Ok(None) };
     let (no, task_id, config_id, body, place): (i64, String, String, Vec<u8>, u64) =
         (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
@@ -147,8 +146,8 @@ fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<Du
     if events.is_empty() {
         return Ok(None);
     }
-    Ok(Some(DuePush {
-        key: PushKey {
+    Ok(Some(ClaimedDelivery {
+        key: DeliveryKey {
             task_id: task_id.as_str().into(),
             config_id: config_id.as_str().into(),
             claim: u64::try_from(claim.number)?,
@@ -161,8 +160,8 @@ fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<Du
     }))
 }
 
-/// A webhook as it stands while something is noted of it.
-struct Standing {
+/// The state of a webhook.
+struct HookState {
     no: i64,
     task: i64,
     place: u64,
@@ -171,32 +170,32 @@ struct Standing {
     body: Vec<u8>,
 }
 
-/// Notes what came of a try, and returns whether the claim goes on.
-pub(super) fn pushed(
+/// Records the outcome of an attempt, and returns whether the claim continues.
+pub(super) fn record(
     db: &Connection,
-    key: &PushKey,
-    outcome: &PushOutcome,
+    key: &DeliveryKey,
+    outcome: &DeliveryOutcome,
     hold: Duration,
     keys: &SecretKeys,
 ) -> Result<bool> {
-    let Some(mut webhook) = Standing::find(db, key)? else { return Ok(false) };
+    let Some(mut webhook) = HookState::find(db, key)? else { return Ok(false) };
     let now = Timestamp::now().as_millis();
     let mut again = None;
     match outcome {
-        PushOutcome::Delivered(event) => webhook.advance(event.get()),
-        PushOutcome::Retry { event, after } => {
+        DeliveryOutcome::Delivered(event) => webhook.advance(event.get()),
+        DeliveryOutcome::Retry { event, after } => {
             let is_first = event.get() > webhook.place;
             webhook.attempts = webhook.attempts.saturating_add(is_first.into());
             again = Some(later(now, *after));
         }
-        PushOutcome::Dead { event, error } if event.get() > webhook.place => {
-            webhook.bury(db, key, event.get(), (error, now), keys)?;
+        DeliveryOutcome::DeadLetter { event, error } if event.get() > webhook.place => {
+            webhook.dead_letter(db, key, event.get(), (error, now), keys)?;
             webhook.advance(event.get());
         }
-        PushOutcome::Dead { .. } => {}
-        PushOutcome::Postponed { after } => again = Some(later(now, *after)),
-        PushOutcome::Unclaimed => again = Some(now),
-        // An outcome of a later version ends the claim, at worst too early.
+        DeliveryOutcome::DeadLetter { .. } => {}
+        DeliveryOutcome::Postponed { after } => again = Some(later(now, *after)),
+        DeliveryOutcome::Released => again = Some(now),
+        // An unknown outcome of a later version ends the claim, at worst too early.
         _ => again = Some(now),
     }
     let waits = webhook.pending > webhook.place;
@@ -210,8 +209,8 @@ pub(super) fn pushed(
     Ok(goes_on)
 }
 
-impl Standing {
-    fn find(db: &Connection, key: &PushKey) -> Result<Option<Self>> {
+impl HookState {
+    fn find(db: &Connection, key: &DeliveryKey) -> Result<Option<Self>> {
         let mut query = db.prepare_cached(
             "SELECT w.no, w.task, w.place, w.pending, w.attempts, w.body
              FROM tasks t CROSS JOIN webhooks w ON w.task = t.no
@@ -237,10 +236,10 @@ impl Standing {
         }
     }
 
-    fn bury(
+    fn dead_letter(
         &self,
         db: &Connection,
-        key: &PushKey,
+        key: &DeliveryKey,
         event: u64,
         (error, now): (&str, i64),
         keys: &SecretKeys,
@@ -261,7 +260,7 @@ impl Standing {
     }
 }
 
-/// Encodes a webhook on its way to the writer.
+/// Encodes a webhook for the writer.
 pub(super) fn encode(
     webhook: &Webhook,
     keys: &SecretKeys,

@@ -9,13 +9,13 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::failure::Result;
 use crate::codec;
 
-/// Finds the number of a scope.
+/// Returns the row number of a scope.
 pub(super) fn scope_no(db: &Connection, scope: &Scope) -> Result<Option<i64>> {
     let mut query = db.prepare_cached("SELECT no FROM scopes WHERE tenant = ?1 AND owner = ?2")?;
     Ok(query.query_row(params![&*scope.tenant, &*scope.owner], |row| row.get(0)).optional()?)
 }
 
-/// Finds the number of a task of a scope.
+/// Returns the row number of a task in a scope.
 pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<Option<i64>> {
     let mut query = db.prepare_cached(
         "SELECT t.no FROM tasks t JOIN scopes s ON s.no = t.scope
@@ -25,7 +25,7 @@ pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<O
     Ok(query.query_row(of_scope, |row| row.get(0)).optional()?)
 }
 
-/// Reads a task: its snapshot, and the chunks that came since.
+/// Returns a task: its snapshot with the later chunks applied.
 pub(super) fn task(db: &Connection, no: i64) -> Result<StoredTask> {
     let mut query = db.prepare_cached(
         "SELECT t.version, t.epoch, t.last_event, h.node, s.position, s.body
@@ -48,12 +48,12 @@ pub(super) fn task(db: &Connection, no: i64) -> Result<StoredTask> {
     })
 }
 
-/// Reads a task of a scope.
+/// Returns a task in a scope.
 pub(super) fn get(db: &Connection, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
     task_no(db, scope, task_id)?.map(|no| task(db, no)).transpose()
 }
 
-/// Reads the events of a task of a scope behind a position. All are there as long as the task.
+/// Returns the events of a task after a position. None are trimmed while the task exists.
 pub(super) fn replay(
     db: &Connection,
     scope: &Scope,
@@ -71,7 +71,7 @@ fn events(db: &Connection, no: i64, after: u64) -> Result<Vec<Event>> {
     read_events(query.query(params![no, i64::try_from(after).unwrap_or(i64::MAX)])?)
 }
 
-/// Reads up to `limit` events that are for webhooks.
+/// Returns up to `limit` pushed events.
 pub(super) fn pushed_events(
     db: &Connection,
     no: i64,
@@ -94,12 +94,12 @@ fn read_events(mut rows: rusqlite::Rows<'_>) -> Result<Vec<Event>> {
     Ok(events)
 }
 
-/// A stored position; there is none at 0.
+/// A stored position, which is never 0.
 pub(super) fn event_id(position: u64) -> EventId {
     EventId::new(position).unwrap_or(EventId::FIRST)
 }
 
-/// What an owner has, in all tenants together.
+/// The usage of an owner, across all tenants.
 pub(super) fn usage(db: &Connection, owner: &str) -> Result<Usage> {
     let mut query = db.prepare_cached(
         "SELECT ifnull(sum(bytes), 0), ifnull(sum((

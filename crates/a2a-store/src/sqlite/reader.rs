@@ -6,7 +6,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::failure::{Failure, Result};
 
-/// A few connections that read, each what was committed at one moment.
+/// A few read connections, each of which sees a consistent snapshot.
 #[derive(Debug)]
 pub(super) struct Readers {
     idle: Arc<Mutex<Vec<Connection>>>,
@@ -21,7 +21,7 @@ impl Readers {
         Self { idle: Arc::new(Mutex::new(connections)), permits, count }
     }
 
-    /// Reads, on a thread that may wait for the disk.
+    /// Reads on a blocking thread.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -29,15 +29,15 @@ impl Readers {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_closed| Failure::Closed)?;
         let idle = Arc::clone(&self.idle);
-        let done = spawn_blocking(move || (read_lent(idle, read), permit));
-        // Until it is taken, what was read has the permit: no more of it is in memory than there
-        // are connections, however many wait for theirs.
+        let done = spawn_blocking(move || (read_pooled(idle, read), permit));
+        // The result keeps its permit until it is received, so memory is bounded by the number of
+        // connections, however many callers wait.
         let (done, permit) = done.await.map_err(StoreError::failed)?;
         drop(permit);
         Ok(done?)
     }
 
-    /// Waits for the reads that go on, and closes the connections.
+    /// Waits for reads in progress, and closes the connections.
     pub(super) async fn close(&self) {
         if let Ok(all) = self.permits.acquire_many(self.count).await {
             self.permits.close();
@@ -47,22 +47,22 @@ impl Readers {
     }
 }
 
-fn read_lent<T>(
+fn read_pooled<T>(
     idle: Arc<Mutex<Vec<Connection>>>,
     read: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
-    let lent = Lent::take(idle).ok_or(Failure::Closed)?;
-    let transaction = lent.connection()?.unchecked_transaction()?;
+    let pooled = PooledConnection::take(idle).ok_or(Failure::Closed)?;
+    let transaction = pooled.connection()?.unchecked_transaction()?;
     read(&transaction)
 }
 
-/// A connection that is given back even by a read that panics.
-struct Lent {
+/// A connection that returns to the pool even if the read panics.
+struct PooledConnection {
     connection: Option<Connection>,
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
-impl Lent {
+impl PooledConnection {
     fn take(idle: Arc<Mutex<Vec<Connection>>>) -> Option<Self> {
         let connection = Some(lock(&idle).pop()?);
         Some(Self { connection, idle })
@@ -73,7 +73,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         lock(&self.idle).extend(self.connection.take());
     }

@@ -11,9 +11,10 @@ use std::{
 use a2a_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, Command, Committed, DeadLetter, DeadLetterQuery, Due, LeaseStore,
-        NewTask, Orphan, PushKey, PushOutcome, PushStore, Redelivery, Replay, Signals, StoreError,
-        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
     },
 };
 use async_trait::async_trait;
@@ -22,10 +23,10 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{
-    claim, dead_letter,
+    dead_letter,
     failure::Failure,
-    lease,
-    open::{OpenError, Opened, SqliteOptions, open},
+    idempotency_key, lease,
+    open::{OpenError, OpenFiles, SqliteOptions, open},
     page, push, read,
     reader::Readers,
     sweep,
@@ -36,12 +37,12 @@ use crate::seal::SecretKeys;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Keeps tasks in a SQLite file, through every end of the process and of the machine.
+/// Stores tasks in a SQLite file that survives crashes and power failures.
 ///
-/// What was answered is on the disk. The file belongs to one process at a time, so leases don't
-/// run out, and those of an earlier process are taken over at once. Beside the file stand its
-/// write-ahead log (`-wal`, `-shm`) and a lock (`.lock`), which stays and means nothing once its
-/// process is gone.
+/// Completed writes are on disk. The file belongs to one process at a time, so leases do not
+/// expire, and those of an earlier process are taken over at once. Next to the file are its
+/// write-ahead log (`-wal`, `-shm`) and a lock file (`.lock`), which stays and is meaningless once
+/// its process has ended.
 ///
 /// ```
 /// # async fn open() -> Result<(), a2a_store::sqlite::OpenError> {
@@ -59,22 +60,22 @@ pub struct SqliteStore {
     readers: Readers,
     keys: SecretKeys,
     push_claim: Duration,
-    /// Numbers the claims of webhooks; those of an earlier process are void.
+    /// Numbers delivery claims; those of an earlier process are void.
     next_claim: Arc<AtomicI64>,
 }
 
 impl SqliteStore {
-    /// Opens a file, or makes it, with the default options.
+    /// Opens or creates a file with the default options.
     ///
     /// # Errors
     ///
-    /// An [`OpenError`] that names the file, for one that is in use, is no store, or can't be
-    /// read and written.
+    /// An [`OpenError`] that names the file, if it is in use, not a store, or not readable and
+    /// writable.
     pub async fn open(path: impl AsRef<Path>) -> std::result::Result<Self, OpenError> {
         Self::open_with(path, SqliteOptions::default()).await
     }
 
-    /// Opens a file, or makes it.
+    /// Opens or creates a file.
     ///
     /// # Errors
     ///
@@ -98,7 +99,7 @@ impl SqliteStore {
         path: PathBuf,
         options: SqliteOptions,
     ) -> std::result::Result<Self, OpenError> {
-        let Opened { lock, writer, readers } = open(&path, &options)?;
+        let OpenFiles { lock, writer, readers } = open(&path, &options)?;
         let writer = Writer::start(writer, lock, options.group)
             .map_err(|error| OpenError::Failed { path: path.clone(), source: error.into() })?;
         Ok(Self {
@@ -112,20 +113,19 @@ impl SqliteStore {
         })
     }
 
-    /// Waits for what goes on, brings the write-ahead log into the file, and gives the file up.
-    /// What comes later fails. A store that is dropped does the same, but nobody knows when.
+    /// Waits for calls in progress, checkpoints the write-ahead log, and closes the file. Later
+    /// calls fail. Dropping the store does the same at an undefined time.
     pub async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
     }
 
-    /// The path that was opened.
+    /// The path as given to `open`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many transactions were made since the file was opened: under load far fewer than
-    /// there were writes.
+    /// The number of transactions since the file was opened: under load far fewer than writes.
     pub fn transactions(&self) -> u64 {
         self.writer.transactions()
     }
@@ -195,7 +195,7 @@ impl TaskStore for SqliteStore {
         self.readers.read(move |db| read::usage(db, &owner)).await
     }
 
-    async fn claim(
+    async fn claim_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -203,10 +203,12 @@ impl TaskStore for SqliteStore {
         task_id: &str,
     ) -> Result<Claim> {
         let (scope, key, task_id) = (scope.clone(), key.to_owned(), task_id.to_owned());
-        self.writer.write(move |db| claim::claim(db, &scope, &key, fingerprint, &task_id)).await
+        self.writer
+            .write(move |db| idempotency_key::claim(db, &scope, &key, fingerprint, &task_id))
+            .await
     }
 
-    async fn reclaim(
+    async fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -216,20 +218,22 @@ impl TaskStore for SqliteStore {
     ) -> Result<Claim> {
         let (scope, key, gone) = (scope.clone(), key.to_owned(), gone.to_owned());
         let task_id = task_id.to_owned();
-        let reclaim = move |db: &_| claim::reclaim(db, &scope, &key, fingerprint, &gone, &task_id);
-        self.writer.write(reclaim).await
+        let take_over = move |db: &_| {
+            idempotency_key::take_over(db, &scope, &key, fingerprint, &gone, &task_id)
+        };
+        self.writer.write(take_over).await
     }
 
-    async fn unclaim(&self, scope: &Scope, key: &str, task_id: &str) -> Result<()> {
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<()> {
         let (scope, key, task_id) = (scope.clone(), key.to_owned(), task_id.to_owned());
-        self.writer.write(move |db| claim::unclaim(db, &scope, &key, &task_id)).await
+        self.writer.write(move |db| idempotency_key::release(db, &scope, &key, &task_id)).await
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<usize> {
         let Sweep { tasks, parked, claims, limit, .. } = sweep;
         self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
         let mut swept = 0;
-        for (age, forget) in [(tasks, sweep::tasks as sweep::Forget), (parked, sweep::parked)] {
+        for (age, forget) in [(tasks, sweep::tasks as sweep::SweepFn), (parked, sweep::parked)] {
             let Some(age) = age else { continue };
             while swept < limit {
                 let wanted = limit - swept;
@@ -244,7 +248,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn probe(&self) -> Result<()> {
-        self.readers.read(lease::has_lost).await?;
+        self.readers.read(lease::has_orphans).await?;
         self.writer.probe().await
     }
 }
@@ -262,7 +266,7 @@ impl LeaseStore for SqliteStore {
     }
 
     async fn renew(&self, _held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>> {
-        // Nobody else can have taken any.
+        // No other node can take over a lease.
         Ok(Vec::new())
     }
 
@@ -277,15 +281,15 @@ impl LeaseStore for SqliteStore {
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>> {
-        // Mostly there is nothing, which is found out beside the writer.
-        if !self.readers.read(lease::has_lost).await? {
+        // Usually nothing is due, which a read connection can tell.
+        if !self.readers.read(lease::has_orphans).await? {
             return Ok(Vec::new());
         }
         let node = Arc::clone(&self.node);
         self.writer.write(move |db| lease::take_over(db, &node, limit)).await
     }
 
-    async fn post(&self, scope: &Scope, task_id: &str, command: Command) -> Result<bool> {
+    async fn post_command(&self, scope: &Scope, task_id: &str, command: Command) -> Result<bool> {
         let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
         self.writer.write(move |db| lease::post(db, &scope, &task_id, &node, &command)).await
     }
@@ -295,7 +299,7 @@ impl LeaseStore for SqliteStore {
         self.readers.read(move |db| lease::commands(db, &task_id)).await
     }
 
-    async fn answer(&self, command_id: &str, answer: Bytes) -> Result<()> {
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<()> {
         let command_id = command_id.to_owned();
         self.writer.write(move |db| lease::answer(db, &command_id, &answer)).await
     }
@@ -305,9 +309,9 @@ impl LeaseStore for SqliteStore {
         self.readers.read(move |db| lease::read_answer(db, &command_id, &node)).await
     }
 
-    async fn forget_answer(&self, command_id: &str) -> Result<()> {
+    async fn delete_answer(&self, command_id: &str) -> Result<()> {
         let (command_id, node) = (command_id.to_owned(), Arc::clone(&self.node));
-        self.writer.write(move |db| lease::forget_answer(db, &command_id, &node)).await
+        self.writer.write(move |db| lease::delete_answer(db, &command_id, &node)).await
     }
 
     fn signals(&self) -> Option<Signals> {
@@ -336,23 +340,23 @@ impl PushStore for SqliteStore {
         self.writer.write(move |db| push::delete(db, &scope, &task_id, &id)).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due> {
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries> {
         let next = self.readers.read(push::next).await?;
         if limit == 0 || next.is_none_or(|next| !next.is_zero()) {
-            return Ok(Due { pushes: Vec::new(), next });
+            return Ok(ClaimedDeliveries { deliveries: Vec::new(), next });
         }
         let (hold, numbers) = (self.push_claim, Arc::clone(&self.next_claim));
         let number = move || numbers.fetch_add(1, Ordering::Relaxed);
         let claims = self.writer.write(move |db| push::claim(db, limit, hold, &number)).await?;
         let keys = self.keys.clone();
         let read = move |db: &_| Ok((push::claimed(db, &claims, &keys)?, push::next(db)?));
-        let (pushes, next) = self.readers.read(read).await?;
-        Ok(Due { pushes, next })
+        let (deliveries, next) = self.readers.read(read).await?;
+        Ok(ClaimedDeliveries { deliveries, next })
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool> {
+    async fn record_delivery(&self, key: &DeliveryKey, outcome: DeliveryOutcome) -> Result<bool> {
         let (key, keys, hold) = (key.clone(), self.keys.clone(), self.push_claim);
-        self.writer.write(move |db| push::pushed(db, &key, &outcome, hold, &keys)).await
+        self.writer.write(move |db| push::record(db, &key, &outcome, hold, &keys)).await
     }
 
     async fn backlog(&self) -> Result<Backlog> {

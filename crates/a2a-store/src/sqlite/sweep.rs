@@ -5,13 +5,13 @@ use rusqlite::{Connection, params};
 
 use super::failure::Result;
 
-/// The most tasks to forget in one transaction: other writes wait for it.
+/// Maximum number of tasks to remove in one transaction, because other writes wait for it.
 pub(super) const BATCH: usize = 32;
 
-/// Forgets up to a number of tasks that are older than an age.
-pub(super) type Forget = fn(&Connection, Duration, usize) -> Result<usize>;
+/// Removes up to a number of tasks older than an age.
+pub(super) type SweepFn = fn(&Connection, Duration, usize) -> Result<usize>;
 
-/// Forgets tasks that have ended, oldest end first, and returns how many.
+/// Removes ended tasks, oldest end first, and returns how many.
 pub(super) fn tasks(db: &Connection, age: Duration, limit: usize) -> Result<usize> {
     let mut delete = db.prepare_cached(
         "DELETE FROM tasks WHERE no IN (
@@ -22,8 +22,8 @@ pub(super) fn tasks(db: &Connection, age: Duration, limit: usize) -> Result<usiz
     Ok(delete.execute(params![before(age), limit.min(BATCH)])?)
 }
 
-/// Forgets tasks that have waited for their user or for an authorization and that nobody holds,
-/// those that wait longest first, and returns how many.
+/// Removes unleased tasks that have waited for user input or authorization, longest waiting first,
+/// and returns how many.
 pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<usize> {
     let mut delete = db.prepare_cached(
         "DELETE FROM tasks WHERE no IN (
@@ -37,7 +37,7 @@ pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<usi
     Ok(delete.execute(params![before(age), limit.min(BATCH)])?)
 }
 
-/// Forgets idempotency keys, oldest first.
+/// Removes idempotency keys, oldest first.
 pub(super) fn claims(db: &Connection, age: Duration, limit: usize) -> Result<()> {
     let mut delete = db.prepare_cached(
         "DELETE FROM claims WHERE no IN (

@@ -3,18 +3,18 @@ use std::sync::Arc;
 use a2a_core::{v1::Task, well_known::Timestamp};
 use a2a_operations::{
     Event, EventId, Scope,
-    store::{Committed, Hold, NewTask, PageKey, Transition},
+    store::{Committed, LeaseUpdate, NewTask, PageKey, Transition},
 };
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{claim, failure::Result, lease, read::scope_no};
+use super::{failure::Result, idempotency_key, lease, read::scope_no};
 use crate::{
     codec::{self, CodecError},
     seal::SecretKeys,
 };
 
-/// A new task, encoded.
+/// An encoded new task.
 pub(super) struct Insert {
     head: Head,
     task_id: Arc<str>,
@@ -22,21 +22,21 @@ pub(super) struct Insert {
     context_id: String,
     events: Vec<Row>,
     webhooks: Vec<(String, Vec<u8>)>,
-    execution: Option<Bytes>,
+    checkpoint: Option<Bytes>,
 }
 
-/// A transition, encoded.
+/// An encoded transition.
 pub(super) struct Change {
     task_id: Arc<str>,
     version: u64,
     epoch: u64,
     head: Option<Head>,
     events: Vec<Row>,
-    hold: Hold,
+    lease: LeaseUpdate,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
-/// A task as it is listed and read.
+/// The indexed fields and the body of a task.
 struct Head {
     state: i32,
     millis: i64,
@@ -52,16 +52,16 @@ struct Row {
     body: Vec<u8>,
 }
 
-/// Nothing was written of a new task.
+/// Why a new task was not inserted.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// The id is taken.
+    /// The id exists.
     Conflict,
-    /// The idempotency key is tied to another task.
+    /// The idempotency key is bound to another task.
     Claimed { task_id: String },
 }
 
-/// Nothing was written, because the task was written by somebody else.
+/// The task was modified concurrently. Nothing was written.
 #[derive(Debug)]
 pub(super) struct Conflict;
 
@@ -88,7 +88,7 @@ fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, C
 
 impl Insert {
     pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
-        let NewTask { task, key, events, pushes, webhooks, execution } = new;
+        let NewTask { task, key, events, pushes, webhooks, checkpoint } = new;
         let webhooks = webhooks.into_iter().map(|webhook| {
             let body = codec::encode_webhook(&webhook, keys)?;
             Ok((webhook.config.id, body))
@@ -100,7 +100,7 @@ impl Insert {
             context_id: task.context_id.clone(),
             events: rows(&events, &pushes)?,
             webhooks: webhooks.collect::<std::result::Result<_, CodecError>>()?,
-            execution,
+            checkpoint,
         })
     }
 
@@ -110,14 +110,14 @@ impl Insert {
         scope: &Scope,
         node: &str,
     ) -> Result<std::result::Result<Committed, Refused>> {
-        let Self { head, task_id, key, context_id, events, webhooks, execution } = self;
+        let Self { head, task_id, key, context_id, events, webhooks, checkpoint } = self;
         let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
         if known.exists([&**task_id])? {
             return Ok(Err(Refused::Conflict));
         }
         let scope = intern_scope(db, scope)?;
         if let Some(key) = key
-            && let Some(other) = claim::claimed(db, scope, key)?
+            && let Some(other) = idempotency_key::task_of(db, scope, key)?
             && *other != **task_id
         {
             return Ok(Err(Refused::Claimed { task_id: other }));
@@ -135,7 +135,7 @@ impl Insert {
         let (state, millis) = (head.state, head.millis);
         let row = params![&**task_id, scope, context, state, millis, ended, parked, last_event];
         let no = insert.insert(row)?;
-        weigh(db, no, length(&head.body) + lengths(events))?;
+        add_bytes(db, no, length(&head.body) + lengths(events))?;
         let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
         insert.execute(params![no, last_event, head.body])?;
         let mut insert = db.prepare_cached(
@@ -145,9 +145,9 @@ impl Insert {
             insert.execute(params![no, id, body])?;
         }
         let has_pushes = append(db, no, events, now)?;
-        if let Some(execution) = execution {
-            lease::hold(db, no, node)?;
-            lease::record(db, no, 1, execution)?;
+        if let Some(checkpoint) = checkpoint {
+            lease::grant(db, no, node)?;
+            lease::set_checkpoint(db, no, 1, checkpoint)?;
         }
         Ok(Ok(Committed::new(has_pushes)))
     }
@@ -155,7 +155,7 @@ impl Insert {
 
 impl Change {
     pub(super) fn encode(transition: Transition) -> std::result::Result<Self, CodecError> {
-        let Transition { task_id, version, epoch, events, snapshot, pushes, hold, answers } =
+        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
             transition;
         Ok(Self {
             task_id,
@@ -163,7 +163,7 @@ impl Change {
             epoch,
             head: snapshot.map(|task| Head::of(&task)).transpose()?,
             events: rows(&events, &pushes)?,
-            hold,
+            lease,
             answers,
         })
     }
@@ -173,7 +173,7 @@ impl Change {
         db: &Connection,
         scope: &Scope,
     ) -> Result<std::result::Result<Committed, Conflict>> {
-        let Self { task_id, version, epoch, head, events, hold, answers } = self;
+        let Self { task_id, version, epoch, head, events, lease, answers } = self;
         let mut query = db.prepare_cached(
             "SELECT no, last_event, state, millis, parked IS NOT NULL,
                  (SELECT length(body) FROM snapshots WHERE task = no)
@@ -190,7 +190,7 @@ impl Change {
         let grown = head.as_ref().map_or(0, |head| length(&head.body) - known.length);
         let bytes = grown + lengths(events);
         match head {
-            // What tasks are listed by is only written where it changes: it is in four indexes.
+            // Indexed fields are written only if they change: they are in four indexes.
             Some(head) if known.differs(head) => {
                 let Head { state, millis, is_ended, is_parked, .. } = head;
                 let mut update = db.prepare_cached(
@@ -217,10 +217,12 @@ impl Change {
             update.execute(params![no, last_event, head.body])?;
         }
         let has_pushes = append(db, no, events, now)?;
-        match hold {
-            Hold::Keep => {}
-            Hold::Record(execution) => lease::record(db, no, *epoch, execution)?,
-            Hold::Release => lease::let_go(db, no)?,
+        match lease {
+            LeaseUpdate::Keep => {}
+            LeaseUpdate::Checkpoint(checkpoint) => {
+                lease::set_checkpoint(db, no, *epoch, checkpoint)?;
+            }
+            LeaseUpdate::Release => lease::release_unchecked(db, no)?,
         }
         for (command_id, answer) in answers {
             lease::answer(db, command_id, answer)?;
@@ -229,7 +231,7 @@ impl Change {
     }
 }
 
-/// What is stored of a task before a transition.
+/// The stored state before a transition.
 struct Known {
     no: i64,
     last_event: u64,
@@ -252,7 +254,7 @@ impl Known {
         })
     }
 
-    /// Whether a snapshot is listed by something else. When a task was parked last is part of it.
+    /// Whether indexed fields differ, including the time when the task was parked.
     fn differs(&self, head: &Head) -> bool {
         (self.state, self.millis) != (head.state, head.millis) || self.is_parked
     }
@@ -266,8 +268,8 @@ fn lengths(events: &[Row]) -> i64 {
     events.iter().map(|event| length(&event.body)).sum()
 }
 
-/// Adds to what a task takes.
-fn weigh(db: &Connection, no: i64, more: i64) -> Result<()> {
+/// Adds to the size of a task.
+fn add_bytes(db: &Connection, no: i64, more: i64) -> Result<()> {
     if more != 0 {
         let mut update = db.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE no = ?1")?;
         update.execute(params![no, more])?;
@@ -275,7 +277,7 @@ fn weigh(db: &Connection, no: i64, more: i64) -> Result<()> {
     Ok(())
 }
 
-/// Adds events to a task, and returns whether a webhook waits for one of them.
+/// Appends events to a task, and returns whether a webhook has pending events.
 fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
     let newest = events.iter().rev().find(|event| event.is_pushed);
     let has_pushes = match newest {
@@ -296,7 +298,7 @@ fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
     Ok(has_pushes)
 }
 
-/// Finds or makes the number of a scope.
+/// Returns the row number of a scope, inserting it if it is missing.
 pub(super) fn intern_scope(db: &Connection, scope: &Scope) -> Result<i64> {
     if let Some(no) = scope_no(db, scope)? {
         return Ok(no);

@@ -17,31 +17,31 @@ use super::{
     lock::DatabaseLock,
 };
 
-/// The most writes that wait for the writer; beyond them, callers wait to be among them.
+/// Maximum number of queued writes, beyond which callers wait.
 const QUEUE: usize = 1024;
 
-/// The thread that makes all changes.
+/// The write thread.
 ///
-/// It takes what waits, makes one transaction of it, and answers when that is on the disk. While
-/// the disk is busy, the next transaction gathers.
+/// Takes the queued writes, runs them in one transaction, and responds when it is on disk. The next
+/// transaction fills up in the meantime.
 #[derive(Debug)]
 pub(super) struct Writer {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<Request>,
     transactions: Arc<AtomicU64>,
     unwritable: Arc<AtomicBool>,
 }
 
-enum Order {
+enum Request {
     Write(Box<dyn Job>),
     Close(oneshot::Sender<()>),
 }
 
 /// One write of a transaction.
 trait Job: Send {
-    /// Makes the changes. It may be asked to make them again after they were rolled back.
+    /// Runs the write. May be called again after a rollback.
     fn run(&mut self, db: &Connection) -> Result<()>;
 
-    /// Tells who asked for it what came of it.
+    /// Responds to the caller.
     fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>);
 }
 
@@ -64,13 +64,13 @@ where
     fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>) {
         let Self { done, answer, .. } = *self;
         let done = committed.and_then(|()| done.ok_or_else(|| Arc::new(Failure::Closed)));
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = answer.send(done.map_err(Arc::into_store_error));
     }
 }
 
 impl Writer {
-    /// Starts the thread. It owns the lock and gives it back when the last change is on the disk.
+    /// Starts the thread. It owns the lock and releases it after the last write.
     pub(super) fn start(db: Connection, lock: DatabaseLock, group: usize) -> io::Result<Self> {
         let (orders, received) = mpsc::channel(QUEUE);
         let transactions = Arc::<AtomicU64>::default();
@@ -93,12 +93,11 @@ impl Writer {
         Ok(Self { orders, transactions, unwritable })
     }
 
-    /// Makes a change and waits until it is on the disk. The change may be made more than once,
-    /// if it was rolled back.
+    /// Queues a write and waits until it is on disk. It may run more than once, after a rollback.
     ///
     /// # Cancel safety
     ///
-    /// A change that waits already is made even if nobody waits for it any more.
+    /// A queued write runs even if the future is dropped.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
@@ -106,20 +105,20 @@ impl Writer {
         let (answer, answered) = oneshot::channel();
         let job = Write { change, done: None, answer };
         let closed = || StoreError::from(Failure::Closed);
-        self.orders.send(Order::Write(Box::new(job))).await.map_err(|_closed| closed())?;
+        self.orders.send(Request::Write(Box::new(job))).await.map_err(|_closed| closed())?;
         answered.await.map_err(|_closed| closed())?
     }
 
-    /// Makes the changes that wait, and ends. Later ones fail.
+    /// Runs the queued writes, and ends. Later ones fail.
     pub(super) async fn close(&self) {
         let (closed, when_closed) = oneshot::channel();
-        if self.orders.send(Order::Close(closed)).await.is_ok() {
-            // Without an answer, the thread has ended for another reason.
+        if self.orders.send(Request::Close(closed)).await.is_ok() {
+            // Without a response, the thread has ended for another reason.
             let _ = when_closed.await;
         }
     }
 
-    /// Makes sure that writes work: if the last one failed for want of space, another is made.
+    /// Tests that writes work: if the last one failed for lack of space, another is made.
     pub(super) async fn probe(&self) -> std::result::Result<(), StoreError> {
         if !self.unwritable.load(Ordering::Relaxed) {
             return Ok(());
@@ -127,7 +126,7 @@ impl Writer {
         self.write(touch).await
     }
 
-    /// How many transactions were made.
+    /// The number of transactions.
     pub(super) fn transactions(&self) -> u64 {
         self.transactions.load(Ordering::Relaxed)
     }
@@ -135,15 +134,15 @@ impl Writer {
 
 struct Thread {
     db: Connection,
-    received: mpsc::Receiver<Order>,
+    received: mpsc::Receiver<Request>,
     group: usize,
     transactions: Arc<AtomicU64>,
-    /// Whether the last write failed because the file can't be written to.
+    /// Whether the last write failed because the file is not writable.
     unwritable: Arc<AtomicBool>,
 }
 
 impl Thread {
-    /// Works until the store is closed or gone, and returns who waits for that.
+    /// Runs until the store is closed or dropped, and returns the channel of the closer.
     fn work(mut self) -> Option<oneshot::Sender<()>> {
         let mut orders = Vec::with_capacity(self.group);
         let mut closed = None;
@@ -151,21 +150,21 @@ impl Thread {
             let mut jobs = Vec::with_capacity(orders.len());
             for order in orders.drain(..) {
                 match order {
-                    Order::Write(job) if closed.is_none() => jobs.push(job),
-                    // It is told that the store is closed.
-                    Order::Write(_) => {}
-                    Order::Close(answer) => closed = Some(answer),
+                    Request::Write(job) if closed.is_none() => jobs.push(job),
+                    // Its caller is told that the store is closed.
+                    Request::Write(_) => {}
+                    Request::Close(answer) => closed = Some(answer),
                 }
             }
             self.write(jobs);
         }
         let Self { db, received, .. } = self;
         drop(received);
-        // The log is only brought into the database, which the next start would do as well.
+        // Only checkpoints the log, which the next start would do as well.
         let log = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").err();
         let log = log.or_else(|| db.close().err().map(|(_, error)| error));
         if let Some(error) = log {
-            tracing::warn!(%error, "the database was not closed as it should be");
+            tracing::warn!(%error, "failed to close database cleanly");
         }
         closed
     }
@@ -176,38 +175,39 @@ impl Thread {
         }
         match self.transaction(&mut jobs) {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
-            // One that can't be made must not take the others with it.
-            Err(Fault::Change(_)) if jobs.len() > 1 => {
+            // A write that cannot be made must not fail the others.
+            Err(TransactionError::Change(_)) if jobs.len() > 1 => {
                 for job in jobs {
                     self.write(vec![job]);
                 }
             }
-            Err(Fault::Change(failure) | Fault::Commit(failure)) => {
+            Err(TransactionError::Change(failure) | TransactionError::Commit(failure)) => {
                 let failure = Arc::new(failure);
                 jobs.into_iter().for_each(|job| job.answer(Err(Arc::clone(&failure))));
             }
         }
     }
 
-    /// Makes one transaction of some changes, or none of them.
-    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> std::result::Result<(), Fault> {
-        self.execute("BEGIN IMMEDIATE").map_err(Fault::Commit)?;
-        let made = jobs.iter_mut().try_for_each(|job| job.run(&self.db)).map_err(Fault::Change);
-        let made = made.and_then(|()| self.execute("COMMIT").map_err(Fault::Commit));
+    /// Runs writes in one transaction, or none of them.
+    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> std::result::Result<(), TransactionError> {
+        self.execute("BEGIN IMMEDIATE").map_err(TransactionError::Commit)?;
+        let made =
+            jobs.iter_mut().try_for_each(|job| job.run(&self.db)).map_err(TransactionError::Change);
+        let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
         self.transactions.fetch_add(1, Ordering::Relaxed);
         self.note(&made);
-        // Some failures have rolled back already.
+        // Some errors roll back by themselves.
         if made.is_err() && !self.db.is_autocommit() {
-            self.execute("ROLLBACK").map_err(Fault::Commit)?;
+            self.execute("ROLLBACK").map_err(TransactionError::Commit)?;
         }
         made
     }
 
-    /// Notes whether the file can be written to, and tells operators when that changes.
-    fn note(&self, made: &std::result::Result<(), Fault>) {
+    /// Tracks whether the file is writable, and logs changes.
+    fn note(&self, made: &std::result::Result<(), TransactionError>) {
         let unwritable = match made {
             Ok(()) => false,
-            Err(Fault::Change(failure) | Fault::Commit(failure)) => {
+            Err(TransactionError::Change(failure) | TransactionError::Commit(failure)) => {
                 if !failure.is_unwritable() {
                     return;
                 }
@@ -228,9 +228,9 @@ impl Thread {
     }
 }
 
-enum Fault {
-    /// One of the changes could not be made.
+enum TransactionError {
+    /// One of the writes failed.
     Change(Failure),
-    /// The transaction could not be begun or ended.
+    /// The transaction could not be started or committed.
     Commit(Failure),
 }

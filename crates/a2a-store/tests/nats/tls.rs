@@ -1,4 +1,4 @@
-//! Encrypted connections to NATS, and who is believed there.
+//! TLS to NATS.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use a2a_test_servers::{Private, Skipped};
 
 use crate::chain::chain;
 
-/// A server that has a certificate for 127.0.0.1, and speaks nothing but TLS.
+/// A TLS server with a certificate for 127.0.0.1.
 async fn server(authority: &Authority, more: &[&str]) -> Result<Private, Skipped> {
     let Identity { certificate, key, .. } = authority.for_host("127.0.0.1");
     let files = [
@@ -34,7 +34,7 @@ fn refused(error: NatsError, expected: &str) {
 }
 
 #[tokio::test]
-async fn a_server_is_believed_by_its_certificate() {
+async fn server_certificate_is_verified() {
     let (ours, theirs) = (Folder::new("ours"), Folder::new("theirs"));
     let (own, others) = (ours.path("root.pem"), theirs.path("root.pem"));
     let Ok(server) = server(ours.authority(), &[]).await else { return };
@@ -43,7 +43,7 @@ async fn a_server_is_believed_by_its_certificate() {
     let by_name = NatsConfig::new(server.url().replace("nats://127.0.0.1", "tls://localhost"));
     let unknown = "invalid peer certificate: UnknownIssuer";
     connect(secure.clone().with_roots(&own)).await.unwrap();
-    // Certificates to check by say that there is to be TLS.
+    // Root certificates imply TLS.
     connect(plain.clone().with_roots(&own)).await.unwrap();
     refused(connect(secure.clone().with_roots(&others)).await.unwrap_err(), unknown);
     refused(connect(secure).await.unwrap_err(), "invalid peer certificate");
@@ -52,7 +52,7 @@ async fn a_server_is_believed_by_its_certificate() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_a_certificate_is_shown_one() {
+async fn client_certificate_is_presented() {
     let folder = Folder::new("ours");
     let more = ["--tlsverify", "--tlscacert", "root.pem"];
     let Ok(server) = server(folder.authority(), &more).await else { return };

@@ -3,12 +3,11 @@ use std::{sync::Arc, time::Duration};
 use a2a_operations::{MemoryStore, Store, store::MemoryLimits};
 use a2a_store::postgres::PostgresConfig;
 
-use super::scenery::Schema;
+use super::fixtures::Schema;
 
 const LEASE: Duration = Duration::from_millis(300);
 
-// Where there is no server, that was said, and there is nothing else to try here: what a test
-// is then given is a store that keeps the laws anyway.
+// Without a server the test was reported as skipped, and runs with a memory store.
 async fn empty() -> Arc<dyn Store> {
     match Schema::new().await {
         Ok(schema) => Arc::new(schema.open().await),

@@ -1,4 +1,4 @@
-//! Many nodes share a database.
+//! Nodes sharing a database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,10 +6,10 @@ use a2a_core::TaskState;
 use a2a_operations::{
     Scope,
     store::{
-        Acquired, Hold, LeaseStore as _, PushStore as _, Signal, Signals, StoreError, Sweep,
+        Acquired, LeaseStore as _, LeaseUpdate, PushStore as _, Signal, Signals, StoreError, Sweep,
         TaskStore as _, Transition,
     },
-    testing::store::scenery::{
+    testing::store::fixtures::{
         chunk, get, hooked, insert, insert_held, list, post, push, query, scope, task, transition,
         webhook,
     },
@@ -21,7 +21,7 @@ use a2a_store::{
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 
-use super::scenery::{Schema, asked};
+use super::fixtures::{Schema, asked};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -39,7 +39,7 @@ async fn written(signals: &mut Signals, id: &str, last: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_hear_what_others_do_and_not_what_they_do_themselves() {
+async fn nodes_receive_signals_of_others_only() {
     let Ok(schema) = Schema::new().await else { return };
     let (one, two, scope) = (schema.open().await, schema.open().await, scope("ann"));
     let (mut from_two, mut from_one) = (one.signals().unwrap(), two.signals().unwrap());
@@ -71,7 +71,7 @@ async fn nodes_hear_what_others_do_and_not_what_they_do_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_slept_past_its_lease_writes_nothing_more() {
+async fn node_past_its_lease_cannot_write() {
     let Ok(schema) = Schema::new().await else { return };
     let config = PostgresConfig::default().with_lease(Duration::from_millis(1));
     let (one, two) = (schema.open_with(config).await, schema.open().await);
@@ -83,7 +83,7 @@ async fn a_node_that_slept_past_its_lease_writes_nothing_more() {
             break orphans;
         }
     };
-    assert_eq!((&orphans[0].execution[..], orphans[0].recorded), (&b"work"[..], 1));
+    assert_eq!((&orphans[0].checkpoint[..], orphans[0].checkpoint_epoch), (&b"work"[..], 1));
     assert_eq!(orphans[0].stored.epoch, 2);
     let late = one.commit(&scope, transition("t", 1, 1, vec![chunk(2, "t", "late")])).await;
     assert!(matches!(late, Err(StoreError::Conflict { .. })), "{late:?}");
@@ -97,7 +97,7 @@ async fn a_node_that_slept_past_its_lease_writes_nothing_more() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_nodes_that_reach_for_a_task_one_gets_it() {
+async fn concurrent_acquires_of_many_nodes_have_one_winner() {
     let Ok(schema) = Schema::new().await else { return };
     let mut nodes = Vec::new();
     for _ in 0..4 {
@@ -132,7 +132,7 @@ async fn of_many_nodes_that_reach_for_a_task_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn totals_stay_exact_with_many_writers_and_when_they_are_merged() {
+async fn totals_are_exact_with_many_writers_and_after_merging() {
     let Ok(schema) = Schema::new().await else { return };
     let nodes = [Arc::new(schema.open().await), Arc::new(schema.open().await)];
     let scope = scope("ann");
@@ -178,7 +178,7 @@ async fn totals_stay_exact_with_many_writers_and_when_they_are_merged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_webhook_that_is_put_while_events_come_gets_all_that_are_stored_after_it() {
+async fn webhook_added_during_writes_gets_all_later_events() {
     let Ok(schema) = Schema::new().await else { return };
     let (one, two) = (Arc::new(schema.open().await), schema.open().await);
     let scope = scope("ann");
@@ -196,8 +196,8 @@ async fn a_webhook_that_is_put_while_events_come_gets_all_that_are_stored_after_
         two.put_config(&scope, webhook(&id, "hook")).await.unwrap();
         let seen = get(&two, &scope, &id).await.last_event.get();
         writer.await.unwrap();
-        let due = two.due(10).await.unwrap().pushes;
-        // Those that were stored after the webhook are all there, without a gap to the last.
+        let due = two.claim_deliveries(10).await.unwrap().deliveries;
+        // Events stored after the webhook are complete, without a gap to the last.
         let first = due.first().map_or(7, |due| due.events[0].id().unwrap().get());
         assert!(first <= seen + 1, "round {round}: {first} is the first, {seen} were there");
         for due in due {
@@ -210,7 +210,7 @@ async fn a_webhook_that_is_put_while_events_come_gets_all_that_are_stored_after_
 
 //
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn secrets_of_webhooks_are_not_in_the_database() {
+async fn webhook_secrets_are_encrypted_in_the_database() {
     let Ok(schema) = Schema::new().await else { return };
     let keys = SecretKeys::new([SecretKey::from_bytes([7; 32])]);
     let store = schema.open_with(PostgresConfig::default().with_secret_keys(keys)).await;
@@ -226,7 +226,7 @@ async fn secrets_of_webhooks_are_not_in_the_database() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn texts_that_no_index_takes_are_kept_all_the_same() {
+async fn texts_too_long_for_an_index_are_stored() {
     let Ok(schema) = Schema::new().await else { return };
     let (store, scope) = (schema.open().await, scope("ann"));
     let contexts = ["x".repeat(100_000), "a\0b".into(), "'; DROP TABLE tasks; --".into()];
@@ -237,20 +237,20 @@ async fn texts_that_no_index_takes_are_kept_all_the_same() {
         let page = list(&store, &scope, &query).await;
         assert_eq!((page.total, &*page.tasks[0]), (1, &task));
         assert!(matches!(
-            store.claim(&scope, context, u64::MAX, "t").await.unwrap(),
+            store.claim_key(&scope, context, u64::MAX, "t").await.unwrap(),
             a2a_operations::store::Claim::New
         ));
         let id = format!("t{number}");
         store.put_config(&scope, webhook(&id, context)).await.unwrap();
         assert_eq!(store.configs(&scope, &id).await.unwrap(), [webhook(&id, context)]);
         push(&store, &scope, &id).await;
-        let due = store.due(1).await.unwrap().pushes;
+        let due = store.claim_deliveries(1).await.unwrap().deliveries;
         assert_eq!(&*due[0].key.config_id, context);
-        let dead = a2a_operations::store::PushOutcome::Dead {
+        let dead = a2a_operations::store::DeliveryOutcome::DeadLetter {
             event: due[0].events[0].id().unwrap(),
             error: "a\0b".into(),
         };
-        assert!(!store.pushed(&due[0].key, dead).await.unwrap());
+        assert!(!store.record_delivery(&due[0].key, dead).await.unwrap());
     }
     assert!(store.get(&scope, "a\0b").await.unwrap().is_none());
     let strange = Scope { tenant: "\0".into(), owner: "y".repeat(10_000).into() };
@@ -259,11 +259,11 @@ async fn texts_that_no_index_takes_are_kept_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_that_lets_go_leaves_no_lease() {
+async fn releasing_commit_leaves_no_lease() {
     let Ok(schema) = Schema::new().await else { return };
     let (store, scope) = (schema.open().await, scope("ann"));
     insert_held(&store, &scope, "t", b"work").await;
-    let last = Transition { hold: Hold::Release, ..transition("t", 1, 1, Vec::new()) };
+    let last = Transition { lease: LeaseUpdate::Release, ..transition("t", 1, 1, Vec::new()) };
     store.commit(&scope, last).await.unwrap();
     let client = schema.client().await;
     let leases = client.query_one("SELECT count(*) FROM leases", &[]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Pages are read from indexes, however many tasks there are.
+//! Pages are index scans, however many tasks there are.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use a2a_core::{TaskState, well_known::Timestamp};
 use a2a_operations::{
     Scope,
     store::{PageKey, TaskQuery, TaskStore as _},
-    testing::store::scenery::{query, scope},
+    testing::store::fixtures::{query, scope},
 };
 use a2a_store::postgres::PostgresStore;
 use tokio_postgres::Client;
 
-use super::scenery::{Schema, asked};
+use super::fixtures::{Schema, asked};
 
-/// Stores tasks at once, behind the back of the store: the second half of them of one context.
+/// Inserts tasks directly: the second half of them in one context.
 async fn fill(client: &Client, count: i32) {
     let fill = format!(
         "INSERT INTO tasks (id, tenant, owner, context_id, state, millis, version, epoch, last_event) \
@@ -71,7 +71,7 @@ async fn fastest(store: &PostgresStore, scope: &Scope, query: &TaskQuery) -> Dur
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_of_many_tasks_takes_hardly_longer_than_one_of_few() {
+async fn page_latency_is_independent_of_the_number_of_tasks() {
     const FEW: i32 = 1_000;
     const MANY: i32 = 100_000;
     let (Ok(few), Ok(many)) = (Schema::new().await, Schema::new().await) else { return };

@@ -1,4 +1,4 @@
-//! Encrypted connections to the database, and who is believed to be it.
+//! TLS to the database.
 
 use a2a_store::postgres::{PostgresConfig, PostgresError, PostgresStore};
 use a2a_test_certificates::{Authority, Folder, Identity};
@@ -7,7 +7,7 @@ use tokio_postgres::NoTls;
 
 use crate::chain::chain;
 
-/// A server that has a certificate for 127.0.0.1, and takes connections in clear too.
+/// A server with a certificate for 127.0.0.1, which also accepts plaintext connections.
 async fn server(authority: &Authority) -> Result<Private, Skipped> {
     let Identity { certificate, key, .. } = authority.for_host("127.0.0.1");
     let files = [("server.crt", certificate.as_str()), ("server.key", key.as_str())];
@@ -32,11 +32,11 @@ async fn open(url: &str, query: &str) -> Result<bool, PostgresError> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_is_believed_by_its_certificate_as_far_as_sslmode_says() {
+async fn server_certificate_is_verified_as_sslmode_requires() {
     let (ours, theirs) = (Folder::new("ours"), Folder::new("theirs"));
     let Ok(server) = server(ours.authority()).await else { return };
     let by_address = server.url();
-    // The certificate is for the address, and not for the name.
+    // The certificate is for the address, not for the name.
     let by_name = by_address.replace("127.0.0.1", "localhost");
     let (own, others) = (ours.path("root.pem"), theirs.path("root.pem"));
     let unknown = "invalid peer certificate: UnknownIssuer";
@@ -69,7 +69,7 @@ async fn a_database_is_believed_by_its_certificate_as_far_as_sslmode_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_without_tls_is_refused_where_that_is_asked_for() {
+async fn server_without_tls_is_rejected_if_required() {
     let Ok(server) = Private::postgres(&[]).await else { return };
     assert!(!open(server.url(), "sslmode=prefer").await.unwrap());
     let error = open(server.url(), "sslmode=require").await.unwrap_err();
@@ -77,7 +77,7 @@ async fn a_server_without_tls_is_refused_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn roots_that_can_t_be_read_are_named() {
+async fn unreadable_ca_file_is_named() {
     let folder = Folder::new("ours");
     let empty = folder.write("empty.pem", "");
     let other = folder.write("key.pem", &folder.authority().for_host("a.example").key);

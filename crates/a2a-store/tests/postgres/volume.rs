@@ -1,13 +1,13 @@
-//! How much is written for how little.
+//! Write amplification.
 
 use a2a_operations::{
     store::TaskStore as _,
-    testing::store::scenery::{chunk, insert_held, scope, transition},
+    testing::store::fixtures::{chunk, insert_held, scope, transition},
 };
 use a2a_test_servers::Private;
 use tokio_postgres::Client;
 
-use super::scenery::Schema;
+use super::fixtures::Schema;
 
 async fn written(client: &Client) -> i64 {
     let now = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::int8";
@@ -17,7 +17,7 @@ async fn written(client: &Client) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
     const CHUNKS: u64 = 1_000;
-    // What is written is counted for the whole server, so nobody else may write.
+    // WAL is counted for the whole server, so there must be no other writer.
     let Ok(server) = Private::postgres(&[]).await else { return };
     let schema = Schema::of(&server);
     let (store, client, scope) = (schema.open().await, schema.client().await, scope("ann"));
@@ -26,7 +26,7 @@ async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
     let before = written(&client).await;
     let text = "forty bytes of text, more or less, it is";
     let events = (2..=CHUNKS + 1).map(|position| chunk(position, id, text)).collect::<Vec<_>>();
-    // The worst case: what is emitted without a pause comes in groups.
+    // The worst case: chunks without pauses arrive in groups.
     for (version, event) in (1..).zip(&events) {
         store.commit(&scope, transition(id, version, 1, vec![event.clone()])).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! What was answered is there after the process was killed.
+//! Acknowledged writes survive SIGKILL.
 
 use std::{
     env,
@@ -9,15 +9,15 @@ use std::{
 
 use a2a_operations::{
     store::{LeaseStore as _, TaskStore as _},
-    testing::store::scenery::{chunk, commit, get, insert_held, replayed, scope, task},
+    testing::store::fixtures::{chunk, commit, get, insert_held, replayed, scope, task},
 };
 use a2a_store::sqlite::{OpenError, SqliteStore};
 use tempfile::TempDir;
 
-/// Names the file that the other process writes to.
+/// Names the file that the child process writes to.
 const FILE: &str = "A2A_STORE_TEST_FILE";
 
-/// Another process that writes to a file, and is killed at the end.
+/// A child process that writes to a file, and is killed at the end.
 struct Other {
     process: Child,
     said: BufReader<ChildStdout>,
@@ -35,7 +35,7 @@ impl Other {
         Self { process, said }
     }
 
-    /// Waits until it has written an event, and returns the number of it.
+    /// Waits until it has acknowledged an event, and returns the number of it.
     fn written(&mut self) -> u64 {
         loop {
             let mut line = String::new();
@@ -46,12 +46,12 @@ impl Other {
         }
     }
 
-    /// Kills it, as nothing can be that a process could do something about.
+    /// Kills it with SIGKILL.
     fn kill(mut self) -> u64 {
         let mut last = 0;
         self.process.kill().unwrap();
         self.process.wait().unwrap();
-        // What it has said before it was killed counts too.
+        // Acknowledgements printed before the kill count too.
         for line in self.said.by_ref().lines().map_while(Result::ok) {
             if let Some((_, number)) = line.rsplit_once("written ")
                 && let Ok(number) = number.trim().parse()
@@ -63,7 +63,7 @@ impl Other {
     }
 }
 
-/// The other process: without its variable this is no test.
+/// The child process; without its variable this test does nothing.
 #[tokio::test]
 async fn another_process_writes() {
     let Some(path) = env::var_os(FILE) else { return };
@@ -79,7 +79,7 @@ async fn another_process_writes() {
 }
 
 #[tokio::test]
-async fn nothing_that_was_answered_is_lost_when_the_process_is_killed() {
+async fn acknowledged_writes_survive_sigkill() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let mut other = Other::start(&path);
@@ -98,14 +98,14 @@ async fn nothing_that_was_answered_is_lost_when_the_process_is_killed() {
     assert_eq!(u64::try_from(stored.task.text().len()).unwrap(), last - 1);
     assert_eq!(u64::try_from(replayed(&store, &ann, "t", 1).await.len()).unwrap(), last - 1);
     let orphans = store.take_over(10).await.unwrap();
-    assert_eq!(&*orphans[0].execution, b"work");
+    assert_eq!(&*orphans[0].checkpoint, b"work");
     let new = task("new", "c", a2a_core::TaskState::Working, 5);
-    a2a_operations::testing::store::scenery::insert(&store, &ann, &new).await;
+    a2a_operations::testing::store::fixtures::insert(&store, &ann, &new).await;
     assert_eq!(store.list(&ann, &Default::default()).await.unwrap().total, 2);
 }
 
 #[tokio::test]
-async fn a_file_that_another_process_has_open_is_refused() {
+async fn file_open_in_another_process_is_rejected() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let mut other = Other::start(&path);

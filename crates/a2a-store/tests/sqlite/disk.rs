@@ -1,31 +1,31 @@
-//! What happens while the file can't be written to.
+//! An unwritable file.
 
 use std::{env, process::Command};
 
 use a2a_core::TaskState;
 use a2a_operations::{
     store::{StoreError, TaskStore as _},
-    testing::store::scenery::{get, insert, new_task, scope, task},
+    testing::store::fixtures::{get, insert, new_task, scope, task},
 };
 use a2a_store::sqlite::SqliteStore;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Has this test run in a process of its own, as a limit of file sizes is for a whole process.
+/// Set in the child process: a file size limit applies to a whole process.
 const ALONE: &str = "A2A_STORE_TEST_ALONE";
 
-/// A limit of file sizes fails writes as a full disk does.
+/// A file size limit fails writes like a full disk.
 #[tokio::test]
-async fn writes_without_room_are_unwritable_until_there_is_room_again() {
+async fn writes_to_a_full_disk_are_unwritable_until_space_is_freed() {
     if env::var_os(ALONE).is_none() {
-        let name = "sqlite::disk::writes_without_room_are_unwritable_until_there_is_room_again";
+        let name = "sqlite::disk::writes_to_a_full_disk_are_unwritable_until_space_is_freed";
         let mut alone = Command::new(env::current_exe().unwrap());
         let status = alone.args(["--exact", name, "--nocapture"]).env(ALONE, "1").status();
         assert!(status.unwrap().success());
         return;
     }
-    // Without a handler the signal ends the process.
+    // Without a handler the signal would end the process.
     let _handler = signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).unwrap();
     let folder = TempDir::new().unwrap();
     let store = SqliteStore::open(folder.path().join("a2a.db")).await.unwrap();

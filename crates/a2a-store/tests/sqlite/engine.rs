@@ -1,4 +1,4 @@
-//! An engine on a file: what it writes, and what it goes on with after a restart.
+//! An engine on a SQLite store: write volume and restarts.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const CHUNKS: usize = 1_000;
 
-/// Says a thousand times forty bytes, without a pause.
+/// Emits a thousand chunks of forty bytes, without a pause.
 struct Talker;
 
 impl AgentExecutor for Talker {
@@ -43,7 +43,7 @@ async fn talk(engine: &Engine) -> Task {
     task
 }
 
-/// Counts what was written to the log, which is not brought into the file before the end.
+/// Counts the bytes of the write-ahead log, which is not checkpointed before the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
     let folder = TempDir::new().unwrap();
@@ -58,7 +58,7 @@ async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_task_is_there_after_a_restart() {
+async fn task_survives_a_restart() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let (store, first) = engine(&path).await;

@@ -1,9 +1,9 @@
-//! Which files can be opened, and what is said of the others.
+//! Opening files.
 
 use std::{env, error::Error as _, fs, path::Path, process::Command};
 
 use a2a_core::TaskState;
-use a2a_operations::testing::store::scenery::{get, insert, scope, task};
+use a2a_operations::testing::store::fixtures::{get, insert, scope, task};
 use a2a_store::sqlite::{OpenError, SqliteStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -16,7 +16,7 @@ async fn refused(path: &Path) -> OpenError {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_is_made() {
+async fn missing_file_is_created() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("new.db");
     let store = SqliteStore::open(&path).await.unwrap();
@@ -26,7 +26,7 @@ async fn a_file_that_is_not_there_is_made() {
 }
 
 #[tokio::test]
-async fn an_empty_file_becomes_a_store() {
+async fn empty_file_becomes_a_store() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("empty.db");
     fs::write(&path, "").unwrap();
@@ -34,14 +34,14 @@ async fn an_empty_file_becomes_a_store() {
 }
 
 #[tokio::test]
-async fn a_file_in_no_folder_is_refused() {
+async fn missing_directory_is_rejected() {
     let folder = TempDir::new().unwrap();
     let error = refused(&folder.path().join("nowhere/a2a.db")).await;
-    assert!(matches!(error, OpenError::NoFolder { .. }), "{error:?}");
+    assert!(matches!(error, OpenError::NoDirectory { .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_refused_and_left_alone() {
+async fn non_database_file_is_rejected_and_unchanged() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("notes.txt");
     let notes = "This is no database, however long it is. ".repeat(100);
@@ -54,7 +54,7 @@ async fn what_is_no_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn the_database_of_another_program_is_refused_and_left_alone() {
+async fn foreign_database_is_rejected_and_unchanged() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("other.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE things (name TEXT)").unwrap();
@@ -67,7 +67,7 @@ async fn the_database_of_another_program_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_file_of_a_newer_version_is_refused() {
+async fn newer_schema_is_rejected() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("newer.db");
     SqliteStore::open(&path).await.unwrap().close().await;
@@ -81,7 +81,7 @@ async fn a_file_of_a_newer_version_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_has_one_store_at_a_time_under_all_its_names() {
+async fn file_is_locked_under_all_its_names() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let store = SqliteStore::open(&path).await.unwrap();
@@ -124,8 +124,8 @@ async fn database_stays_locked_after_its_lock_file_is_removed() {
     store.close().await;
 }
 
-/// Closing any descriptor of the file would drop the locks of SQLite, by which other programs,
-/// such as the one that makes a backup, know that the database is open.
+/// Closing any descriptor of the file would drop the `fcntl` locks of SQLite, which tell other
+/// programs, such as backup tools, that the database is open.
 #[tokio::test]
 async fn refused_open_leaves_the_locks_of_the_open_database() {
     let folder = TempDir::new().unwrap();
@@ -141,7 +141,7 @@ async fn refused_open_leaves_the_locks_of_the_open_database() {
     store.close().await;
 }
 
-/// Names the file that the other process looks at.
+/// Names the file for the child process.
 const LOCKED: &str = "A2A_STORE_TEST_LOCKED";
 
 #[test]
@@ -153,7 +153,7 @@ fn another_process_finds_the_database_locked() {
 }
 
 #[tokio::test]
-async fn files_of_a_new_database_are_for_their_owner_only() {
+async fn new_database_files_have_mode_0600() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = TempDir::new().unwrap();
     let store = SqliteStore::open(folder.path().join("a2a.db")).await.unwrap();

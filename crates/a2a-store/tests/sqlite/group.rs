@@ -1,11 +1,11 @@
-//! Writes that come at once are one transaction.
+//! Group commit.
 
 use std::sync::Arc;
 
 use a2a_core::TaskState;
 use a2a_operations::{
     store::{StoreError, TaskStore as _},
-    testing::store::scenery::{chunk, commit, get, insert, scope, task},
+    testing::store::fixtures::{chunk, commit, get, insert, scope, task},
 };
 use a2a_store::sqlite::{SqliteOptions, SqliteStore};
 use futures_util::{StreamExt as _, future::join_all, stream::FuturesUnordered};
@@ -29,7 +29,7 @@ async fn open(folder: &TempDir, options: SqliteOptions) -> Arc<SqliteStore> {
 }
 
 #[tokio::test]
-async fn writes_that_come_at_once_share_a_transaction() {
+async fn concurrent_writes_share_a_transaction() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder, SqliteOptions::default()).await;
     let before = store.transactions();
@@ -44,7 +44,7 @@ async fn writes_that_come_at_once_share_a_transaction() {
 }
 
 #[tokio::test]
-async fn a_refused_write_takes_no_other_with_it() {
+async fn rejected_write_does_not_fail_its_group() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder, SqliteOptions::default()).await;
     let ann = scope("ann");
@@ -61,9 +61,9 @@ async fn a_refused_write_takes_no_other_with_it() {
     }
 }
 
-/// A position that is there already can't be stored; no correct engine makes one.
+/// A duplicate position cannot be stored; a correct engine never creates one.
 #[tokio::test]
-async fn a_write_that_can_not_be_made_takes_no_other_with_it() {
+async fn failing_write_does_not_fail_its_group() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder, SqliteOptions::default()).await;
     let ann = scope("ann");
@@ -82,7 +82,7 @@ async fn a_write_that_can_not_be_made_takes_no_other_with_it() {
 }
 
 #[tokio::test]
-async fn callers_that_hang_up_disturb_nobody() {
+async fn dropped_callers_do_not_affect_others() {
     let folder = TempDir::new().unwrap();
     let options = SqliteOptions::default().with_group(4).with_readers(1);
     let store = open(&folder, options).await;

@@ -1,4 +1,4 @@
-//! The laws that hold for every store.
+//! The store suite.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 /// An empty store.
 async fn empty() -> Arc<dyn Store> {
-    // The folder goes with the test; the store has its files open.
+    // The directory is removed with the test; the store has its files open.
     let folder = TempDir::new().unwrap();
     Arc::new(SqliteStore::open(folder.path().join("a2a.db")).await.unwrap())
 }

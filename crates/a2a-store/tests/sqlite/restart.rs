@@ -1,14 +1,14 @@
-//! What was answered is there when the file is opened again.
+//! Restarts.
 
 use std::{path::Path, time::Duration};
 
 use a2a_core::TaskState;
 use a2a_operations::{
     store::{
-        Acquired, Claim, LeaseStore as _, PushOutcome, PushStore as _, StoreError, Sweep,
+        Acquired, Claim, DeliveryOutcome, LeaseStore as _, PushStore as _, StoreError, Sweep,
         TaskQuery, TaskStore as _,
     },
-    testing::store::scenery::{
+    testing::store::fixtures::{
         at, change, chunk, commit, due, get, hooked, insert, insert_held, list, positions, post,
         push, query, replayed, scope, task, waiting, webhook,
     },
@@ -22,7 +22,7 @@ async fn open(path: &Path) -> SqliteStore {
 }
 
 #[tokio::test]
-async fn everything_is_there_after_a_restart() {
+async fn everything_survives_a_restart() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let ann = scope("ann");
@@ -32,7 +32,7 @@ async fn everything_is_there_after_a_restart() {
     commit(&store, &ann, "t", 1, chunks, None).await.unwrap();
     store.put_config(&ann, webhook("t", "hook")).await.unwrap();
     push(&store, &ann, "t").await;
-    let state = store.claim(&ann, "key", u64::MAX, "t").await.unwrap();
+    let state = store.claim_key(&ann, "key", u64::MAX, "t").await.unwrap();
     assert_eq!(state, Claim::New);
     let before = get(&store, &ann, "t").await;
     let events = replayed(&store, &ann, "t", 1).await;
@@ -47,7 +47,7 @@ async fn everything_is_there_after_a_restart() {
     assert_eq!(again[0].response(), events[0].response());
     assert_eq!(store.configs(&ann, "t").await.unwrap(), [webhook("t", "hook")]);
     let known = Claim::Known { task_id: "t".into(), fingerprint: u64::MAX };
-    assert_eq!(store.claim(&ann, "key", 1, "other").await.unwrap(), known);
+    assert_eq!(store.claim_key(&ann, "key", 1, "other").await.unwrap(), known);
     let page = list(&store, &ann, &query(10)).await;
     assert_eq!((page.tasks.len(), page.total), (1, 1));
     let due = due(&store, 10).await;
@@ -55,7 +55,7 @@ async fn everything_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn the_holds_of_an_earlier_process_are_taken_over() {
+async fn leases_of_an_earlier_process_are_taken_over() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let ann = scope("ann");
@@ -71,13 +71,13 @@ async fn the_holds_of_an_earlier_process_are_taken_over() {
     assert_ne!(store.node(), first);
     assert_eq!(get(&store, &ann, "t").await.node.as_deref(), Some(&*first));
     assert!(post(&store, &ann, "t", "late").await, "somebody will take it over");
-    // A caller may be faster than the takeover, and would lose what was recorded.
+    // A caller may come before the takeover, and would lose the checkpoint.
     let early = store.acquire(&ann, "t").await.unwrap();
     assert!(matches!(early, Some(Acquired::Elsewhere(_))), "{early:?}");
     let orphans = store.take_over(10).await.unwrap();
     let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
-    assert_eq!((orphan.stored.task.id.as_str(), &*orphan.execution), ("t", &b"work"[..]));
-    assert_eq!((orphan.recorded, orphan.stored.epoch, &orphan.scope), (1, 2, &ann));
+    assert_eq!((orphan.stored.task.id.as_str(), &*orphan.checkpoint), ("t", &b"work"[..]));
+    assert_eq!((orphan.checkpoint_epoch, orphan.stored.epoch, &orphan.scope), (1, 2, &ann));
     assert_eq!(orphan.stored.node.as_deref(), Some(store.node()));
     assert_eq!(waiting(&store, "t").await, ["command", "late"]);
     let late = commit(&store, &ann, "t", 1, vec![chunk(2, "t", "x")], None).await;
@@ -85,7 +85,7 @@ async fn the_holds_of_an_earlier_process_are_taken_over() {
 }
 
 #[tokio::test]
-async fn the_claims_of_an_earlier_process_are_void() {
+async fn delivery_claims_of_an_earlier_process_are_void() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let ann = scope("ann");
@@ -94,15 +94,17 @@ async fn the_claims_of_an_earlier_process_are_void() {
     push(&store, &ann, "t").await;
     push(&store, &ann, "t").await;
     let claimed = due(&store, 10).await;
-    assert!(store.pushed(&claimed[0].key, PushOutcome::Delivered(at(2))).await.unwrap());
+    assert!(
+        store.record_delivery(&claimed[0].key, DeliveryOutcome::Delivered(at(2))).await.unwrap()
+    );
     assert!(due(&store, 10).await.is_empty(), "it is claimed");
     store.close().await;
 
     let store = open(&path).await;
     let claimed = due(&store, 10).await;
     assert_eq!(positions(&claimed[0].events), [3]);
-    let retry = PushOutcome::Retry { event: at(3), after: Duration::from_secs(3600) };
-    assert!(!store.pushed(&claimed[0].key, retry).await.unwrap());
+    let retry = DeliveryOutcome::Retry { event: at(3), after: Duration::from_secs(3600) };
+    assert!(!store.record_delivery(&claimed[0].key, retry).await.unwrap());
     store.close().await;
 
     let store = open(&path).await;
@@ -110,19 +112,19 @@ async fn the_claims_of_an_earlier_process_are_void() {
 }
 
 #[tokio::test]
-async fn a_closed_store_answers_that_it_is_closed() {
+async fn closed_store_returns_closed() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder.path().join("a2a.db")).await;
     store.close().await;
     store.close().await;
     let read = store.get(&scope("ann"), "t").await;
     assert!(matches!(read, Err(StoreError::Failed(_))), "{read:?}");
-    let written = store.unclaim(&scope("ann"), "key", "t").await;
+    let written = store.release_key(&scope("ann"), "key", "t").await;
     assert!(matches!(written, Err(StoreError::Failed(_))), "{written:?}");
 }
 
 #[tokio::test]
-async fn a_store_that_is_closed_leaves_one_file_and_a_lock() {
+async fn closed_store_leaves_the_database_and_the_lock_file() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder.path().join("a2a.db")).await;
     insert(&store, &scope("ann"), &task("t", "c", TaskState::Working, 5)).await;
@@ -134,7 +136,7 @@ async fn a_store_that_is_closed_leaves_one_file_and_a_lock() {
 }
 
 #[tokio::test]
-async fn a_sweep_leaves_no_row_of_what_it_forgets() {
+async fn sweep_leaves_no_rows() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     let ann = scope("ann");
@@ -145,7 +147,7 @@ async fn a_sweep_leaves_no_row_of_what_it_forgets() {
         push(&store, &ann, &id).await;
         change(&store, &ann, &id, TaskState::Completed, 7).await;
     }
-    store.claim(&scope("bob"), "key", 1, "t").await.unwrap();
+    store.claim_key(&scope("bob"), "key", 1, "t").await.unwrap();
     let mut sweep = Sweep::default();
     (sweep.tasks, sweep.claims) = (Some(Duration::ZERO), Duration::ZERO);
     assert_eq!(store.sweep(sweep).await.unwrap(), 100);

@@ -1,10 +1,10 @@
-//! Secrets of webhooks are sealed where a key is given.
+//! Encryption of webhook secrets.
 
 use std::{fs, path::Path};
 
 use a2a_operations::{
-    store::{PushOutcome, PushStore as _, StoreError, TaskStore as _},
-    testing::store::scenery::{at, due, hooked, push, scope, webhook},
+    store::{DeliveryOutcome, PushStore as _, StoreError, TaskStore as _},
+    testing::store::fixtures::{at, due, hooked, push, scope, webhook},
 };
 use a2a_store::{
     SecretKey, SecretKeys,
@@ -21,7 +21,7 @@ async fn open(path: &Path, keys: impl IntoIterator<Item = SecretKey>) -> SqliteS
     SqliteStore::open_with(path, options).await.unwrap()
 }
 
-/// Stores a task with a webhook, whose token is "secret".
+/// Stores a task with a webhook with the token "secret".
 async fn store_webhook(path: &Path, keys: impl IntoIterator<Item = SecretKey>) {
     let store = open(path, keys).await;
     store.insert(&scope("ann"), hooked("t", &["a"])).await.unwrap();
@@ -35,7 +35,7 @@ fn has(path: &Path, text: &str) -> bool {
 
 //
 #[tokio::test]
-async fn with_a_key_the_file_has_no_secret_in_it() {
+async fn encrypted_file_contains_no_secret() {
     let folder = TempDir::new().unwrap();
     for (name, keys, is_plain) in [("sealed.db", Some(key(1)), false), ("plain.db", None, true)] {
         let path = folder.path().join(name);
@@ -47,7 +47,7 @@ async fn with_a_key_the_file_has_no_secret_in_it() {
 }
 
 #[tokio::test]
-async fn a_new_key_is_put_before_the_old_one() {
+async fn key_rotation_keeps_old_secrets_readable() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     store_webhook(&path, [key(1)]).await;
@@ -60,7 +60,7 @@ async fn a_new_key_is_put_before_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_webhook_whose_key_is_lost_is_an_error_and_stops_no_other() {
+async fn webhook_with_a_missing_key_does_not_block_others() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a2a.db");
     store_webhook(&path, [key(1)]).await;
@@ -73,7 +73,7 @@ async fn a_webhook_whose_key_is_lost_is_an_error_and_stops_no_other() {
     let due = due(&store, 10).await;
     let [push] = &due[..] else { panic!("{due:?}") };
     assert_eq!(&*push.key.config_id, "b");
-    assert!(!store.pushed(&push.key, PushOutcome::Delivered(at(2))).await.unwrap());
+    assert!(!store.record_delivery(&push.key, DeliveryOutcome::Delivered(at(2))).await.unwrap());
     store.delete_config(&ann, "t", "a").await.unwrap();
     assert!(store.configs(&ann, "t").await.unwrap().is_empty());
 }

@@ -1,6 +1,6 @@
 use std::error::Error;
 
-/// What an error says, with all that caused it.
+/// An error with all of its causes.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -90,7 +90,7 @@ async fn postgres_loop(place: &Place, schema: &str, rows: &Rows) -> f64 {
         let row = client
             .execute(&update, &[&id, &version, &next, &millis, &rows.snapshot, &rows.event])
             .await;
-        assert_eq!(row.expect("nobody else writes"), 1);
+        assert_eq!(row.expect("there is no other writer"), 1);
         version = next;
         made += 1;
     }

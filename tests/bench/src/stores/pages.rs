@@ -9,7 +9,7 @@ use a2a_core::TaskState;
 use a2a_operations::{
     Scope, Store,
     store::{PageKey, TaskQuery},
-    testing::store::scenery::{new_task, query, scope, task},
+    testing::store::fixtures::{new_task, query, scope, task},
 };
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
@@ -91,7 +91,7 @@ impl Filled {
     async fn time(&self, scope: &Scope, case: Case, round: usize) -> Duration {
         let query = case.query(self.tasks, round);
         let start = Instant::now();
-        let page = self.store.list(scope, &query).await.expect("the store works");
+        let page = self.store.list(scope, &query).await.expect("the store succeeds");
         let time = start.elapsed();
         assert_eq!(page.tasks.len(), PAGE, "{}", case.name());
         assert_eq!(page.total, case.total(self.tasks), "{}", case.name());

@@ -13,7 +13,7 @@ use a2a_core::{
 use a2a_operations::{
     MemoryStore, Store,
     store::{NewTask, Transition},
-    testing::store::scenery::{changed, new_task, scope, status, task, transition},
+    testing::store::fixtures::{changed, new_task, scope, status, task, transition},
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -121,8 +121,8 @@ async fn rate(store: &Arc<dyn Store>, in_flight: usize) -> f64 {
     for _ in 0..in_flight {
         let id = Uuid::now_v7().to_string();
         let (first, _) = model(&id, 0);
-        let execution = Some(Bytes::from_static(b"work"));
-        let new = NewTask { execution, ..new_task(&first) };
+        let checkpoint = Some(Bytes::from_static(b"work"));
+        let new = NewTask { checkpoint, ..new_task(&first) };
         store.insert(&scope, new).await.expect("the task is new");
         ids.push(id);
     }
@@ -136,7 +136,7 @@ async fn rate(store: &Arc<dyn Store>, in_flight: usize) -> f64 {
                 let events = vec![changed(version + 1, &task)];
                 let snapshot = Some(Arc::new(task));
                 let written = Transition { snapshot, ..transition(&id, version, 1, events) };
-                store.commit(&scope, written).await.expect("nobody else writes");
+                store.commit(&scope, written).await.expect("there is no other writer");
                 version += 1;
             }
             version - 1

@@ -8,7 +8,7 @@ use a2a_core::{
 };
 use a2a_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, Store, TaskUpdater,
-    testing::store::scenery::{chunk, insert_held, scope, transition},
+    testing::store::fixtures::{chunk, insert_held, scope, transition},
 };
 use a2a_store::sqlite::SqliteStore;
 use tokio_postgres::Client;

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_compat::back::JsonRpcClient;
+use a2a_compat::client::JsonRpcClient;
 use a2a_core::{
     Error, ErrorKind, ProtocolVersion, TaskState,
     v1::{

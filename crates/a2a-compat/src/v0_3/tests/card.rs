@@ -1,4 +1,4 @@
-//! Cards, read and written.
+//! Agent cards.
 
 use a2a_core::{
     AgentCard, ErrorKind, Operation,
@@ -32,7 +32,7 @@ fn card_with(version: &str, interfaces: &[(&str, &str)]) -> AgentCard {
 
 //
 #[test]
-fn interfaces_come_from_the_url_and_the_additional_ones() {
+fn interfaces_are_read_from_url_and_additional_interfaces() {
     for (members, expected) in [
         (json!({"url": "https://a"}), &[("https://a", "JSONRPC", "0.2")][..]),
         (
@@ -62,12 +62,12 @@ fn interfaces_come_from_the_url_and_the_additional_ones() {
         document.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         let card = read_card(document).unwrap();
         assert_eq!(interfaces(&card), expected, "{members}");
-        assert!(card.signatures.is_empty(), "no signature survives a conversion");
+        assert!(card.signatures.is_empty(), "signatures are dropped");
     }
 }
 
 #[test]
-fn what_a_card_leaves_out_has_the_defaults_of_the_revision() {
+fn card_defaults() {
     let card = read_card(json!({"name": "n", "url": "https://a", "description": null,
         "provider": {"organization": "o"}, "skills": [{"id": "s", "name": "s"}]}))
     .unwrap();
@@ -83,7 +83,7 @@ fn what_a_card_leaves_out_has_the_defaults_of_the_revision() {
 }
 
 #[test]
-fn what_is_no_card_is_refused() {
+fn invalid_cards_are_rejected() {
     for other in [json!(null), json!([]), json!("card"), json!({}), json!({"url": 1})] {
         let error = read_card(other.clone()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{other}");
@@ -92,7 +92,7 @@ fn what_is_no_card_is_refused() {
 
 //
 #[test]
-fn the_first_older_interface_is_the_main_one_and_stands_among_the_others() {
+fn first_older_interface_is_the_main_one() {
     let mut card = card_with("0.3", &[("HTTP+JSON", "https://b"), ("JSONRPC", "https://a")]);
     card = card.with_interface("GRPC", "https://c");
     let written = write_card(&card);
@@ -112,7 +112,7 @@ fn the_first_older_interface_is_the_main_one_and_stands_among_the_others() {
 }
 
 #[test]
-fn every_kind_of_scheme_has_its_older_form() {
+fn security_schemes_are_converted() {
     let document = json!({
         "key": {"type": "apiKey", "in": "header", "name": "X-Key", "description": "d"},
         "basic": {"type": "http", "scheme": "basic"},
@@ -149,7 +149,7 @@ fn every_kind_of_scheme_has_its_older_form() {
 }
 
 #[test]
-fn several_flows_of_one_scheme_become_schemes_of_which_any_is_enough() {
+fn flows_of_a_scheme_become_alternative_schemes() {
     let flow = json!({"authorizationUrl": "https://u", "tokenUrl": "https://t", "scopes": {}});
     let card = read_card(json!({"name": "n", "url": "https://a",
         "securitySchemes": {
@@ -175,7 +175,7 @@ fn several_flows_of_one_scheme_become_schemes_of_which_any_is_enough() {
 }
 
 #[test]
-fn requirements_of_many_flows_stay_bounded() {
+fn expanded_requirements_are_limited() {
     let flow = json!({"scopes": {}});
     let flows = json!({"type": "oauth2", "flows": {"implicit": flow, "password": flow}});
     let names: Vec<_> = (0..40).map(|index| format!("o{index}")).collect();
@@ -191,7 +191,7 @@ fn requirements_of_many_flows_stay_bounded() {
 }
 
 #[test]
-fn a_flow_that_the_revision_lacks_leaves_a_scheme_without_flows() {
+fn unsupported_flow_is_dropped_from_its_scheme() {
     let flow = Flow::DeviceCode(v1::DeviceCodeOAuthFlow::default());
     let scheme = SecurityScheme {
         scheme: Some(Scheme::Oauth2SecurityScheme(v1::OAuth2SecurityScheme {
@@ -208,7 +208,7 @@ fn a_flow_that_the_revision_lacks_leaves_a_scheme_without_flows() {
 }
 
 #[test]
-fn schemes_of_another_style_are_read_and_unknown_ones_passed_over() {
+fn nested_schemes_are_read_and_unknown_ones_ignored() {
     let card = read_card(json!({"name": "n", "url": "https://a", "securitySchemes": {
         "new": {"httpAuthSecurityScheme": {"scheme": "bearer"}},
         "odd": {"type": "handshake"},
@@ -225,7 +225,7 @@ fn schemes_of_another_style_are_read_and_unknown_ones_passed_over() {
 }
 
 #[test]
-fn the_extended_card_is_read_as_what_it_says_most_in() {
+fn hybrid_extended_card_is_read_as_1_0() {
     let older = json!({"name": "n", "url": "https://a", "protocolVersion": "0.3.0"});
     let operation = Operation::GetExtendedAgentCard;
     let AnyResponse::Card(card) = V0_3.read_response(operation, older.clone()).unwrap() else {

@@ -1,4 +1,4 @@
-//! Parts, form by form.
+//! Parts.
 
 use a2a_core::{
     ErrorKind, Message, Part,
@@ -7,7 +7,7 @@ use a2a_core::{
 };
 use serde_json::{Value, json};
 
-use super::{V0_3, refusal, sent};
+use super::{V0_3, rejection, sent};
 use crate::Dialect;
 
 fn part(part: Value) -> Part {
@@ -23,7 +23,7 @@ fn written(part: Part) -> Value {
 
 //
 #[test]
-fn parts_are_written_with_their_kind_and_read_back() {
+fn parts_round_trip_with_kind() {
     for (v1, v0_3) in [
         (Part::text("hi"), json!({"kind": "text", "text": "hi"})),
         (
@@ -48,7 +48,7 @@ fn parts_are_written_with_their_kind_and_read_back() {
 }
 
 #[test]
-fn a_media_type_of_text_is_kept_in_its_metadata() {
+fn media_type_of_text_is_stored_in_metadata() {
     let v1 = Part::text("x").with_media_type("text/markdown").with_filename("x.md");
     assert_eq!(
         written(v1),
@@ -59,7 +59,7 @@ fn a_media_type_of_text_is_kept_in_its_metadata() {
 
 //
 #[test]
-fn parts_are_read_in_every_form_that_is_about() {
+fn parts_are_read_in_all_known_formats() {
     let bytes = Part::raw(vec![0xff, 0xfe]);
     for (form, expected) in [
         (json!({"type": "text", "text": "hi"}), Part::text("hi")),
@@ -85,7 +85,7 @@ fn parts_are_read_in_every_form_that_is_about() {
 
 //
 #[test]
-fn a_part_without_its_content_is_refused_where_it_stands() {
+fn part_without_content_is_rejected_with_its_path() {
     for form in [
         json!({"kind": "text"}),
         json!({"kind": "data", "data": null}),
@@ -99,7 +99,7 @@ fn a_part_without_its_content_is_refused_where_it_stands() {
     ] {
         let params = json!({"message": {"messageId": "m", "role": "user",
             "parts": [{"kind": "text", "text": "x"}, form]}});
-        let error = refusal("message/send", params);
+        let error = rejection("message/send", params);
         assert_eq!(error.kind(), ErrorKind::InvalidParams, "{form}");
         let field = &error.violations()[0].field;
         assert!(field.starts_with("message.parts[1]"), "{form}: {field}");

@@ -1,4 +1,4 @@
-//! Requests, method by method.
+//! Requests.
 
 use a2a_core::{
     ErrorKind, Message, Role,
@@ -7,11 +7,11 @@ use a2a_core::{
 };
 use serde_json::{Value, json};
 
-use super::{V0_3, read, refusal, sent};
+use super::{V0_3, read, rejection, sent};
 use crate::{AnyRequest, Dialect};
 
 #[test]
-fn a_send_is_read_with_what_it_leaves_out() {
+fn send_defaults() {
     let request = sent(json!({
         "message": {"role": "user", "parts": [{"type": "text", "text": "x"}], "contextId": null},
         "messageId": "beside",
@@ -25,7 +25,7 @@ fn a_send_is_read_with_what_it_leaves_out() {
 }
 
 #[test]
-fn a_send_waits_unless_it_says_otherwise() {
+fn send_is_blocking_by_default() {
     for (blocking, returns_at_once) in
         [(json!({}), false), (json!({"blocking": true}), false), (json!({"blocking": null}), false)]
             .into_iter()
@@ -40,7 +40,7 @@ fn a_send_waits_unless_it_says_otherwise() {
 }
 
 #[test]
-fn a_send_says_whether_it_waits() {
+fn blocking_is_always_written() {
     for (configuration, blocking) in [
         (None, true),
         (Some(v1::SendMessageConfiguration::default()), true),
@@ -63,7 +63,7 @@ fn a_send_says_whether_it_waits() {
 }
 
 #[test]
-fn a_webhook_is_read_out_of_either_place() {
+fn webhook_of_a_send_is_read_from_either_member() {
     let message = json!({"messageId": "m", "role": "user", "parts": [{"text": "x"}]});
     let webhook = json!({"url": "https://a", "token": "t",
         "authentication": {"schemes": ["jwt", "Bearer"], "credentials": "c"}});
@@ -81,7 +81,7 @@ fn a_webhook_is_read_out_of_either_place() {
 }
 
 #[test]
-fn what_a_request_must_have_is_named_where_it_lacks() {
+fn missing_required_members_are_named() {
     let message = json!({"messageId": "m", "role": "user", "parts": [{"text": "x"}]});
     let part = |part: Value| json!({"messageId": "m", "role": "user", "parts": [part]});
     for (method, params, field) in [
@@ -154,24 +154,24 @@ fn what_a_request_must_have_is_named_where_it_lacks() {
             "pushNotificationConfig.url",
         ),
     ] {
-        let error = refusal(method, params.clone());
+        let error = rejection(method, params.clone());
         assert_eq!(error.kind(), ErrorKind::InvalidParams, "{method} {params}");
         let violation = &error.violations()[0];
-        // What a part lacks depends on its kind, so that it is named in the text.
+        // Required members of a part depend on its kind, so they are only named in the message.
         let named = violation.field == field
             || violation.field == "message.parts[0]" && violation.description.starts_with(field);
         assert!(named, "{method} {params}: {violation:?}");
     }
     for params in [json!(null), json!([]), json!("x")] {
-        assert_eq!(refusal("tasks/get", params).kind(), ErrorKind::InvalidParams);
+        assert_eq!(rejection("tasks/get", params).kind(), ErrorKind::InvalidParams);
     }
     for method in ["tasks/send", "SendMessage", "tasks/list", ""] {
-        assert_eq!(refusal(method, json!({})).kind(), ErrorKind::MethodNotFound, "{method}");
+        assert_eq!(rejection(method, json!({})).kind(), ErrorKind::MethodNotFound, "{method}");
     }
 }
 
 #[test]
-fn each_method_is_the_operation_that_it_became() {
+fn methods_map_to_operations() {
     for (method, params, expected) in [
         (
             "tasks/get",

@@ -1,4 +1,4 @@
-//! What errors look like.
+//! Errors.
 
 use a2a_core::{Error, ErrorKind, Violation};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::{
 
 //
 #[test]
-fn each_error_keeps_its_kind_as_a_problem_and_has_the_status_of_the_draft() {
+fn errors_round_trip_as_problem_details_with_draft_status() {
     for kind in ErrorKind::ALL {
         let error = Error::new(kind, "why").with_metadata("taskId", "t").with_metadata("type", "x");
         let written = problem(&error);
@@ -21,11 +21,11 @@ fn each_error_keeps_its_kind_as_a_problem_and_has_the_status_of_the_draft() {
         let read = read_problem(written.status, &written.body).unwrap();
         assert_eq!((read.message(), &*read.metadata()["taskId"]), ("why", "t"));
         if let Some(name) = written.body.get("type") {
-            // Of two kinds, what can't be read and what is not wanted, the document knows one.
+            // The draft does not distinguish parse errors from invalid requests.
             assert_eq!(read.kind().codes().reason, kind.codes().reason, "{name}");
         }
     }
-    // Name, HTTP and gRPC status by section 5.4 of the document.
+    // Name, HTTP and gRPC status according to section 5.4 of the draft.
     for (kind, name, http, grpc) in [
         (ErrorKind::TaskNotFound, "task-not-found", 404, 5),
         (ErrorKind::TaskNotCancelable, "task-not-cancelable", 409, 9),
@@ -45,7 +45,7 @@ fn each_error_keeps_its_kind_as_a_problem_and_has_the_status_of_the_draft() {
 }
 
 #[test]
-fn the_data_of_an_error_is_a_plain_object() {
+fn error_data_is_a_plain_object() {
     let violation = Violation::new("message.parts", "is required");
     let error =
         Error::from_violations(vec![violation]).with_metadata("supportedVersions", "1.0,0.3");

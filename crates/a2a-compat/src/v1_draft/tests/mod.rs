@@ -1,4 +1,4 @@
-mod answer;
 mod error;
 mod property;
 mod request;
+mod response;

@@ -1,4 +1,4 @@
-//! What is lost on the way through the draft, and what is not.
+//! Property tests: conversions lose only what is documented.
 
 use a2a_core::{
     Message, Operation, Part, Task,
@@ -15,8 +15,8 @@ use crate::{
     v1_draft::{V1Draft, read_rest, write_rest},
 };
 
-/// What is left of a part: a media type and a name where there is a file, or where their names
-/// are free in the metadata.
+/// The part after a round trip: only files, or parts with these metadata keys unused, have a media
+/// type and a file name.
 fn part(mut part: Part) -> Part {
     if !matches!(part.content, Some(Content::Raw(_) | Content::Url(_))) {
         part.metadata = crate::common::part::with_lost_members(&part);
@@ -64,7 +64,7 @@ fn event(payload: Payload) -> Payload {
     }
 }
 
-/// Passes a request through the methods, and through the routes.
+/// Round-trips a request through the methods and the routes.
 pub(super) fn through(request: &AnyRequest) -> AnyRequest {
     let (method, params) = V1Draft.write_request(request.clone()).unwrap();
     let read = V1Draft.read_request(method, params).unwrap();
@@ -72,7 +72,7 @@ pub(super) fn through(request: &AnyRequest) -> AnyRequest {
     read
 }
 
-/// Does what a server does with a route: its variables are members beside those of the query.
+/// Adds path variables to the query, as a server does.
 fn through_rest(request: &AnyRequest) -> AnyRequest {
     let written = write_rest(request);
     let mut members: Vec<_> =
@@ -94,7 +94,7 @@ fn through_rest(request: &AnyRequest) -> AnyRequest {
 
 proptest! {
     #[test]
-    fn an_event_keeps_all_that_the_draft_has(
+    fn events_round_trip(
         sent in arbitrary::event(),
         is_last in any::<bool>(),
     ) {
@@ -102,13 +102,13 @@ proptest! {
         let read = V1Draft.read_event(written.clone()).unwrap();
         prop_assert_eq!(V1Draft.write_event(&read, is_last), written.clone());
         prop_assert_eq!(&read.payload, &sent.payload.map(event));
-        // Some leave out the name of what it is.
+        // Some implementations omit the wrapper.
         let bare = written.as_object().unwrap().values().next().unwrap().clone();
         prop_assert_eq!(V1Draft.read_event(bare).unwrap(), read);
     }
 
     #[test]
-    fn an_answer_keeps_all_that_the_draft_has(
+    fn responses_round_trip(
         sent in arbitrary::task(),
         reply in arbitrary::message(),
         page_size in 0..100_i32,
@@ -133,10 +133,10 @@ proptest! {
     }
 
     #[test]
-    fn a_send_keeps_all_that_the_draft_has(sent in arbitrary::send_request()) {
+    fn send_requests_round_trip(sent in arbitrary::send_request()) {
         let expected = SendMessageRequest {
             message: sent.message.clone().map(message),
-            // Nothing said is not the same in both.
+            // The default of `blocking` differs.
             configuration: Some(sent.configuration.clone().unwrap_or_default()),
             ..sent.clone()
         };
@@ -150,21 +150,21 @@ proptest! {
     fn a_push_config_keeps_all(sent in arbitrary::push_config()) {
         let request = AnyRequest::CreateTaskPushNotificationConfig(sent.clone());
         prop_assert_eq!(through(&request), request);
-        let answer = AnyResponse::Config(sent.clone());
+        let response = AnyResponse::Config(sent.clone());
         let operation = Operation::GetTaskPushNotificationConfig;
-        let written = V1Draft.write_response(operation, answer.clone());
-        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), answer);
-        let answer = AnyResponse::Configs(v1::ListTaskPushNotificationConfigsResponse {
+        let written = V1Draft.write_response(operation, response.clone());
+        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), response);
+        let response = AnyResponse::Configs(v1::ListTaskPushNotificationConfigsResponse {
             configs: vec![sent],
             next_page_token: String::new(),
         });
         let operation = Operation::ListTaskPushNotificationConfigs;
-        let written = V1Draft.write_response(operation, answer.clone());
-        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), answer);
+        let written = V1Draft.write_response(operation, response.clone());
+        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), response);
     }
 
     #[test]
-    fn a_request_for_tasks_keeps_all_but_what_is_finer_than_milliseconds(
+    fn list_requests_round_trip_in_milliseconds(
         context_id in arbitrary::maybe_id(),
         state in arbitrary::state(),
         millis in 0_i64..4_000_000_000_000,
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn a_request_for_one_task_or_config_keeps_its_ids(
+    fn task_and_config_requests_keep_their_ids(
         task_id in arbitrary::id(),
         id in arbitrary::id(),
         length in proptest::option::of(0..10_i32),
@@ -233,10 +233,10 @@ proptest! {
     }
 
     #[test]
-    fn a_card_keeps_all_that_the_draft_has(sent in arbitrary::card("1.0")) {
-        let answer = AnyResponse::Card(sent);
+    fn cards_round_trip(sent in arbitrary::card("1.0")) {
+        let response = AnyResponse::Card(sent);
         let operation = Operation::GetExtendedAgentCard;
-        let written = V1Draft.write_response(operation, answer.clone());
-        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), answer);
+        let written = V1Draft.write_response(operation, response.clone());
+        prop_assert_eq!(V1Draft.read_response(operation, written).unwrap(), response);
     }
 }

@@ -1,4 +1,4 @@
-//! What is read as a request.
+//! Requests.
 
 use a2a_core::{
     ErrorKind, Message, Operation,
@@ -15,7 +15,7 @@ use crate::{
 
 //
 #[test]
-fn a_send_that_does_not_say_is_answered_at_once() {
+fn send_is_non_blocking_by_default() {
     let message = json!({"messageId": "m", "role": "user", "parts": [{"text": "x"}]});
     for (configuration, at_once) in [
         (json!(null), true),
@@ -31,11 +31,11 @@ fn a_send_that_does_not_say_is_answered_at_once() {
     }
     let wait = SendMessageRequest { configuration: None, ..SendMessageRequest::default() };
     let (_, params) = V1Draft.write_request(AnyRequest::SendMessage(wait)).unwrap();
-    assert_eq!(params["configuration"]["blocking"], true, "1.0 waits where nothing is said");
+    assert_eq!(params["configuration"]["blocking"], true, "blocking is the default of 1.0");
 }
 
 #[test]
-fn a_configuration_that_is_the_default_of_1_0_waits() {
+fn default_configuration_of_1_0_is_blocking() {
     let sent = SendMessageRequest {
         message: Some(Message::user("x")),
         configuration: Some(SendMessageConfiguration::default()),
@@ -45,7 +45,7 @@ fn a_configuration_that_is_the_default_of_1_0_waits() {
 }
 
 #[test]
-fn a_task_is_named_in_every_way_that_the_document_has() {
+fn tasks_are_identified_by_id_or_name() {
     for params in [
         json!({"id": "t"}),
         json!({"name": "tasks/t"}),
@@ -93,7 +93,7 @@ fn a_task_is_named_in_every_way_that_the_document_has() {
 }
 
 #[test]
-fn a_config_is_set_in_every_way_that_the_document_and_its_routes_have() {
+fn configs_are_set_in_all_documented_formats() {
     let webhook = json!({"url": "https://a.b", "authentication": {"schemes": ["jwt", "Bearer"]}});
     let mut with_id = webhook.clone();
     with_id["id"] = "c".into();
@@ -126,7 +126,7 @@ fn a_config_is_set_in_every_way_that_the_document_and_its_routes_have() {
             assert_eq!(request, set, "{params}");
         }
     }
-    // The body of the route is the config; its task is in the path.
+    // The body of the route is the config; the task id is in the path.
     for body in [
         json!({"name": name, "pushNotificationConfig": webhook}),
         json!({"config": with_id}),
@@ -141,7 +141,7 @@ fn a_config_is_set_in_every_way_that_the_document_and_its_routes_have() {
 
 //
 #[test]
-fn the_time_bound_is_read_as_a_number_as_text_and_in_the_form_of_1_0() {
+fn list_timestamp_is_read_as_number_string_or_rfc_3339() {
     for bound in
         [json!(1_700_000_000_123_i64), json!("1700000000123"), json!("2023-11-14T22:13:20.123Z")]
     {
@@ -161,7 +161,7 @@ fn the_time_bound_is_read_as_a_number_as_text_and_in_the_form_of_1_0() {
 }
 
 #[test]
-fn a_part_with_two_contents_or_none_is_refused() {
+fn part_must_have_exactly_one_content() {
     for part in [
         json!({}),
         json!({"text": "x", "file": {"fileWithUri": "https://a.b"}}),

@@ -1,4 +1,4 @@
-//! Who writes to a task: this node, another, or whoever comes first.
+//! Acquiring, taking over and releasing the lease on a task.
 
 use std::{
     future::Future,
@@ -15,40 +15,40 @@ use crate::{
     Recovery,
     engine::{
         Inner,
-        executor::Begins,
+        executor::StartMode,
         now,
         runtime::{Entry, Handle},
-        task::{Holder, LiveTask, Reach, TurnRequest},
+        task::{Holder, LeaseRequest, LiveTask, TurnRequest},
     },
     metrics,
     store::{Acquired, Orphan, StoredTask},
 };
 
-/// The pause between two tries to let go of a task.
+/// The delay between attempts to release a lease.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Inner {
-    /// Runs `work` to its end, even if the caller stops waiting for it.
+    /// Runs `work` to completion, even if the caller is dropped.
     pub(in crate::engine) async fn detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
         let mut work = Box::pin(work);
-        // A store in memory is done at the first look.
+        // With a memory store the future is ready on the first poll.
         if let Some(done) = (&mut work).now_or_never() {
             return Ok(done);
         }
         self.tasks.spawn(work.in_current_span()).await.map_err(Error::internal)
     }
 
-    /// The tasks that are still to be handed back: no more than were at work when the store
+    /// Leases still to be abandoned: at most as many as there were running tasks when the store
     /// failed.
     fn lock_abandoned(&self) -> MutexGuard<'_, Vec<(Arc<str>, u64)>> {
         self.cluster.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands back what could not be handed back before.
-    pub(in crate::engine) async fn abandon_the_rest(&self) {
+    /// Retries to abandon leases.
+    pub(in crate::engine) async fn retry_abandoned(&self) {
         let abandoned = std::mem::take(&mut *self.lock_abandoned());
         for (index, (task_id, epoch)) in abandoned.iter().enumerate() {
             if self.store.abandon(task_id, *epoch).await.is_err() {
@@ -58,37 +58,39 @@ impl Inner {
         }
     }
 
-    /// Goes on with a task whose node is gone.
-    pub(in crate::engine) async fn adopt(self: &Arc<Self>, orphan: Orphan) {
+    /// Resumes a task of a failed node.
+    pub(in crate::engine) async fn resume_orphan(self: &Arc<Self>, orphan: Orphan) {
         tracing::info!(
-            task.id = %orphan.stored.task.id, epoch = orphan.stored.epoch, "took over a task"
+            task.id = %orphan.stored.task.id, epoch = orphan.stored.epoch, "task taken over"
         );
         let stored = orphan.stored.clone();
         let entry = self.entries.insert(Entry::stored(self, orphan.scope.clone(), stored));
-        Handle::new(Arc::clone(self), entry).take_up(orphan).await;
+        Handle::new(Arc::clone(self), entry).resume_work(orphan).await;
     }
 }
 
 impl Handle {
-    /// Asks the store for a hold on the task, and returns who holds it now.
+    /// Acquires the lease on the task, and returns the holder.
     ///
     /// # Errors
     ///
-    /// The store fails, or the task is gone.
-    pub(in crate::engine) async fn reach(&self) -> Result<Holder> {
+    /// The store fails, or the task does not exist.
+    pub(in crate::engine) async fn acquire_lease(&self) -> Result<Holder> {
         loop {
-            match self.change(LiveTask::begin_reaching) {
-                Reach::Held => return Ok(Holder::Here),
-                Reach::Ask => {
+            match self.change(LiveTask::begin_lease_request) {
+                LeaseRequest::Held => return Ok(Holder::Here),
+                LeaseRequest::Send => {
                     let handle = self.clone();
                     let reached = async move {
                         let holder = handle.acquire().await;
-                        handle.change(LiveTask::end_reaching);
+                        handle.change(LiveTask::end_lease_request);
                         holder
                     };
                     return self.inner.detached(reached).await?;
                 }
-                Reach::Wait => self.wait(|live| (!live.is_reaching()).then_some(())).await,
+                LeaseRequest::InProgress => {
+                    self.wait(|live| (!live.is_requesting_lease()).then_some(())).await;
+                }
             }
         }
     }
@@ -96,66 +98,67 @@ impl Handle {
     async fn acquire(&self) -> Result<Holder> {
         let acquired = self.inner.store.acquire(&self.scope, &self.task_id).await;
         let acquired = acquired.map_err(Error::from)?;
-        // An answer that comes late may be of a hold that was lost since.
+        // A late response may be about a lease that was lost since.
         let is_late = |stored: &StoredTask| self.lock().ownership.epoch > stored.epoch;
         match acquired {
             None => Err(Error::task_not_found(&self.task_id)),
             Some(Acquired::Here(stored)) if is_late(&stored) => Ok(self.lock().ownership.holder),
-            Some(Acquired::Again(orphan)) => {
+            Some(Acquired::Reacquired(orphan)) => {
                 if self.lock().ownership.is_known(orphan.stored.epoch) {
-                    // It was not let go, as something waits for it, or the store failed.
-                    self.settle(orphan.stored, |_| ()).await;
+                    // The lease was not released, because a command was pending or the store
+                    // failed.
+                    self.apply_acquired(orphan.stored, |_| ()).await;
                 } else {
-                    // It is one of those that this node has just taken over.
-                    self.take_up(orphan).await;
+                    // This node has just taken the task over.
+                    self.resume_work(orphan).await;
                 }
                 Ok(self.lock().ownership.holder)
             }
             Some(Acquired::Elsewhere(_)) => {
                 self.catch_up().await?;
-                // The answer of the store, even if it is outdated by now: callers ask again.
+                // The response of the store, even if outdated by now: callers retry.
                 let is_here = self.change(|live| live.is_here());
                 Ok(if is_here { Holder::Here } else { Holder::Elsewhere })
             }
             Some(Acquired::Here(stored)) => {
-                self.settle(stored, |_| ()).await;
+                self.apply_acquired(stored, |_| ()).await;
                 Ok(Holder::Here)
             }
         }
     }
 
-    /// Goes on with a task, and with what was worked on, which this node did not know.
-    async fn take_up(&self, orphan: Orphan) {
-        let Orphan { stored, execution, recorded, .. } = orphan;
-        let reruns = stored.epoch.saturating_sub(recorded);
-        if !self.change(|live| live.give_up_before(stored.epoch)) {
+    /// Resumes a task with work that is unknown to this node.
+    async fn resume_work(&self, orphan: Orphan) {
+        let Orphan { stored, checkpoint, checkpoint_epoch, .. } = orphan;
+        let reruns = stored.epoch.saturating_sub(checkpoint_epoch);
+        if !self.change(|live| live.discard_before(stored.epoch)) {
             return;
         }
         let inner = &self.inner;
         let rerun =
             inner.agent.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
-        // Decided under one lock with the hold, so that no message or cancel comes in between.
+        // Decided under one lock with the lease, so that no message or cancel can intervene.
         let next = |live: &mut LiveTask| {
-            if execution.is_empty() || live.changes.head.is_terminal() {
+            if checkpoint.is_empty() || live.changes.head.is_terminal() {
                 return Next::Leave;
             }
-            match live.interrupted_turn(&execution) {
-                // The task waits for a message, and needs nobody meanwhile.
+            match live.interrupted_turn(&checkpoint) {
+                // The task waits for input and needs no executor.
                 _ if live.changes.head == TaskState::InputRequired => Next::Leave,
                 Some(turn) if rerun => {
-                    // The work was accepted when it came, whatever its caller has running now.
+                    // The work was accepted before, regardless of the current limits of its caller.
                     if let Some(slot) = inner.load.slots.take(&self.scope.owner, None) {
                         live.rerun(slot, now());
                     }
                     Next::Run(turn)
                 }
                 _ => {
-                    live.fail_interrupted(&|state, text| self.say(state, text), now());
+                    live.fail_interrupted(&|state, text| self.new_status(state, text), now());
                     Next::Write
                 }
             }
         };
-        let next = self.settle(stored, next).await;
+        let next = self.apply_acquired(stored, next).await;
         metrics::took_over(match next {
             Next::Leave => "left",
             Next::Run(_) => "rerun",
@@ -164,10 +167,10 @@ impl Handle {
         match next {
             Next::Leave => {
                 inner.serve_commands(self);
-                self.let_go_if_idle();
+                self.release_if_idle();
                 return;
             }
-            Next::Run(turn) => self.run(turn, Begins::Apart),
+            Next::Run(turn) => self.run(turn, StartMode::Spawned),
             Next::Write => {
                 self.write();
             }
@@ -176,30 +179,34 @@ impl Handle {
         inner.wake_outbox();
     }
 
-    /// Takes up a task that the store has handed to this node.
-    async fn settle<T>(&self, stored: StoredTask, then: impl FnOnce(&mut LiveTask) -> T) -> T {
+    /// Applies a task whose lease was acquired.
+    async fn apply_acquired<T>(
+        &self,
+        stored: StoredTask,
+        then: impl FnOnce(&mut LiveTask) -> T,
+    ) -> T {
         let behind = self.lock().log.last() < stored.last_event.get();
         if behind {
-            // Nobody else writes now, so this is the same task and the events that lead to it.
+            // No other node can write now, so the log continues without gaps.
             let _ = self.catch_up().await;
         }
-        let (were_passed_over, then) = self.change(|live| (live.acquired(stored), then(live)));
-        if were_passed_over {
+        let (take_skipped, then) = self.change(|live| (live.acquired(stored), then(live)));
+        if take_skipped {
             self.inner.serve_commands(self);
         }
         then
     }
 
-    /// Lets the task go, if this node holds it and has nothing more to do with it. Work that was
-    /// cut off is left to whoever takes the task over.
-    pub(in crate::engine) fn let_go_if_idle(&self) {
-        let Some((epoch, unfinished)) = self.change(LiveTask::let_go) else { return };
+    /// Releases the lease, if this node holds it and the task is idle. Interrupted work is left to
+    /// the node that takes the task over.
+    pub(in crate::engine) fn release_if_idle(&self) {
+        let Some((epoch, unfinished)) = self.change(LiveTask::begin_release) else { return };
         let handle = self.clone();
         let mut work = Box::pin(async move {
             if unfinished {
                 handle.abandon(epoch).await;
             } else {
-                handle.let_go(epoch).await;
+                handle.release_lease(epoch).await;
             }
         });
         if (&mut work).now_or_never().is_none() {
@@ -207,25 +214,25 @@ impl Handle {
         }
     }
 
-    async fn let_go(&self, epoch: u64) {
-        let deadline = Instant::now() + self.inner.config.store_patience;
+    async fn release_lease(&self, epoch: u64) {
+        let deadline = Instant::now() + self.inner.config.store_retry_timeout;
         loop {
             match self.inner.store.release(&self.task_id, epoch).await {
                 Ok(true) => return self.change(|live| live.released(epoch)),
-                // What waits is for a node that stays.
+                // Pending commands are for a node that keeps running.
                 Ok(false) if self.inner.draining.is_cancelled() => {
                     return self.abandon(epoch).await;
                 }
-                // What waits is this node's to do.
-                Ok(false) => match self.reach().await {
+                // Pending commands are for this node.
+                Ok(false) => match self.acquire_lease().await {
                     Ok(_) => return self.inner.serve_commands(self),
                     Err(error) => {
-                        tracing::warn!(error = ?error, "a task could not be taken up again");
+                        tracing::warn!(error = ?error, "failed to reacquire lease");
                     }
                 },
-                Err(error) => tracing::warn!(error = ?error, "a task could not be let go"),
+                Err(error) => tracing::warn!(error = ?error, "failed to release lease"),
             }
-            // It runs out by itself, but then it is not known that its work was done.
+            // The lease would expire by itself, but the completion of the work would be lost.
             let is_late = Instant::now() >= deadline || self.inner.draining.is_cancelled();
             if is_late || self.lock().ownership.epoch != epoch {
                 return;
@@ -234,16 +241,16 @@ impl Handle {
         }
     }
 
-    /// Gives the task to whichever node takes it over.
+    /// Abandons the lease, so that another node takes the task over.
     async fn abandon(&self, epoch: u64) {
         if let Err(error) = self.inner.store.abandon(&self.task_id, epoch).await {
-            tracing::warn!(error = ?error, "a task could not be handed back yet");
+            tracing::warn!(error = ?error, "failed to abandon lease, will retry");
             self.inner.lock_abandoned().push((Arc::clone(&self.task_id), epoch));
         }
     }
 }
 
-/// What becomes of a task that was taken over.
+/// The next step for a task that was taken over.
 enum Next {
     Leave,
     Run(TurnRequest),

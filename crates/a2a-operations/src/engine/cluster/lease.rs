@@ -1,4 +1,4 @@
-//! The leases of this node, and the tasks whose node is gone.
+//! Lease renewal and takeover.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
@@ -12,7 +12,7 @@ use crate::{
     metrics,
 };
 
-/// How many tasks are taken over at once; the rest follows at once, here or on another node.
+/// Maximum number of tasks to take over in one call.
 const TAKE_OVER: usize = 64;
 
 impl Inner {
@@ -30,18 +30,18 @@ impl Inner {
         let lost = match self.store.renew(&held).await {
             Ok(lost) => lost,
             Err(error) => {
-                tracing::warn!(error = ?error, "the leases of this node could not be renewed");
+                tracing::warn!(error = ?error, "lease renewal failed");
                 return;
             }
         };
-        self.cluster.renewed.set(begun);
+        self.cluster.last_renewal.set(begun);
         for task_id in lost {
             let Some(entry) = self.entries.find_any(&task_id) else { continue };
             let handle = Handle::new(Arc::clone(self), entry);
             let epoch = held.iter().find(|(held, _)| *held == task_id).map(|(_, epoch)| *epoch);
             let is_lost = handle.change(|live| live.lose_lease(epoch));
             if is_lost {
-                tracing::warn!(task.id = %task_id, "another node has taken the task over");
+                tracing::warn!(task.id = %task_id, "lease lost");
                 metrics::lost_lease();
                 handle.refresh();
             }
@@ -50,7 +50,7 @@ impl Inner {
 
     pub(in crate::engine) async fn take_over(self: &Arc<Self>) {
         loop {
-            // What there is no room for here is for another node, or for later.
+            // Tasks beyond the capacity are left to other nodes, or for later.
             let running = self.load.running.load(Ordering::Relaxed);
             let limit = self.config.max_running.saturating_sub(running).min(TAKE_OVER);
             if limit == 0 {
@@ -60,14 +60,14 @@ impl Inner {
                 Ok(orphans) => {
                     let more = orphans.len() == limit;
                     for orphan in orphans {
-                        self.adopt(orphan).await;
+                        self.resume_orphan(orphan).await;
                     }
                     if !more {
                         return;
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(error = ?error, "it is not known which tasks lost their node");
+                    tracing::warn!(error = ?error, "failed to query orphaned tasks");
                     return;
                 }
             }
@@ -75,11 +75,11 @@ impl Inner {
     }
 }
 
-/// When the leases of this node were renewed last.
+/// The time of the last lease renewal.
 #[derive(Debug)]
-pub(in crate::engine) struct Renewed(Mutex<Instant>);
+pub(in crate::engine) struct LastRenewal(Mutex<Instant>);
 
-impl Renewed {
+impl LastRenewal {
     pub(in crate::engine) fn now() -> Self {
         Self(Mutex::new(Instant::now()))
     }
@@ -88,7 +88,7 @@ impl Renewed {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = time;
     }
 
-    /// How long ago that was.
+    /// The time since the last renewal.
     pub(in crate::engine) fn elapsed(&self) -> Duration {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }

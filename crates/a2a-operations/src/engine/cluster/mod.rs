@@ -1,4 +1,4 @@
-//! Several nodes on one store: which of them works on a task, and how the others have a part.
+//! Several nodes on one store.
 
 mod acquire;
 mod lease;
@@ -6,29 +6,29 @@ mod pending_calls;
 mod remote_call;
 mod remote_events;
 
-pub(in crate::engine) use self::{remote_call::answer_late, remote_events::follow};
+pub(in crate::engine) use self::{remote_call::answer_joined, remote_events::follow};
 
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
-use self::{lease::Renewed, pending_calls::Expected};
+use self::{lease::LastRenewal, pending_calls::PendingCalls};
 use crate::store::Signals;
 
-/// What an engine knows of the nodes beside it.
+/// Cluster state of an engine.
 pub(in crate::engine) struct Cluster {
-    /// Whether other nodes may work on the same tasks.
+    /// Whether other nodes share the store.
     pub(in crate::engine) is_shared: bool,
-    /// Notifications from the store, until the task that follows them takes them.
+    /// Signals from the store, until the background task takes them.
     pub(in crate::engine) signals: Mutex<Option<Signals>>,
-    /// When the leases of this node were last renewed.
-    pub(in crate::engine) renewed: Renewed,
-    /// Wakes the task that takes over abandoned tasks.
-    pub(in crate::engine) look_around: Arc<Notify>,
-    /// Tasks whose hand-over the store has not accepted yet.
+    /// The last lease renewal.
+    pub(in crate::engine) last_renewal: LastRenewal,
+    /// Triggers a takeover.
+    pub(in crate::engine) takeover_notify: Arc<Notify>,
+    /// Leases that could not be abandoned yet.
     abandoned: Mutex<Vec<(Arc<str>, u64)>>,
-    /// Calls to other nodes that have no answer yet.
-    expected: Expected,
+    /// Calls to other nodes without an answer.
+    pending_calls: PendingCalls,
 }
 
 impl Cluster {
@@ -36,10 +36,10 @@ impl Cluster {
         Self {
             is_shared: signals.is_some(),
             signals: Mutex::new(signals),
-            renewed: Renewed::now(),
-            look_around: Arc::new(Notify::new()),
+            last_renewal: LastRenewal::now(),
+            takeover_notify: Arc::new(Notify::new()),
             abandoned: Mutex::default(),
-            expected: Expected::default(),
+            pending_calls: PendingCalls::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Those on this node who wait for an answer of another.
+//! Calls to other nodes that are waiting for an answer.
 
 use std::{
     collections::HashMap,
@@ -8,46 +8,46 @@ use std::{
 use a2a_core::fresh_id;
 use tokio::sync::Notify;
 
-/// Those on this node who wait for the answer to a command.
+/// Callers on this node, by command id.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Expected(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
+pub(in crate::engine) struct PendingCalls(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
 
-impl Expected {
+impl PendingCalls {
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Notify>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that a command was answered.
+    /// Wakes the caller of a command.
     pub(in crate::engine) fn wake(&self, command_id: &str) {
         if let Some(waiting) = self.lock().get(command_id) {
             waiting.notify_one();
         }
     }
 
-    /// Says that any command may have been answered.
+    /// Wakes all callers.
     pub(in crate::engine) fn wake_all(&self) {
         self.lock().values().for_each(|waiting| waiting.notify_one());
     }
 }
 
-/// Waits for the answer to one command.
-pub(in crate::engine) struct Expecting<'a> {
-    expected: &'a Expected,
+/// A call that is waiting for its answer.
+pub(in crate::engine) struct PendingCall<'a> {
+    pending_calls: &'a PendingCalls,
     pub(in crate::engine) id: Arc<str>,
     pub(in crate::engine) answered: Arc<Notify>,
 }
 
-impl<'a> Expecting<'a> {
-    pub(in crate::engine) fn new(expected: &'a Expected) -> Self {
+impl<'a> PendingCall<'a> {
+    pub(in crate::engine) fn new(pending_calls: &'a PendingCalls) -> Self {
         let id: Arc<str> = fresh_id().into();
         let answered = Arc::new(Notify::new());
-        expected.lock().insert(Arc::clone(&id), Arc::clone(&answered));
-        Self { expected, id, answered }
+        pending_calls.lock().insert(Arc::clone(&id), Arc::clone(&answered));
+        Self { pending_calls, id, answered }
     }
 }
 
-impl Drop for Expecting<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
-        self.expected.lock().remove(&self.id);
+        self.pending_calls.lock().remove(&self.id);
     }
 }

@@ -1,4 +1,4 @@
-//! What one node asks of the node that holds a task: to handle a message, or to cancel.
+//! Calls to the node that holds a task: to handle a message, or to cancel.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,30 +8,30 @@ use a2a_core::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::pending_calls::Expecting;
+use super::pending_calls::PendingCall;
 use crate::{
     CallContext,
     engine::{
         Inner,
         runtime::Handle,
-        task::{Answer, Context, LiveTask, Record, TurnRequest, encode},
+        task::{Answer, Checkpoint, Context, LiveTask, TurnRequest, encode},
     },
     store::Command,
 };
 
-/// How long a message that wants no answer waits to hear that it was taken.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// How long a message with `returnImmediately` waits for its acceptance.
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often an answer is looked for that nobody signalled. Only a fault makes that necessary.
-const SAFETY_NET: Duration = Duration::from_secs(10);
+/// Interval at which answers are polled, in case a signal was lost.
+const ANSWER_POLL: Duration = Duration::from_secs(10);
 
-/// The pause between two tries to answer a command.
+/// The delay between attempts to answer a command.
 const ANSWER_PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Body {
-    Message { turn: Box<Record>, return_immediately: bool },
+    Message { turn: Box<Checkpoint>, return_immediately: bool },
     Cancel { context: Context, metadata: Option<Struct> },
 }
 
@@ -44,23 +44,24 @@ fn refused(error: &Error) -> Bytes {
 }
 
 impl Inner {
-    /// Hands a message to the node that holds the task, and returns the position of the event
-    /// that began its turn; `None` if no node holds the task any more.
-    pub(in crate::engine) async fn hand_over(
+    /// Forwards a message to the node that holds the task, and returns the position of the event
+    /// that began its turn; `None` if the task is unleased.
+    pub(in crate::engine) async fn forward_message(
         &self,
         handle: &Handle,
         turn: &TurnRequest,
         return_immediately: bool,
     ) -> Result<Option<u64>> {
         let message = Some(Message::clone(&turn.message));
-        let body = Body::Message { turn: Box::new(Record::of(turn, message)), return_immediately };
-        let patience = return_immediately.then_some(AT_ONCE);
-        self.order(handle, &body, patience).await
+        let body =
+            Body::Message { turn: Box::new(Checkpoint::of(turn, message)), return_immediately };
+        let patience = return_immediately.then_some(ACCEPT_TIMEOUT);
+        self.send_command(handle, &body, patience).await
     }
 
-    /// Has the node that holds the task cancel it, and waits until it has ended; `None` if no
-    /// node holds the task any more.
-    pub(in crate::engine) async fn hand_over_cancel(
+    /// Forwards a cancel to the node that holds the task, and waits for its end; `None` if the task
+    /// is unleased.
+    pub(in crate::engine) async fn forward_cancel(
         &self,
         handle: &Handle,
         context: &CallContext,
@@ -68,12 +69,11 @@ impl Inner {
     ) -> Result<Option<u64>> {
         let context = Context::of(context);
         let body = Body::Cancel { context, metadata: request.metadata.clone() };
-        self.order(handle, &body, None).await
+        self.send_command(handle, &body, None).await
     }
 
-    /// Takes a message that queues on this node, which holds the task, as if another node had
-    /// sent it: it is stored first, so that it outlives this node. `None` where the task was let
-    /// go in between.
+    /// Queues a message on this node, which holds the task, through a stored command, so that it
+    /// survives this node. `None` if the lease was released in the meantime.
     pub(in crate::engine) async fn queue_stored(
         self: &Arc<Self>,
         handle: &Handle,
@@ -81,12 +81,14 @@ impl Inner {
     ) -> Result<Option<u64>> {
         let id: Arc<str> = fresh_id().into();
         let message = Some(Message::clone(&turn.message));
-        let body =
-            Body::Message { turn: Box::new(Record::of(turn, message)), return_immediately: true };
-        // Whoever reads the commands of the task leaves this one alone.
+        let body = Body::Message {
+            turn: Box::new(Checkpoint::of(turn, message)),
+            return_immediately: true,
+        };
+        // Reserves the command, so that reading the commands of the task skips it.
         handle.change(|live| live.commands.take(&id));
         let command = Command { id: Arc::clone(&id), body: encode(&body) };
-        let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
+        let posted = self.store.post_command(&handle.scope, &handle.task_id, command).await;
         if !matches!(posted, Ok(true)) {
             handle.change(|live| live.commands.leave(&[id]));
             return posted.map(|_| None).map_err(Error::from);
@@ -97,21 +99,21 @@ impl Inner {
             Err(error)
                 if error.kind() != ErrorKind::ResourceExhausted && handle.lock().is_away() =>
             {
-                // It was lost or let go just now, and the message is for whoever has it next.
+                // The lease was lost or released; the next holder handles the message.
                 handle.change(|live| live.commands.leave(&[id]));
                 self.serve_commands(handle);
                 return Ok(Some(0));
             }
             Err(error) => {
                 answer(self, handle, &id, refused(&error)).await;
-                self.forget_answer(id);
+                self.delete_answer(id);
                 return Err(error);
             }
         };
         let (inner, handle) = (Arc::clone(self), handle.clone());
         self.tasks.spawn(async move {
             if ticket == 0 {
-                // An earlier try has brought it.
+                // An earlier attempt delivered the same message.
                 let last = handle.lock().log.last();
                 answer(&inner, &handle, &id, encode(&Answer::At(last))).await;
             } else {
@@ -122,31 +124,31 @@ impl Inner {
                 };
                 handle.wait(is_over).await;
             }
-            inner.forget_answer(id);
+            inner.delete_answer(id);
         });
         Ok(Some(ticket))
     }
 
-    async fn order(
+    async fn send_command(
         &self,
         handle: &Handle,
         body: &Body,
         patience: Option<Duration>,
     ) -> Result<Option<u64>> {
-        let expecting = Expecting::new(&self.cluster.expected);
-        let command = Command { id: Arc::clone(&expecting.id), body: encode(body) };
-        let posted = self.store.post(&handle.scope, &handle.task_id, command).await;
+        let call = PendingCall::new(&self.cluster.pending_calls);
+        let command = Command { id: Arc::clone(&call.id), body: encode(body) };
+        let posted = self.store.post_command(&handle.scope, &handle.task_id, command).await;
         if !posted.map_err(Error::from)? {
             return Ok(None);
         }
-        // The task may be one that nobody has taken over yet.
-        self.cluster.look_around.notify_one();
-        let answer = self.answer_to(handle, &expecting);
+        // The task may still be waiting for a takeover.
+        self.cluster.takeover_notify.notify_one();
+        let answer = self.wait_for_answer(handle, &call);
         let answer = match patience {
             None => answer.await?,
             Some(patience) => match tokio::time::timeout(patience, answer).await {
                 Ok(answer) => answer?,
-                // It is stored and will be done; that is all this caller wants to know.
+                // The message is stored and will be handled; the caller does not wait for more.
                 Err(_elapsed) => return Ok(Some(handle.lock().log.last())),
             },
         };
@@ -158,23 +160,23 @@ impl Inner {
         }
     }
 
-    async fn answer_to(&self, handle: &Handle, expecting: &Expecting<'_>) -> Result<Answer> {
+    async fn wait_for_answer(&self, handle: &Handle, call: &PendingCall<'_>) -> Result<Answer> {
         let mut ended = false;
         loop {
-            match self.store.read_answer(&expecting.id).await {
+            match self.store.read_answer(&call.id).await {
                 Ok(Some(answer)) => {
-                    self.forget_answer(Arc::clone(&expecting.id));
+                    self.delete_answer(Arc::clone(&call.id));
                     return serde_json::from_slice(&answer).map_err(Error::internal);
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(error = ?error, "the answer to a command could not be read");
+                    tracing::warn!(error = ?error, "failed to read command answer");
                 }
             }
             tokio::select! {
-                () = expecting.answered.notified() => {}
-                () = tokio::time::sleep(SAFETY_NET) => {}
-                // The node that ended the task may be gone before it saw the command.
+                () = call.answered.notified() => {}
+                () = tokio::time::sleep(ANSWER_POLL) => {}
+                // The node that ended the task may have failed before it read the command.
                 () = handle.wait(|live| live.has_ended().then_some(())), if !ended => {
                     ended = true;
                     handle.inner.serve_commands(handle);
@@ -183,17 +185,17 @@ impl Inner {
         }
     }
 
-    /// Has the store forget an answer that was read; the store does so by itself, only later.
-    fn forget_answer(&self, id: Arc<str>) {
+    /// Deletes an answer that was read; the store would do so later.
+    fn delete_answer(&self, id: Arc<str>) {
         let store = Arc::clone(&self.store);
         self.tasks.spawn(async move {
-            if let Err(error) = store.forget_answer(&id).await {
-                tracing::debug!(error = ?error, "an answer that was read is still in the store");
+            if let Err(error) = store.delete_answer(&id).await {
+                tracing::debug!(error = ?error, "failed to delete command answer");
             }
         });
     }
 
-    /// Does what other nodes have asked of the one that holds this task, without waiting for it.
+    /// Handles the commands of other nodes for this task, in the background.
     pub(in crate::engine) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
         if handle.change(|live| live.commands.begin_serving()) {
             self.tasks.spawn(serve(Arc::clone(self), handle.clone()));
@@ -210,11 +212,11 @@ async fn serve(inner: Arc<Inner>, handle: Handle) {
         match inner.store.commands(&handle.task_id).await {
             Ok(commands) => {
                 for command in commands {
-                    obey(&inner, &handle, generation, command).await;
+                    execute_command(&inner, &handle, generation, command).await;
                 }
             }
             Err(error) => {
-                tracing::warn!(error = ?error, "commands could not be read");
+                tracing::warn!(error = ?error, "failed to read commands");
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 handle.change(|live| {
                     if live.ownership.generation == generation {
@@ -225,19 +227,19 @@ async fn serve(inner: Arc<Inner>, handle: Handle) {
         }
         let done = handle.change(|live| {
             if live.ownership.generation != generation {
-                // What was read may have been done by whoever had the task meanwhile.
+                // A later holder may have handled the commands that were read.
                 return !live.commands.begin_serving();
             }
             live.commands.end_serving()
         });
         if done {
-            handle.let_go_if_idle();
+            handle.release_if_idle();
             return;
         }
     }
 }
 
-async fn obey(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Command) {
+async fn execute_command(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Command) {
     let Command { id, body } = command;
     let body = serde_json::from_slice(&body);
     let cancels = matches!(body, Ok(Body::Cancel { .. }));
@@ -251,7 +253,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Com
                 let mut turn = turn.into_turn(message);
                 turn.commands = vec![Arc::clone(&id)];
                 match inner.take_here(handle, turn, return_immediately) {
-                    // An earlier try has brought it.
+                    // An earlier attempt delivered the same message.
                     Ok(0) => {
                         let last = handle.lock().log.last();
                         answer(inner, handle, &id, encode(&Answer::At(last))).await;
@@ -260,7 +262,7 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Com
                     taken => taken.map(|_ticket| ()),
                 }
             }
-            None => Err(Error::internal("a command without its message")),
+            None => Err(Error::internal("command has no message")),
         },
         Ok(Body::Cancel { context, metadata }) => inner
             .cancel_here(handle, Arc::new(context.read()), metadata, Some(&id))
@@ -268,10 +270,10 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Com
         Err(error) => Err(Error::internal(error)),
     };
     if let Err(error) = result {
-        // A task that nobody works on is let go with a refusal, which is the answer still.
+        // An idle task is released after a rejection, which is still the answer.
         let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
         if !is_refusal && handle.lock().is_away() {
-            // It was lost just now, and is for whoever has it.
+            // The lease was lost; the command is for the next holder.
             handle.change(|live| live.commands.leave(&[id]));
             return;
         }
@@ -280,22 +282,22 @@ async fn obey(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Com
 }
 
 async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
-    // Somebody waits for it, and nobody else would say it again.
-    let deadline = tokio::time::Instant::now() + inner.config.store_patience;
-    while let Err(error) = inner.store.answer(id, body.clone()).await {
-        tracing::warn!(error = ?error, "a command could not be answered");
+    // The caller is waiting, and no other node would answer.
+    let deadline = tokio::time::Instant::now() + inner.config.store_retry_timeout;
+    while let Err(error) = inner.store.answer_command(id, body.clone()).await {
+        tracing::warn!(error = ?error, "failed to answer command");
         if tokio::time::Instant::now() >= deadline {
             break;
         }
         tokio::time::sleep(ANSWER_PAUSE).await;
     }
     handle.change(|live| live.commands.finish(id));
-    inner.cluster.expected.wake(id);
+    inner.cluster.pending_calls.wake(id);
 }
 
-/// Answers commands for whose messages no further write comes: they were sent again while the
-/// first try was written.
-pub(in crate::engine) fn answer_late(handle: &Handle) {
+/// Answers commands whose message is already in the history, so that no write follows: they were
+/// retried while the first attempt was being written.
+pub(in crate::engine) fn answer_joined(handle: &Handle) {
     let late = handle.change(|live| match live.changes.pending.is_empty() {
         true => live.commands.answers(None),
         false => Vec::new(),

@@ -1,4 +1,4 @@
-//! What other nodes do with tasks that are watched here.
+//! Events of other nodes for tasks that are watched here.
 
 use std::{
     sync::{Arc, Weak},
@@ -15,10 +15,10 @@ use crate::{
     store::{Signal, Signals},
 };
 
-/// The pause between two tries to read a task that another node has written.
+/// The delay between attempts to reload a task.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Follows what other nodes do, until the engine is gone or the store ends.
+/// Handles signals of other nodes, until the engine or the store ends.
 pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
     while let Some(signal) = signals.next().await {
         let Some(inner) = engine.upgrade() else { return };
@@ -34,10 +34,10 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
                     inner.serve_commands(&handle);
                 }
             }
-            Signal::Answered { command_id } => inner.cluster.expected.wake(&command_id),
-            Signal::Abandoned => inner.cluster.look_around.notify_one(),
-            Signal::Missed => {
-                inner.cluster.expected.wake_all();
+            Signal::Answered { command_id } => inner.cluster.pending_calls.wake(&command_id),
+            Signal::Abandoned => inner.cluster.takeover_notify.notify_one(),
+            Signal::Lagged => {
+                inner.cluster.pending_calls.wake_all();
                 for entry in inner.entries.all() {
                     let Some(entry) = inner.entries.find_any(&entry.task_id) else { continue };
                     let handle = Handle::new(Arc::clone(&inner), entry);
@@ -48,33 +48,33 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
                         handle.refresh();
                     }
                 }
-                inner.cluster.look_around.notify_one();
+                inner.cluster.takeover_notify.notify_one();
             }
         }
     }
 }
 
 impl Handle {
-    /// Another node wrote the task: shows its events to the readers here.
+    /// Applies the events that another node wrote.
     fn note(&self, last_event: EventId, events: Vec<Event>) {
-        let known = self.change(|live| live.heard(last_event, events));
+        let known = self.change(|live| live.apply_remote(last_event, events));
         if !known {
             self.refresh();
         }
     }
 
-    /// Reads what another node has written to the task, soon.
+    /// Reloads the task in the background.
     pub(in crate::engine) fn refresh(&self) {
         if !self.change(LiveTask::begin_refresh) {
             return;
         }
         let handle = self.clone();
         self.inner.tasks.spawn(async move {
-            let patience = handle.inner.config.store_patience;
+            let patience = handle.inner.config.store_retry_timeout;
             let mut deadline = Instant::now() + patience;
             loop {
                 if let Err(error) = handle.catch_up().await {
-                    tracing::warn!(error = ?error, "a task could not be read again");
+                    tracing::warn!(error = ?error, "failed to refresh task");
                     if handle.inner.draining.is_cancelled() || Instant::now() >= deadline {
                         handle.change(LiveTask::stop_following);
                         return;
@@ -91,15 +91,15 @@ impl Handle {
         });
     }
 
-    /// Reads what another node has written to the task.
+    /// Reloads the task, to apply what another node wrote.
     pub(in crate::engine) async fn catch_up(&self) -> Result<()> {
-        let mark = self.quietly(LiveTask::begin_read);
+        let mark = self.change_silently(LiveTask::begin_read);
         let store = &self.inner.store;
         let Some(after) = mark.after else {
-            // A task without visible events is read only if its lease was lost.
+            // A task without visible events is reloaded only if its lease was lost.
             if !mark.is_here {
                 let stored = store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
-                self.change(|live| live.read_anew(stored));
+                self.change(|live| live.reload(stored));
             }
             return Ok(());
         };
@@ -107,7 +107,7 @@ impl Handle {
         let missed = self.change(|live| match loaded {
             Some((stored, replay)) => live.read(mark, stored, replay),
             None => {
-                live.forgotten();
+                live.removed();
                 false
             }
         });

@@ -1,4 +1,4 @@
-//! What an executor changes between two yields is written together.
+//! Batches the changes that an executor makes between two yields into one write.
 
 use std::{
     future::Future,
@@ -8,10 +8,10 @@ use std::{
 
 use crate::engine::{runtime::Handle, task::Batch};
 
-/// How often an executor goes on at once behind a write before others get the thread.
+/// How often an executor resumes directly after a write before it yields the thread.
 const MAX_ROUNDS: usize = 16;
 
-/// Polls an executor, and writes what it changed when it yields.
+/// Polls an executor, and writes its changes when it yields.
 pub(in crate::engine) struct Batched<'a, F> {
     handle: &'a Handle,
     execution: Pin<&'a mut F>,
@@ -28,11 +28,11 @@ impl<F: Future> Future for Batched<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         for _ in 0..MAX_ROUNDS {
-            self.handle.quietly(|live| live.changes.batch = Batch::Open);
+            self.handle.change_silently(|live| live.changes.batch = Batch::Open);
             let result = self.execution.as_mut().poll(cx);
-            let batch = self.handle.quietly(|live| std::mem::take(&mut live.changes.batch));
+            let batch = self.handle.change_silently(|live| std::mem::take(&mut live.changes.batch));
             if result.is_ready() {
-                // How it ended is written with its last changes.
+                // The outcome is written together with the last changes.
                 return result;
             }
             let is_written = self.handle.write();
@@ -40,7 +40,7 @@ impl<F: Future> Future for Batched<'_, F> {
                 return Poll::Pending;
             }
         }
-        // The last write has woken the executor.
+        // The write has woken the executor.
         Poll::Pending
     }
 }

@@ -1,7 +1,7 @@
-//! How an executor runs, and what it does to its task.
+//! Running executors and applying their updates.
 
 mod batch;
 mod run;
 mod update;
 
-pub(in crate::engine) use self::run::Begins;
+pub(in crate::engine) use self::run::StartMode;

@@ -1,4 +1,4 @@
-//! The life of an executor: turns, panics, silence.
+//! The run loop of an executor.
 
 use std::{
     cell::Cell,
@@ -24,20 +24,20 @@ use crate::{
 };
 
 impl Handle {
-    /// Runs the executor for a message that was accepted, and for those that queue behind it.
+    /// Runs the executor for an accepted message, and for the messages queued behind it.
     ///
-    /// Where the caller waits for the answer anyway, the executor begins right here: one that
-    /// does not wait for anything then needs no task of its own.
-    pub(in crate::engine) fn run(&self, turn: TurnRequest, begins: Begins) {
+    /// If the caller waits for the response, the executor starts inline: one that never yields then
+    /// needs no task of its own.
+    pub(in crate::engine) fn run(&self, turn: TurnRequest, begins: StartMode) {
         let generation = self.lock().ownership.generation;
         self.inner.load.running.fetch_add(1, Ordering::Relaxed);
         let tracked = self.inner.tasks.track_future(run(self.clone(), generation, turn));
-        // Boxed: what tokio allocates for a task is aligned to cache lines, which is slow for
+        // Boxed, because tokio aligns the allocation of a task to cache lines, which is slow for
         // all but small sizes.
         let mut running = Box::pin(tracked);
-        let is_over = begins == Begins::Here
+        let is_over = begins == StartMode::Inline
             && INSIDE.with(|inside| {
-                // Agents that call each other would fill the stack.
+                // Agents that call each other would overflow the stack.
                 if inside.replace(true) {
                     return false;
                 }
@@ -51,17 +51,17 @@ impl Handle {
     }
 }
 
-/// Where an executor begins.
+/// How an executor is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Begins {
-    /// Within the call that asked for it.
-    Here,
-    /// In a task of its own.
-    Apart,
+pub(in crate::engine) enum StartMode {
+    /// Inline, within the call that started it.
+    Inline,
+    /// In a spawned task.
+    Spawned,
 }
 
 thread_local! {
-    /// Whether an executor is at its beginning within a call, on this thread.
+    /// Whether an executor is running inline on this thread.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -74,28 +74,28 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         let outcome = execute(&handle, generation, request).instrument(span.clone()).await;
         outcome.count(&span, begun.elapsed());
         let stops = handle.inner.draining.is_cancelled();
-        let say = |state, text| handle.say(state, text);
-        // What the log says of a failure belongs to the execution.
+        let new_status = |state, text| handle.new_status(state, text);
+        // Failures are logged within the span of the execution.
         turn = span.in_scope(|| {
             handle.change(|live| {
-                let ended = outcome.told(live, generation);
-                live.ended(generation, ended, stops, &say, now())
+                let ended = outcome.into_ended(live, generation);
+                live.ended(generation, ended, stops, &new_status, now())
             })
         });
         handle.write();
     }
     handle.inner.load.running.fetch_sub(1, Ordering::Relaxed);
-    // Wakes remaining waiters, which see the final state of the run.
+    // Wakes the remaining waiters, which see the final state of the run.
     handle.change(|_| ());
-    handle.let_go_if_idle();
+    handle.release_if_idle();
 }
 
-/// How an executor ended.
+/// How a run ended.
 enum Outcome {
     Returned,
     Failed(AgentError),
     Panicked(String),
-    /// A run limit expired; the public text.
+    /// A run limit was exceeded; the text is public.
     Expired(String),
     Dropped,
 }
@@ -116,8 +116,8 @@ impl Outcome {
         metrics::executed(outcome, time);
     }
 
-    /// What callers are told of it; the causes of failures go to the log.
-    fn told(self, live: &LiveTask, generation: u64) -> Ended {
+    /// The public outcome; causes go to the log.
+    fn into_ended(self, live: &LiveTask, generation: u64) -> Ended {
         let is_heard = live.listens(generation).is_ok() && live.reply.is_none();
         match self {
             Self::Dropped => Ended::Dropped,
@@ -142,12 +142,12 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     let context = RequestContext::new(handle.clone(), request);
     let updates = TaskUpdater::new(handle.clone(), generation, extensions);
     let executor = Arc::clone(&handle.inner.agent.executor);
-    // The executor may panic already where it makes its future.
+    // The executor may panic while creating its future.
     let execution = async move { executor.execute(context, updates).await };
     let execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
     let execution = Batched::new(handle, execution);
     let silence = async {
-        tokio::time::sleep(handle.inner.config.appear_after).await;
+        tokio::time::sleep(handle.inner.config.submitted_after).await;
         handle.change(|live| live.silent(generation));
         handle.write();
         out_of_time(handle, generation).await
@@ -166,19 +166,19 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
                 .downcast_ref::<&str>()
                 .map(|text| (*text).to_owned())
                 .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "a panic without a text".to_owned()),
+                .unwrap_or_else(|| "panic without a message".to_owned()),
         ),
     }
 }
 
-/// Waits until an executor has no time left.
+/// Waits until the run exceeds a limit.
 async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
     let config = &handle.inner.config;
     let limits = config.run_limits.and(handle.inner.agent.executor.run_limits());
     loop {
-        let left = handle.quietly(|live| match live.listens(generation) {
+        let left = handle.change_silently(|live| match live.listens(generation) {
             Ok(()) => live.run.left(limits, config.parked_retention, now()),
-            // It is dropped already.
+            // Already dropped.
             Err(_) => Left::Forever,
         });
         match left {
@@ -190,16 +190,16 @@ async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
     }
 }
 
-/// The public text of a failure; the cause goes to the log, under an id that the text names.
+/// The public text of a failure. The cause is logged under the error id in the text.
 fn failure_text(task_id: &str, error: &AgentError) -> String {
     match (error.message(), error.source()) {
         (Some(text), None) => {
-            tracing::warn!(task.id = task_id, error = text, "the executor failed");
+            tracing::warn!(task.id = task_id, error = text, "executor failed");
             text.to_owned()
         }
         (text, source) => {
             let id = fresh_id();
-            tracing::error!(task.id = task_id, error.id = %id, error = ?source, "the executor failed");
+            tracing::error!(task.id = task_id, error.id = %id, error = ?source, "executor failed");
             match text {
                 Some(text) => format!("{text} (error {id})"),
                 None => format!("the agent failed (error {id})"),
@@ -210,6 +210,6 @@ fn failure_text(task_id: &str, error: &AgentError) -> String {
 
 fn panic_text(task_id: &str, panic: &str) -> String {
     let id = fresh_id();
-    tracing::error!(task.id = task_id, error.id = %id, panic, "the executor panicked");
+    tracing::error!(task.id = task_id, error.id = %id, panic, "executor panicked");
     format!("the agent failed (error {id})")
 }

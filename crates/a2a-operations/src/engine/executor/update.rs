@@ -1,4 +1,4 @@
-//! What executors do to their tasks, under the entry's lock.
+//! Updates of executors to their tasks.
 
 use std::{
     future::Future,
@@ -25,7 +25,7 @@ use crate::{
     store::TaskQuery,
 };
 
-/// Changes that may wait for the store before an executor has to wait for it too.
+/// Maximum number of pending changes before an executor has to wait for the store.
 const MAX_PENDING: usize = 256;
 
 impl Handle {
@@ -63,7 +63,7 @@ impl Handle {
         self.cancel_signal().cancelled().await;
     }
 
-    /// Reads tasks of the same scope.
+    /// Returns tasks of the same scope.
     pub(crate) async fn tasks(&self, ids: &[String]) -> Result<Vec<Arc<Task>>> {
         let mut tasks = Vec::new();
         for id in ids {
@@ -88,10 +88,10 @@ impl Handle {
         self.inner.replies.of(&self.scope, &self.context_id)
     }
 
-    /// Lets a future end while the clocks of the executor stand.
-    pub(crate) async fn off_the_clock<T>(&self, future: impl Future<Output = T>) -> T {
-        self.quietly(|live| live.run.stop_clocks(now()));
-        let _started_again = StartClocks(self);
+    /// Awaits a future while the run limits are suspended.
+    pub(crate) async fn with_clocks_stopped<T>(&self, future: impl Future<Output = T>) -> T {
+        self.change_silently(|live| live.run.stop_clocks(now()));
+        let _started_again = ResumeClocks(self);
         future.await
     }
 
@@ -128,7 +128,7 @@ impl Handle {
     ) -> Result<(), UpdateError> {
         self.own_artifact(&mut update);
         self.accept(generation, Payload::ArtifactUpdate(update))?;
-        // Chunks are stored in groups; only a store that falls behind holds the executor up.
+        // Chunks are written in batches; backpressure applies only if the store falls behind.
         self.wait(|live| match live.listens(generation) {
             Ok(()) if live.changes.pending.len() >= MAX_PENDING => {
                 live.await_batch();
@@ -141,9 +141,9 @@ impl Handle {
 
     fn accept(&self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
         let limits = &self.inner.config.task_limits;
-        let say = |state, text| self.say(state, text);
-        let (accepted, batch) = self.quietly(|live| {
-            let accepted = live.update(generation, payload, limits, &say, now());
+        let new_status = |state, text| self.new_status(state, text);
+        let (accepted, batch) = self.change_silently(|live| {
+            let accepted = live.update(generation, payload, limits, &new_status, now());
             (accepted, live.changes.batch)
         });
         if batch == Batch::Closed {
@@ -155,7 +155,7 @@ impl Handle {
 
     fn log_limit<T>(&self, accepted: &Result<T, UpdateError>) {
         if let Err(UpdateError::Limit(limit)) = accepted {
-            tracing::warn!(task.id = %self.task_id, limit = limit.name(), "task failed at a limit");
+            tracing::warn!(task.id = %self.task_id, limit = limit.name(), "task limit exceeded");
         }
     }
 
@@ -190,19 +190,20 @@ impl Handle {
         self.own_status(&mut question);
         let question = Payload::StatusUpdate(question);
         let limits = &self.inner.config.task_limits;
-        let say = |state, text| self.say(state, text);
-        let position = self.change(|live| live.ask(generation, question, limits, &say, now()));
+        let new_status = |state, text| self.new_status(state, text);
+        let position =
+            self.change(|live| live.ask(generation, question, limits, &new_status, now()));
         self.write();
         self.log_limit(&position);
         self.stored(generation, position?).await?;
 
         let answer = self.wait(|live| live.asked(generation));
-        // While it waits, an executor holds no place among the running ones.
+        // A waiting executor does not count as running.
         let _parked = Parked::new(self);
         match tokio::time::timeout(self.inner.config.ask_timeout, answer).await {
             Ok(answer) => answer,
             Err(_elapsed) => {
-                // It leaves the task as it is, unless a message came just now.
+                // Leaves the task unchanged, unless a message has just arrived.
                 self.change(|live| live.drop_asking());
                 std::future::pending().await
             }
@@ -210,16 +211,16 @@ impl Handle {
     }
 }
 
-/// Starts the clocks of an executor when dropped.
-struct StartClocks<'a>(&'a Handle);
+/// Resumes the run limits when dropped.
+struct ResumeClocks<'a>(&'a Handle);
 
-impl Drop for StartClocks<'_> {
+impl Drop for ResumeClocks<'_> {
     fn drop(&mut self) {
-        self.0.quietly(|live| live.run.start_clocks(now()));
+        self.0.change_silently(|live| live.run.start_clocks(now()));
     }
 }
 
-/// Counts an executor as waiting instead of running.
+/// Counts an executor as waiting instead of running, until dropped.
 struct Parked<'a>(&'a Handle);
 
 impl<'a> Parked<'a> {
@@ -227,7 +228,7 @@ impl<'a> Parked<'a> {
         let inner = &handle.inner;
         let parked = Self(handle);
         inner.load.running.fetch_sub(1, Ordering::Relaxed);
-        if inner.load.asking.fetch_add(1, Ordering::Relaxed) >= inner.config.max_asking {
+        if inner.load.asking.fetch_add(1, Ordering::Relaxed) >= inner.config.max_input_waiters {
             handle.change(|live| live.drop_asking());
         }
         parked
@@ -236,7 +237,7 @@ impl<'a> Parked<'a> {
 
 impl Drop for Parked<'_> {
     fn drop(&mut self) {
-        self.0.quietly(|live| live.stop_asking());
+        self.0.change_silently(|live| live.stop_asking());
         self.0.inner.load.asking.fetch_sub(1, Ordering::Relaxed);
         self.0.inner.load.running.fetch_add(1, Ordering::Relaxed);
     }

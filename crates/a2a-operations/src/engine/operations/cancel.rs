@@ -1,4 +1,4 @@
-//! How a task is canceled, here or on the node that holds it.
+//! Cancellation, on this node or on the one that holds the task.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -19,14 +19,13 @@ use crate::{
     },
 };
 
-/// What became of a cancel that was not refused.
+/// The result of an accepted cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Cancel {
-    /// The task is being canceled, by this call or by one before it.
-    Begun,
-    /// The task has an end already, which is on its way to the store. Whoever asked on another
-    /// node may have been told of it.
-    CameLate,
+    /// The task is being canceled, by this call or an earlier one.
+    Started,
+    /// The task has already ended, but that is not stored yet.
+    TooLate,
 }
 
 impl Inner {
@@ -45,19 +44,19 @@ impl Inner {
             let generation = handle.lock().ownership.generation;
             let inner = Arc::clone(self);
             let (canceled, context, request) = (handle.clone(), context.clone(), request.clone());
-            // Whoever hangs up now leaves no half of it behind.
+            // Runs to completion even if the caller disconnects.
             let passed = self
-                .detached(async move { inner.pass_cancel_on(&canceled, context, request).await })
+                .detached(async move { inner.route_cancel(&canceled, context, request).await })
                 .await?;
-            let came_late = match passed {
-                // It is the end that an earlier round has brought.
+            let is_too_late = match passed {
+                // An earlier iteration canceled the task.
                 Err(_) if again && handle.lock().task.state() == TaskState::Canceled => false,
-                passed => passed? == Cancel::CameLate && !again,
+                passed => passed? == Cancel::TooLate && !again,
             };
             again = true;
             let task = handle
                 .wait(|live| {
-                    if live.disk.has_failed() {
+                    if live.persistence.has_failed() {
                         return Some(Err(live.failure()));
                     }
                     let task = live.has_ended().then(|| Arc::clone(&live.task));
@@ -66,16 +65,18 @@ impl Inner {
                 })
                 .await?;
             match task {
-                // Another node, or this one anew, has taken the task over meanwhile.
+                // The task was taken over in the meantime, by another node or by this one.
                 None => {}
-                Some(task) if task.state() == TaskState::Canceled && !came_late => return Ok(task),
+                Some(task) if task.state() == TaskState::Canceled && !is_too_late => {
+                    return Ok(task);
+                }
                 Some(task) => return Err(not_cancelable(&handle.task_id, task.state())),
             }
         }
     }
 
-    /// Cancels a task, here or on the node that holds it.
-    async fn pass_cancel_on(
+    /// Cancels a task, on this node or on the one that holds it.
+    async fn route_cancel(
         self: &Arc<Self>,
         handle: &Handle,
         context: CallContext,
@@ -83,8 +84,7 @@ impl Inner {
     ) -> Result<Cancel> {
         let context = Arc::new(context);
         loop {
-            // An end that is not stored yet is told when it is: a node that was taken for dead
-            // stores none.
+            // An end that is not stored yet does not count: a node that lost its lease stores none.
             let (appeared, state) = {
                 let live = handle.lock();
                 (live.is_stored(), live.task.state())
@@ -95,20 +95,20 @@ impl Inner {
             if state.is_terminal() {
                 return Err(not_cancelable(&handle.task_id, state));
             }
-            match handle.reach().await? {
+            match handle.acquire_lease().await? {
                 Holder::Here => {
                     let metadata = request.metadata.clone();
                     match self.cancel_here(handle, Arc::clone(&context), metadata, None) {
-                        // It was lost just now; who has it is asked again.
+                        // The lease was lost; retry with the new holder.
                         Err(_) if handle.lock().is_away() => {}
                         result => return result,
                     }
                 }
                 Holder::Elsewhere | Holder::Nobody => {
-                    let ended = self.hand_over_cancel(handle, &context, &request).await?;
-                    // Otherwise the task was let go in between.
+                    let ended = self.forward_cancel(handle, &context, &request).await?;
+                    // Otherwise the lease was released in the meantime.
                     if ended.is_some() {
-                        return Ok(Cancel::Begun);
+                        return Ok(Cancel::Started);
                     }
                 }
             }
@@ -124,27 +124,29 @@ impl Inner {
         command: Option<&Arc<str>>,
     ) -> Result<Cancel> {
         let error = match handle.change(|live| live.cancel(command)) {
-            CancelStep::Tell(task) => {
+            CancelStep::Signal(task) => {
                 handle.spawn_cancel(CancelContext { task, call: context, metadata });
-                return Ok(Cancel::Begun);
+                return Ok(Cancel::Started);
             }
             CancelStep::Force => {
                 handle.force_canceled();
-                return Ok(Cancel::Begun);
+                return Ok(Cancel::Started);
             }
-            CancelStep::Wait => return Ok(Cancel::Begun),
-            CancelStep::Late => return Ok(Cancel::CameLate),
+            CancelStep::Join => return Ok(Cancel::Started),
+            CancelStep::TooLate => return Ok(Cancel::TooLate),
             CancelStep::Ended(state) => not_cancelable(&handle.task_id, state),
-            CancelStep::Away => Error::unavailable("another node took the task over; send again"),
+            CancelStep::NotHolder => {
+                Error::unavailable("another node took over the task; retry the request")
+            }
         };
-        handle.let_go_if_idle();
+        handle.release_if_idle();
         Err(error)
     }
 }
 
 impl Handle {
-    /// Calls `cancel` of an executor that was signalled, and drops `execute` when its grace is
-    /// over. Goes on when the caller hangs up.
+    /// Calls `cancel` of the executor, and drops `execute` after the grace period. Continues if the
+    /// caller disconnects.
     pub(in crate::engine) fn spawn_cancel(&self, context: CancelContext) {
         let handle = self.clone();
         let generation = self.lock().ownership.generation;
@@ -153,12 +155,11 @@ impl Handle {
             async move {
                 let grace = handle.inner.config.cancel_grace;
                 let executor = &handle.inner.agent.executor;
-                // `cancel` is called and has the grace period even if `execute` has already
-                // returned.
-                let told = AssertUnwindSafe(async { executor.cancel(context).await });
-                let told = async {
-                    if let Ok(Err(_)) = tokio::time::timeout(grace, told.catch_unwind()).await {
-                        tracing::error!(task.id = %handle.task_id, "the executor panicked in its cancel");
+                // `cancel` has the grace period even if `execute` has already returned.
+                let call = AssertUnwindSafe(async { executor.cancel(context).await });
+                let call = async {
+                    if let Ok(Err(_)) = tokio::time::timeout(grace, call.catch_unwind()).await {
+                        tracing::error!(task.id = %handle.task_id, "executor panicked in cancel");
                     }
                 };
                 let stopped = handle.wait(|live| {
@@ -167,11 +168,11 @@ impl Handle {
                 });
                 let stopped = async {
                     if tokio::time::timeout(grace, stopped).await.is_err() {
-                        tracing::warn!(task.id = %handle.task_id, "the executor ignored a cancel and is dropped");
+                        tracing::warn!(task.id = %handle.task_id, "executor ignored cancel, dropped");
                         handle.force_canceled();
                     }
                 };
-                tokio::join!(told, stopped);
+                tokio::join!(call, stopped);
             }
             .instrument(span),
         );
@@ -179,13 +180,13 @@ impl Handle {
 
     /// Sets CANCELED, whatever the executor does.
     pub(in crate::engine) fn force_canceled(&self) {
-        self.change(|live| live.force_cancel(&|state, text| self.say(state, text), now()));
+        self.change(|live| live.force_cancel(&|state, text| self.new_status(state, text), now()));
         self.write();
     }
 }
 
 fn not_cancelable(id: &str, state: TaskState) -> Error {
     let name = state.as_str_name().trim_start_matches("TASK_STATE_");
-    Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is {name} already"))
+    Error::new(ErrorKind::TaskNotCancelable, format!("task {id} is already {name}"))
         .with_metadata("taskId", id)
 }

@@ -1,4 +1,4 @@
-//! What a request has to satisfy before anything is done for it.
+//! Validation of requests.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use a2a_core::{
 use crate::{CallContext, engine::Inner};
 
 impl Inner {
-    /// Checks what every operation has in common, and returns the extensions it activates.
+    /// Checks common to all operations; returns the activated extensions.
     pub(in crate::engine) fn check(
         self: &Arc<Self>,
         context: &CallContext,
@@ -30,14 +30,14 @@ impl Inner {
             let missing = missing.join(",");
             return Err(Error::new(
                 ErrorKind::ExtensionSupportRequired,
-                format!("this agent requires the extension {missing}; name it in A2A-Extensions"),
+                format!("this agent requires the extension {missing}; list it in A2A-Extensions"),
             )
             .with_metadata("extensions", missing));
         }
         Ok(self.activated(context))
     }
 
-    /// The extensions that the caller asks for and the card offers.
+    /// The requested extensions that the card offers.
     fn activated(&self, context: &CallContext) -> ExtensionSet {
         if context.extensions.is_empty() {
             return ExtensionSet::new();
@@ -50,7 +50,7 @@ impl Inner {
         if self.agent.card.can_stream() {
             Ok(())
         } else {
-            Err(Error::unsupported("this agent does not stream"))
+            Err(Error::unsupported("this agent does not support streaming"))
         }
     }
 
@@ -60,12 +60,12 @@ impl Inner {
         } else {
             Err(Error::new(
                 ErrorKind::PushNotificationNotSupported,
-                "this agent does not call webhooks",
+                "this agent does not support push notifications",
             ))
         }
     }
 
-    /// Checks a message beyond the rules of the proto, before a task exists.
+    /// Checks a message beyond the rules of the proto.
     pub(in crate::engine) fn check_send(
         &self,
         _context: &CallContext,
@@ -78,7 +78,7 @@ impl Inner {
                 if !config.task_id.is_empty() {
                     return Err(Error::invalid_params(
                         "configuration.taskPushNotificationConfig.taskId",
-                        "must be empty: the task is that of the message",
+                        "must be empty; the task is taken from the message",
                     ));
                 }
             }
@@ -96,7 +96,7 @@ impl Inner {
             {
                 return Err(Error::new(
                     ErrorKind::ContentTypeNotSupported,
-                    format!("this agent does not take {media_type} (message.parts[{index}])"),
+                    format!("this agent does not accept {media_type} (message.parts[{index}])"),
                 )
                 .with_metadata("mediaType", media_type)
                 .with_metadata(
@@ -129,14 +129,14 @@ impl Inner {
     }
 }
 
-/// Reads a `historyLength`: no limit, or how many messages.
+/// Parses `historyLength`: no limit, or a number of messages.
 pub(in crate::engine) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
-    // No source: there is nothing to log, and no id for the peer to quote.
+    // No source: nothing is logged, so there is no error id for the peer.
     let negative = || Error::invalid_params(field, "must not be negative");
     length.map(|length| usize::try_from(length).ok().ok_or_else(negative)).transpose()
 }
 
-/// The media type of a part: the one it names, or the one that its kind stands for.
+/// The media type of a part: explicit, or implied by its kind.
 fn media_type(part: &Part) -> Option<&str> {
     if !part.media_type.is_empty() {
         return Some(&part.media_type);
@@ -144,13 +144,13 @@ fn media_type(part: &Part) -> Option<&str> {
     match part.content {
         Some(Content::Text(_)) => Some("text/plain"),
         Some(Content::Data(_)) => Some("application/json"),
-        // Bytes and references of no stated type may be anything; the executor looks.
+        // Bytes and URLs without a media type may be anything; the executor decides.
         Some(Content::Raw(_) | Content::Url(_)) | None => None,
     }
 }
 
-/// Returns whether the card, or one of its skills, takes a media type. A card that names none
-/// takes all.
+/// Returns whether the card, or one of its skills, accepts a media type. A card that lists none
+/// accepts all.
 fn takes(card: &AgentCard, media_type: &str) -> bool {
     let essence =
         |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn input_modes_may_be_patterns() {
+    fn input_modes_may_be_wildcards() {
         let card = AgentCard::new("a", "b").with_input_modes(["text/plain", "image/*"]);
         for taken in ["text/plain", "Text/Plain; charset=utf-8", "image/png"] {
             assert!(takes(&card, taken), "{taken}");

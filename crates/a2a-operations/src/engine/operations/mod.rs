@@ -1,10 +1,10 @@
 //! The eleven operations of an engine.
 
-mod answer;
 mod cancel;
 mod check;
 mod page;
 mod replies;
+mod response;
 mod send;
 mod webhook;
 
@@ -30,7 +30,7 @@ use crate::{
         runtime::{Reader, Until},
         task::{LiveTask, snapshot},
     },
-    store::{PageKey, Replay, Shown, TaskQuery},
+    store::{PageKey, Replay, TaskQuery, TaskView},
     trace::TraceContext,
 };
 
@@ -49,7 +49,7 @@ impl Agent for Engine {
         let at_once = configuration.is_some_and(|configuration| configuration.return_immediately);
         let limit = limit_of(configuration)?;
         let accepted = self.inner.accept(call.context, call.request, false).await?;
-        Ok(Reply { response: accepted.answer(at_once, limit).await?, activated })
+        Ok(Reply { response: accepted.response(at_once, limit).await?, activated })
     }
 
     async fn send_streaming_message(
@@ -60,7 +60,7 @@ impl Agent for Engine {
         self.inner.check_streaming()?;
         let mut call = call;
         if let Some(configuration) = &mut call.request.configuration {
-            // The flag means nothing for a stream (spec §3.2.2).
+            // The flag is ignored for streams (spec §3.2.2).
             configuration.return_immediately = false;
         }
         let accepted = self.inner.accept(call.context, call.request, true).await?;
@@ -86,7 +86,7 @@ impl Agent for Engine {
         let scope = Scope::new(&request.tenant, &call.context.caller);
         let history = history_length("historyLength", request.history_length)?.unwrap_or(0);
         let size = page::size(request.page_size)?;
-        let shown = Shown { history, artifacts: request.include_artifacts() };
+        let view = TaskView { history, artifacts: request.include_artifacts() };
         let query = TaskQuery {
             context_id: Some(request.context_id.clone()).filter(|id| !id.is_empty()),
             state: Some(request.status()).filter(|state| *state != TaskState::Unspecified),
@@ -94,14 +94,14 @@ impl Agent for Engine {
             after: page::key(&request.page_token)?,
             limit: size,
             max_bytes: Some(self.inner.config.max_list_bytes),
-            shown,
+            view,
         };
         let found = self.inner.store.list(&scope, &query).await.map_err(Error::from)?;
         let next_page_token = match found.tasks.last() {
             Some(last) if found.has_more => page::token(&PageKey::of(last)),
             _ => String::new(),
         };
-        let tasks = found.tasks.into_iter().map(|task| shown.of(task)).collect();
+        let tasks = found.tasks.into_iter().map(|task| view.apply(task)).collect();
         let response = ListTasksResponse {
             tasks,
             next_page_token,
@@ -148,7 +148,7 @@ impl Agent for Engine {
         let trace = TraceContext::of(&call.context.parameters);
         let webhook = Webhook { config: config.clone(), revision: call.context.version, trace };
         self.inner.put_webhook(&scope, webhook).await?;
-        // One that was replaced may have events that wait.
+        // A replaced webhook may have pending events.
         self.inner.wake_outbox();
         Ok(Reply { response: config, activated })
     }
@@ -237,7 +237,7 @@ impl Agent for Engine {
 }
 
 impl Inner {
-    /// Returns a task, or the error for one that is absent or not the caller's.
+    /// Returns a task, or the error for one that is absent or belongs to another caller.
     async fn visible(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Arc<Task>> {
         self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))
     }
@@ -260,13 +260,13 @@ impl Inner {
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
         let is_ahead = |live: &LiveTask| after.is_some_and(|after| after.get() > live.log.last());
         if self.cluster.is_shared && is_ahead(&handle.lock()) {
-            // The caller has seen more at another node than was noted here yet.
+            // The caller may have seen more on another node than this one has received.
             handle.catch_up().await?;
-            // It may even be a write of this node, of which the store has told others first.
-            let is_told = |live: &LiveTask| !is_ahead(live) || !live.disk.is_writing();
+            // It may even be a write of this node that the store has published already.
+            let is_told = |live: &LiveTask| !is_ahead(live) || !live.persistence.is_writing();
             handle.wait(|live| is_told(live).then_some(())).await;
             if is_ahead(&handle.lock()) {
-                // Or one of which this node does not know yet that it has lost the task with it.
+                // Or this node may have lost the task without knowing.
                 handle.catch_up().await?;
             }
         }
@@ -279,27 +279,29 @@ impl Inner {
         }
         let has_ended = task.state().is_terminal();
         let after = match after {
-            // What the store told others may be missing here, where it failed to answer.
-            Some(after) if after.get() > last && handle.lock().disk.has_failed() => {
+            // This node may have missed events if the store failed.
+            Some(after) if after.get() > last && handle.lock().persistence.has_failed() => {
                 return Err(handle.lock().failure());
             }
             Some(after) if after.get() > last => {
                 return Err(Error::invalid_params(
                     "Last-Event-ID",
-                    format!("is {after}, and the newest event of the task is {last}"),
+                    format!("is {after}, but the newest event of the task is {last}"),
                 ));
             }
             Some(after) if !has_ended || after.get() < last => after,
             _ if has_ended => {
-                return Err(Error::unsupported(format!("task {id} has ended; get it instead"))
-                    .with_metadata("taskId", id));
+                return Err(Error::unsupported(format!(
+                    "task {id} has ended; use GetTask instead"
+                ))
+                .with_metadata("taskId", id));
             }
             _ => return Ok(Reader::from_now(handle, Until::Terminal).into_stream()),
         };
         if after.get() + 1 >= first {
             return Ok(Reader::new(handle, Until::Terminal, after.get() + 1).into_stream());
         }
-        // What lies before the log of the entry is in the store, unless it was trimmed.
+        // Events before the log of the entry are in the store, unless they were trimmed.
         let replay = self.store.replay(scope, id, after).await.map_err(Error::from)?;
         match replay {
             Some(Replay::Events(events)) => {
@@ -323,7 +325,7 @@ fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<u
     history_length("configuration.historyLength", length)
 }
 
-/// A webhook as it is shown: what authenticates to it stays here.
+/// A webhook without its credentials.
 fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificationConfig {
     config.token.clear();
     if let Some(authentication) = &mut config.authentication {
@@ -332,8 +334,7 @@ fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificati
     config
 }
 
-/// Returns the task with the newest `limit` messages of its history; a copy where it has other
-/// readers.
+/// Returns the task with the newest `limit` messages of its history; cloned if it is shared.
 fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
     let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
     match Arc::try_unwrap(task) {

@@ -1,15 +1,15 @@
-//! Pages of lists: their size, and the tokens that go on behind them.
+//! Page sizes and page tokens.
 
 use a2a_core::{Error, Result};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use crate::store::PageKey;
 
-/// Tasks on a page where the caller names no size (spec §3.1.4).
+/// Default page size of a list of tasks (spec §3.1.4).
 const DEFAULT_SIZE: usize = 50;
 const MAX_SIZE: usize = 100;
 
-/// Reads a `pageSize`.
+/// Parses `pageSize`.
 pub(in crate::engine) fn size(asked: Option<i32>) -> Result<usize> {
     match asked {
         None => Ok(DEFAULT_SIZE),
@@ -20,12 +20,12 @@ pub(in crate::engine) fn size(asked: Option<i32>) -> Result<usize> {
     }
 }
 
-/// Reads the `pageSize` of a list of webhooks; 0 leaves it to the agent.
+/// Parses the `pageSize` of a list of webhooks; 0 selects the default.
 pub(in crate::engine) fn config_size(asked: i32) -> Result<usize> {
     if asked == 0 { Ok(MAX_SIZE) } else { size(Some(asked)) }
 }
 
-/// Writes the token for what comes behind a task.
+/// Encodes the token for the page after a task.
 pub(in crate::engine) fn token(key: &PageKey) -> String {
     let mut bytes = Vec::with_capacity(12 + key.task_id.len());
     bytes.extend(key.millis.to_be_bytes());
@@ -34,7 +34,7 @@ pub(in crate::engine) fn token(key: &PageKey) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Reads a token; an empty one is the first page.
+/// Decodes a token; an empty one is the first page.
 pub(in crate::engine) fn key(token: &str) -> Result<Option<PageKey>> {
     if token.is_empty() {
         return Ok(None);
@@ -49,12 +49,12 @@ pub(in crate::engine) fn key(token: &str) -> Result<Option<PageKey>> {
         let task_id = std::str::from_utf8(task_id).ok()?.to_owned();
         Some(PageKey { millis: i64::from_be_bytes(*millis), task_id })
     };
-    let invalid = || Error::invalid_params("pageToken", "is not a token of this agent");
+    let invalid = || Error::invalid_params("pageToken", "is not a valid page token");
     read().map(Some).ok_or_else(invalid)
 }
 
-/// FNV-1a: tells a token that was cut or mistyped. It is no protection, and need not be: a token
-/// only says where to go on in the caller's own tasks.
+/// FNV-1a, to detect truncated or mistyped tokens. Not a protection, and none is needed: a token is
+/// only a position in the caller's own tasks.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes
         .iter()
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_leads_back_to_its_place_and_a_damaged_one_is_refused() {
+    fn page_token_round_trips_and_a_damaged_one_is_rejected() {
         let place = PageKey { millis: 1_700_000_000_123, task_id: "task-ü".into() };
         let good = token(&place);
         assert_eq!(key(&good).unwrap(), Some(place));

@@ -1,4 +1,4 @@
-//! Messages that were answered with a message: no task tells of them.
+//! Exchanges that were answered with a message, without a task.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -10,40 +10,40 @@ use prost::Message as _;
 
 use crate::Scope;
 
-/// The most exchanges that are kept of a conversation.
+/// Maximum number of exchanges per conversation.
 const MAX_IN_CONTEXT: usize = 32;
-/// The most bytes that are kept of a caller in a tenant.
+/// Maximum bytes per scope.
 const MAX_SCOPE_BYTES: usize = 1 << 20;
-/// The most bytes that are kept of all.
+/// Maximum bytes in total.
 const MAX_BYTES: usize = 64 << 20;
-/// What an exchange takes beside its messages.
+/// Overhead of an exchange.
 const EXCHANGE_BYTES: usize = 512;
 
-/// A message and the message that answered it in place of a task.
+/// A message and its direct reply.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Exchange {
-    /// What the client said.
+    /// The message of the client.
     pub message: Arc<Message>,
-    /// What the agent answered.
+    /// The reply of the agent.
     pub reply: Arc<Message>,
 }
 
-/// The newest exchanges of all conversations. Each caller has its own bound, and where all
-/// together are too many, the caller with the most loses its oldest.
+/// The newest exchanges of all conversations. Each scope has its own limit; beyond the total limit,
+/// the largest scope loses its oldest exchange.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Replies(Mutex<Kept>);
+pub(in crate::engine) struct Replies(Mutex<ReplyCache>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    scopes: HashMap<Scope, OfScope>,
-    /// The scopes by what they hold.
+struct ReplyCache {
+    scopes: HashMap<Scope, ScopeReplies>,
+    /// The scopes by size.
     by_bytes: BTreeSet<(usize, Scope)>,
     bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct OfScope {
+struct ScopeReplies {
     /// Oldest first.
     exchanges: VecDeque<(Exchange, usize)>,
     bytes: usize,
@@ -55,44 +55,44 @@ impl Replies {
         if bytes > MAX_SCOPE_BYTES {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let exchange =
             Exchange { message: Arc::new(message.clone()), reply: Arc::new(reply.clone()) };
-        kept.change(scope, |of_scope| {
+        cache.change(scope, |replies| {
             let context_id = &exchange.message.context_id;
             let same = |(known, _): &&(Exchange, usize)| known.message.context_id == *context_id;
-            if of_scope.exchanges.iter().filter(same).count() >= MAX_IN_CONTEXT
-                && let Some(oldest) = of_scope.exchanges.iter().position(|known| same(&known))
+            if replies.exchanges.iter().filter(same).count() >= MAX_IN_CONTEXT
+                && let Some(oldest) = replies.exchanges.iter().position(|known| same(&known))
             {
-                of_scope.remove(oldest);
+                replies.remove(oldest);
             }
-            while of_scope.bytes + bytes > MAX_SCOPE_BYTES {
-                of_scope.remove(0);
+            while replies.bytes + bytes > MAX_SCOPE_BYTES {
+                replies.remove(0);
             }
-            of_scope.bytes += bytes;
-            of_scope.exchanges.push_back((exchange, bytes));
+            replies.bytes += bytes;
+            replies.exchanges.push_back((exchange, bytes));
         });
-        while kept.bytes > MAX_BYTES {
-            let Some((_, largest)) = kept.by_bytes.last().cloned() else { break };
-            kept.change(&largest, |of_scope| of_scope.remove(0));
+        while cache.bytes > MAX_BYTES {
+            let Some((_, largest)) = cache.by_bytes.last().cloned() else { break };
+            cache.change(&largest, |replies| replies.remove(0));
         }
     }
 
     /// The exchanges of a conversation, oldest first.
     pub(in crate::engine) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let exchanges = kept.scopes.get(scope).into_iter().flat_map(|of| &of.exchanges);
+        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let exchanges = cache.scopes.get(scope).into_iter().flat_map(|of| &of.exchanges);
         let in_context = exchanges.filter(|(known, _)| known.message.context_id == context_id);
         in_context.map(|(exchange, _)| exchange.clone()).collect()
     }
 }
 
-impl Kept {
-    fn change(&mut self, scope: &Scope, change: impl FnOnce(&mut OfScope)) {
-        let of_scope = self.scopes.entry(scope.clone()).or_default();
-        let before = of_scope.bytes;
-        change(of_scope);
-        let after = of_scope.bytes;
+impl ReplyCache {
+    fn change(&mut self, scope: &Scope, change: impl FnOnce(&mut ScopeReplies)) {
+        let replies = self.scopes.entry(scope.clone()).or_default();
+        let before = replies.bytes;
+        change(replies);
+        let after = replies.bytes;
         self.bytes = self.bytes - before + after;
         self.by_bytes.remove(&(before, scope.clone()));
         if after == 0 {
@@ -103,7 +103,7 @@ impl Kept {
     }
 }
 
-impl OfScope {
+impl ScopeReplies {
     fn remove(&mut self, index: usize) {
         if let Some((_, bytes)) = self.exchanges.remove(index) {
             self.bytes -= bytes;
@@ -135,8 +135,8 @@ mod tests {
         for number in 0..40 {
             add(&replies, "ann", "talk", &number.to_string());
         }
-        let kept = replies.of(&scope("ann"), "talk");
-        let texts: Vec<_> = kept.iter().map(|exchange| exchange.message.text()).collect();
+        let cache = replies.of(&scope("ann"), "talk");
+        let texts: Vec<_> = cache.iter().map(|exchange| exchange.message.text()).collect();
         let expected: Vec<_> = (8..40).map(|number| number.to_string()).collect();
         assert_eq!(texts, expected);
         assert_eq!(replies.of(&scope("ann"), "other").len(), 1);
@@ -157,9 +157,9 @@ mod tests {
             }
         }
         assert_eq!(replies.of(&scope("ann"), "talk").len(), 1);
-        let kept = replies.0.lock().unwrap();
-        assert!(kept.bytes <= MAX_BYTES, "{}", kept.bytes);
-        assert_eq!(kept.bytes, kept.scopes.values().map(|of| of.bytes).sum::<usize>());
-        assert_eq!(kept.by_bytes.len(), kept.scopes.len());
+        let cache = replies.0.lock().unwrap();
+        assert!(cache.bytes <= MAX_BYTES, "{}", cache.bytes);
+        assert_eq!(cache.bytes, cache.scopes.values().map(|of| of.bytes).sum::<usize>());
+        assert_eq!(cache.by_bytes.len(), cache.scopes.len());
     }
 }

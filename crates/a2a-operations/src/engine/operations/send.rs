@@ -1,4 +1,4 @@
-//! How a message reaches an executor, and how its sender waits for what comes of it.
+//! Accepting messages: a new task, a known one, or a retry.
 
 use std::{
     fmt,
@@ -21,30 +21,30 @@ use crate::{
     CallContext, Scope, Webhook,
     engine::{
         CallerLimits, Inner,
-        executor::Begins,
+        executor::StartMode,
         now,
-        operations::answer::{Accepted, Elsewhere},
+        operations::response::{Accepted, RemoteTurn},
         runtime::{Entry, Handle},
         slots::Draft,
-        task::{Birth, Holder, Refusal, Room, Size, TurnRequest},
+        task::{AdmissionLimits, Creation, Holder, Refusal, Size, TurnRequest},
     },
     metrics,
     store::{Claim, StoreError},
     trace::TraceContext,
 };
 
-/// How long another node may need to store a task that has to appear.
-const APPEARS: Duration = Duration::from_millis(500);
+/// How long another node may take to store a visible task.
+const REMOTE_STORE_DELAY: Duration = Duration::from_millis(500);
 
-/// One in so many of the places for running tasks is for callers that have none running.
-const SHARE_OF_FIRST: usize = 16;
+/// The fraction of the running tasks reserved for callers with none.
+const RESERVED_FRACTION: usize = 16;
 
-/// How often a message finds its idempotency key tied to a task that is not there, before it is
-/// refused: each time, another node has sent the same in between.
-const MAX_TIES: usize = 8;
+/// How often a message may take over its idempotency key before it is rejected; each takeover means
+/// a concurrent send.
+const MAX_KEY_TAKEOVERS: usize = 8;
 
 impl Inner {
-    /// Accepts a message: makes a task, continues one, or joins the one that an earlier try made.
+    /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt.
     pub(in crate::engine) async fn accept(
         self: &Arc<Self>,
         mut context: CallContext,
@@ -53,8 +53,8 @@ impl Inner {
     ) -> Result<Accepted> {
         self.check_send(&context, &request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
-        // Of what was sent: what extensions make of it may be another each time.
-        let may_join = context.idempotency_key.is_some() || self.config.join_by_message_id;
+        // Computed before extensions modify the request, which they may do differently each time.
+        let may_join = context.idempotency_key.is_some() || self.config.dedupe_by_message_id;
         let fingerprint = may_join.then(|| fingerprint(&request));
         self.agent.extensions.receive(&mut context, &mut request).await?;
         let SendMessageRequest { message, configuration, metadata, .. } = request;
@@ -70,11 +70,11 @@ impl Inner {
         let task_id = if is_new { fresh_id() } else { message.task_id.clone() };
         if let (Some(key), Some(fingerprint)) = (&key, fingerprint)
             && let Some(joined) = self.join(&scope, key, fingerprint, &task_id).await?
-            // The task of a further message was there before it; whether it has the message too
-            // is for its holder to say.
+            // A further message does not create its task; whether the task already has the message
+            // is decided by its holder.
             && is_new
         {
-            return Ok(Accepted { handle: joined, ticket: 0, elsewhere: None });
+            return Ok(Accepted { handle: joined, ticket: 0, remote: None });
         }
         let turn = TurnRequest {
             message: Arc::new(message),
@@ -92,19 +92,19 @@ impl Inner {
             self.continue_task(&scope, task_id.clone(), turn, &configuration).await
         };
         if let (Err(_), Some(key)) = (&accepted, &key) {
-            // Nothing was done under this key, so a better request may use it.
-            self.store.unclaim(&scope, key, &task_id).await.map_err(Error::from)?;
+            // Nothing was done under this key, so a corrected request may use it.
+            self.store.release_key(&scope, key, &task_id).await.map_err(Error::from)?;
         }
         accepted
     }
 
     fn key_of(&self, context: &CallContext, message: &Message) -> Option<String> {
         let by_message =
-            || self.config.join_by_message_id.then(|| format!("message:{}", message.message_id));
+            || self.config.dedupe_by_message_id.then(|| format!("message:{}", message.message_id));
         context.idempotency_key.as_ref().map(|key| format!("key:{key}")).or_else(by_message)
     }
 
-    /// Finds the task of an earlier try with the same key.
+    /// Finds the task of an earlier attempt with the same key.
     async fn join(
         self: &Arc<Self>,
         scope: &Scope,
@@ -112,14 +112,14 @@ impl Inner {
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Option<Handle>> {
-        let mut claim = self.store.claim(scope, key, fingerprint, task_id).await;
-        for _ in 0..MAX_TIES {
+        let mut claim = self.store.claim_key(scope, key, fingerprint, task_id).await;
+        for _ in 0..MAX_KEY_TAKEOVERS {
             let known = match claim.map_err(Error::from)? {
                 Claim::New => return Ok(None),
                 Claim::Known { fingerprint: known, .. } if known != fingerprint => {
                     return Err(Error::invalid_params(
                         "",
-                        "the idempotency key was used for another message",
+                        "the idempotency key was used for a different message",
                     ));
                 }
                 Claim::Known { task_id, .. } => task_id,
@@ -127,24 +127,24 @@ impl Inner {
             if let Some(handle) = self.find_in_time(scope, &known).await? {
                 return Ok(Some(handle));
             }
-            // The first try left no task: a message answered it, or its node is gone. Answer this
-            // one the same way. Should that node wake up, it stores nothing under the key.
-            claim = self.store.reclaim(scope, key, fingerprint, &known, task_id).await;
+            // The first attempt left no task: it was answered with a message, or its node failed.
+            // Start over; should that node resume, it cannot store its task under the key.
+            claim = self.store.take_over_key(scope, key, fingerprint, &known, task_id).await;
         }
-        Err(Error::unavailable("the same message is sent over and over; send again later"))
+        Err(Error::unavailable("too many concurrent sends with this idempotency key; retry later"))
     }
 
-    /// Finds a task that may be at work on another node, which has nothing to show yet.
+    /// Finds a task that another node may be about to store.
     async fn find_in_time(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Option<Handle>> {
         let found = self.find_or_load(scope, id).await?;
         if found.is_some() || !self.cluster.is_shared {
             return Ok(found);
         }
-        tokio::time::sleep(self.config.appear_after + APPEARS).await;
+        tokio::time::sleep(self.config.submitted_after + REMOTE_STORE_DELAY).await;
         self.find_or_load(scope, id).await
     }
 
-    /// Joins the task that another node made of a message, which this one took first.
+    /// Joins the task that took over the idempotency key.
     pub(in crate::engine) async fn follow_key(
         self: &Arc<Self>,
         scope: &Scope,
@@ -153,7 +153,7 @@ impl Inner {
         let found = self.find_in_time(scope, task_id).await?;
         let handle = found
             .ok_or_else(|| Error::from(StoreError::Claimed { task_id: task_id.to_owned() }))?;
-        Ok(Accepted { handle, ticket: 0, elsewhere: None })
+        Ok(Accepted { handle, ticket: 0, remote: None })
     }
 
     async fn begin(
@@ -191,15 +191,15 @@ impl Inner {
         };
         let entry = self.entries.insert(Entry::draft(self, scope, task));
         let handle = Handle::new(Arc::clone(self), entry);
-        let birth = Birth {
+        let creation = Creation {
             draft,
             webhooks: webhook.into_iter().collect(),
             key,
             is_streamed: turn.streams,
         };
         let appears = configuration.return_immediately;
-        handle.quietly(|live| {
-            live.begin(turn.clone(), birth, slot, now());
+        handle.change_silently(|live| {
+            live.begin(turn.clone(), creation, slot, now());
             if appears {
                 live.appear();
             }
@@ -208,8 +208,8 @@ impl Inner {
             handle.write();
         }
         let waits = !configuration.return_immediately;
-        handle.run(turn, if waits { Begins::Here } else { Begins::Apart });
-        Ok(Accepted { handle, ticket: 1, elsewhere: None })
+        handle.run(turn, if waits { StartMode::Inline } else { StartMode::Spawned });
+        Ok(Accepted { handle, ticket: 1, remote: None })
     }
 
     async fn continue_task(
@@ -227,7 +227,7 @@ impl Inner {
         if !message.context_id.is_empty() && *message.context_id != *handle.context_id {
             return Err(Error::invalid_params(
                 "message.contextId",
-                "is not the context of the task",
+                "does not match the context of the task",
             ));
         }
         message.context_id = (*handle.context_id).to_owned();
@@ -239,12 +239,13 @@ impl Inner {
         }
         let return_immediately = configuration.return_immediately;
         let inner = Arc::clone(self);
-        // Whoever hangs up now leaves no half of it behind.
-        self.detached(async move { inner.pass_on(handle, turn, return_immediately).await }).await?
+        // Runs to completion even if the caller disconnects.
+        self.detached(async move { inner.route_message(handle, turn, return_immediately).await })
+            .await?
     }
 
-    /// Takes a message for a task that exists, here or on the node that holds the task.
-    async fn pass_on(
+    /// Routes a message for an existing task, to this node or to the one that holds it.
+    async fn route_message(
         self: &Arc<Self>,
         handle: Handle,
         turn: TurnRequest,
@@ -256,26 +257,26 @@ impl Inner {
                 live.turns.ticket_of(&live.task, &turn.message.message_id)
             };
             if let Some(ticket) = turn.joins.then(ticket_of).flatten() {
-                return Ok(Accepted { handle, ticket, elsewhere: None });
+                return Ok(Accepted { handle, ticket, remote: None });
             }
             handle.wait(|live| (!live.is_ending()).then_some(())).await;
             if handle.lock().has_ended() {
                 return Err(ended(&handle.task_id));
             }
-            match handle.reach().await? {
-                // It began to end just now.
+            match handle.acquire_lease().await? {
+                // The task has just begun to end.
                 Holder::Here if handle.lock().is_ending() => {}
                 Holder::Here if return_immediately && handle.lock().is_at_work() => {
-                    // Nobody waits who could send it again if this node is gone before its turn.
+                    // No caller would retry it if this node failed before its turn.
                     if let Some(ticket) = self.queue_stored(&handle, &turn).await? {
-                        return Ok(Accepted { handle, ticket, elsewhere: None });
+                        return Ok(Accepted { handle, ticket, remote: None });
                     }
                 }
                 Holder::Here => {
                     match self.take_here(&handle, turn.clone(), return_immediately) {
-                        Ok(ticket) => return Ok(Accepted { handle, ticket, elsewhere: None }),
-                        // It was lost just now; who has it is asked again.
-                        // A task that nobody works on was let go with a refusal, too.
+                        Ok(ticket) => return Ok(Accepted { handle, ticket, remote: None }),
+                        // The lease was lost; retry with the new holder. An idle task is also
+                        // released after a rejection.
                         Err(error)
                             if error.kind() != ErrorKind::ResourceExhausted
                                 && handle.lock().is_away() => {}
@@ -287,19 +288,19 @@ impl Inner {
                         let state = handle.lock();
                         (Arc::clone(&state.task), state.log.last())
                     };
-                    let begun = self.hand_over(&handle, &turn, return_immediately).await?;
-                    // Otherwise the task was let go in between.
+                    let begun = self.forward_message(&handle, &turn, return_immediately).await?;
+                    // Otherwise the lease was released in the meantime.
                     if let Some(begun) = begun {
                         let message = turn.message;
-                        let elsewhere = Some(Elsewhere { begun, before, last, message });
-                        return Ok(Accepted { handle, ticket: 0, elsewhere });
+                        let remote = Some(RemoteTurn { begun, before, last, message });
+                        return Ok(Accepted { handle, ticket: 0, remote });
                     }
                 }
             }
         }
     }
 
-    /// Takes a message for a task that this node holds, and runs the executor if it has to.
+    /// Takes a message for a task that this node holds, and runs the executor if necessary.
     pub(in crate::engine) fn take_here(
         &self,
         handle: &Handle,
@@ -309,13 +310,13 @@ impl Inner {
         let (ticket, run) = match self.take(handle, turn, return_immediately) {
             Ok(taken) => taken,
             Err(error) => {
-                handle.let_go_if_idle();
+                handle.release_if_idle();
                 return Err(error);
             }
         };
         handle.write();
         if let Some(turn) = run {
-            handle.run(turn, Begins::Apart);
+            handle.run(turn, StartMode::Spawned);
         }
         Ok(ticket)
     }
@@ -328,26 +329,28 @@ impl Inner {
     ) -> Result<(u64, Option<TurnRequest>)> {
         let owner = &handle.scope.owner;
         let limits = self.config.caller_limits.of(owner);
-        let say = |state, text| handle.say(state, text);
+        let new_status = |state, text| handle.new_status(state, text);
         handle.change(|live| {
-            let room = Room {
+            let room = AdmissionLimits {
                 task: &self.config.task_limits,
                 max_queued: self.config.max_queued_messages,
                 max_running: limits.running_tasks,
                 slot: &mut || self.load.slots.take(owner, limits.running_tasks),
             };
-            let taken = live.take(turn, return_immediately, room, &say, now());
+            let taken = live.take(turn, return_immediately, room, &new_status, now());
             taken.map_err(|refusal| match refusal {
                 Refusal::Failed => live.failure(),
                 Refusal::Ended => ended(&handle.task_id),
-                Refusal::Away => Error::unavailable("another node took the task over; send again"),
-                Refusal::OneWaits => Error::new(
+                Refusal::NotHolder => {
+                    Error::unavailable("another node took over the task; retry the request")
+                }
+                Refusal::AlreadyQueued => Error::new(
                     ErrorKind::ResourceExhausted,
-                    "another message waits already; send again without returnImmediately",
+                    "a message is already queued; send again without returnImmediately",
                 ),
-                Refusal::QueueIsFull(queued) => Error::new(
+                Refusal::QueueFull(queued) => Error::new(
                     ErrorKind::ResourceExhausted,
-                    format!("{queued} messages wait already for this task"),
+                    format!("{queued} messages are already queued for this task"),
                 ),
                 Refusal::Limit(limit) => limit.refusal(&self.config.task_limits),
                 Refusal::TooManyRunning => too_many_running(limits),
@@ -361,19 +364,19 @@ impl Inner {
         }
         let max = self.config.max_running;
         let running = self.load.running.load(Ordering::Relaxed);
-        // The last places are for the first task of a caller, so that no other can take them all.
+        // The last slots are reserved for callers with no running task.
         let is_for_others =
-            || running >= max - max / SHARE_OF_FIRST && self.load.slots.running(owner) > 0;
+            || running >= max - max / RESERVED_FRACTION && self.load.slots.running(owner) > 0;
         if running >= max || is_for_others() {
             return Err(Error::new(
                 ErrorKind::ResourceExhausted,
-                format!("{running} tasks are being worked on already"),
+                format!("{running} tasks are already running"),
             ));
         }
         Ok(())
     }
 
-    /// Checks what a caller has in the store, and counts a new task until it is there.
+    /// Checks the stored usage of a caller, and counts a new task until it is stored.
     async fn check_usage(
         &self,
         owner: &Arc<str>,
@@ -400,7 +403,7 @@ impl Inner {
     }
 }
 
-/// The refusal of a caller that has what it may have.
+/// The rejection of a caller at its limit.
 fn exhausted(limit: &str, most: &str, max: impl fmt::Display) -> Error {
     metrics::refused("quota");
     Error::new(ErrorKind::ResourceExhausted, format!("a caller may have {most} at a time"))
@@ -413,7 +416,7 @@ fn too_many_running(limits: CallerLimits) -> Error {
     exhausted("running tasks", &format!("{max} running tasks"), max)
 }
 
-/// A webhook as it is stored.
+/// A webhook as stored.
 fn webhook(task_id: &str, mut config: TaskPushNotificationConfig, call: &CallContext) -> Webhook {
     task_id.clone_into(&mut config.task_id);
     if config.id.is_empty() {
@@ -424,12 +427,12 @@ fn webhook(task_id: &str, mut config: TaskPushNotificationConfig, call: &CallCon
 }
 
 pub(in crate::engine) fn ended(task_id: &str) -> Error {
-    Error::unsupported(format!("task {task_id} has ended; send a message without its id"))
+    Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
         .with_metadata("taskId", task_id)
 }
 
 fn fingerprint(request: &SendMessageRequest) -> u64 {
-    // It is stored, so it has to be the same in later versions of us and of the compiler.
+    // Stored, so it must not depend on the version of this crate or of the compiler.
     let mut hasher = SipHasher13::new();
     hasher.write(&request.encode_to_vec());
     hasher.finish()
@@ -440,7 +443,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fingerprint_of_a_request_is_the_same_in_every_build() {
+    fn request_fingerprint_is_stable() {
         let message = Message { message_id: "1".to_owned(), ..Message::user("hello") };
         let request = SendMessageRequest { message: Some(message), ..Default::default() };
         assert_eq!(fingerprint(&request), 13_274_202_233_751_590_019);

@@ -1,4 +1,4 @@
-//! Registers webhooks within the limits of a task.
+//! Registration of webhooks within the limits of a task.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -7,11 +7,11 @@ use tokio::sync::Semaphore;
 
 use crate::{Scope, Webhook, engine::Inner};
 
-/// Tasks share so many turns.
+/// Number of semaphores shared by all tasks.
 const TURNS: usize = 64;
 
-/// Has the webhooks of a task registered one after the other, so that requests at the same time
-/// can't exceed a limit together.
+/// Serializes the registration of webhooks per task, so that concurrent requests cannot exceed a
+/// limit together.
 #[derive(Debug)]
 pub(in crate::engine) struct Registrations {
     hasher: RandomState,
@@ -34,7 +34,7 @@ impl Registrations {
 }
 
 impl Inner {
-    /// Stores a webhook of a task that exists.
+    /// Stores a webhook of an existing task.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Inner {
         let exhausted = |limit: String| Err(Error::new(ErrorKind::ResourceExhausted, limit));
         let max = self.config.max_push_configs;
         if others.len() == before && before >= max {
-            return exhausted(format!("the task has {max} webhooks already (max_push_configs)"));
+            return exhausted(format!("the task already has {max} webhooks (max_push_configs)"));
         }
         let Some(push) = &self.push.sender else { return Ok(()) };
         let host = push.destination(config);
@@ -71,7 +71,7 @@ impl Inner {
         let max = self.config.max_push_configs_per_host;
         if same >= max {
             return exhausted(format!(
-                "the task has {max} webhooks at {host} already (max_push_configs_per_host)"
+                "the task already has {max} webhooks at {host} (max_push_configs_per_host)"
             ));
         }
         Ok(())

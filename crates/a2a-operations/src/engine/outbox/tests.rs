@@ -1,5 +1,5 @@
 mod failing_store;
-mod share;
+mod limits;
 
 use std::{
     collections::VecDeque,
@@ -19,21 +19,21 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::*;
 use crate::{
     Caller, Event, EventId, MemoryStore, PushError, Scope, Webhook,
-    store::{DeadLetter, DeadLetterQuery, Hold, NewTask, TaskStore as _, Transition},
+    store::{DeadLetter, DeadLetterQuery, LeaseUpdate, NewTask, TaskStore as _, Transition},
 };
 
-/// What the receivers answer; they take what is not scripted.
+/// Scripted responses of the receivers; without a script they accept.
 enum Answer {
     Fail(Option<Duration>),
     Refuse,
     Panic,
-    /// No answer at all.
+    /// Never responds.
     Hang,
-    /// Takes it after a while.
+    /// Accepts after a delay.
     Take(Duration),
 }
 
-/// Receivers that do as they are told.
+/// Receivers that follow a script.
 struct Script {
     answers: Mutex<VecDeque<(&'static str, Answer)>>,
     calls: mpsc::Sender<Called>,
@@ -114,7 +114,7 @@ impl Running {
 }
 
 impl Scene {
-    /// A task whose first event waits for the webhooks.
+    /// Creates a task whose first event is pending for the webhooks.
     async fn new(webhooks: &[&str], answers: Vec<(&'static str, Answer)>) -> Self {
         let (sender, calls) = mpsc::channel(1_000);
         let store = Arc::new(MemoryStore::new());
@@ -125,7 +125,7 @@ impl Scene {
             events: vec![event(1)],
             pushes: vec![EventId::FIRST],
             webhooks: webhooks.iter().map(|id| webhook(id)).collect(),
-            execution: Some("work".into()),
+            checkpoint: Some("work".into()),
         };
         store.insert(&scope(), new).await.unwrap();
         let sender = Arc::new(Script { answers: Mutex::new(answers.into()), calls: sender });
@@ -159,7 +159,7 @@ impl Scene {
                 ..Task::default()
             })),
             pushes: ids.filter_map(EventId::new).collect(),
-            hold: Hold::Keep,
+            lease: LeaseUpdate::Keep,
             answers: Vec::new(),
         };
         let committed = self.store.commit(&scope(), transition).await.unwrap();
@@ -168,7 +168,7 @@ impl Scene {
         self.last += count;
     }
 
-    /// The next call. Where none comes, time runs by quickly.
+    /// The next call. Time is paused and advances quickly.
     async fn call(&mut self) -> Called {
         let call = tokio::time::timeout(Duration::from_secs(24 * 3600), self.calls.recv());
         call.await.unwrap().unwrap()
@@ -184,7 +184,7 @@ impl Scene {
         calls
     }
 
-    /// The dead letters, when there are as many.
+    /// Waits for a number of dead letters.
     async fn dead_letters(&self, count: usize) -> Vec<DeadLetter> {
         loop {
             let letters = self.store.dead_letters(&DeadLetterQuery::newest(10)).await.unwrap();
@@ -195,7 +195,7 @@ impl Scene {
         }
     }
 
-    /// Waits for longer than anything is looked for, and returns whether there was a call.
+    /// Waits for longer than the polling interval, and returns whether there was no call.
     async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(Duration::from_secs(3600), self.calls.recv()).await.is_err()
     }
@@ -227,19 +227,19 @@ fn event(id: u64) -> Event {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_of_a_webhook_arrive_in_order_however_they_come() {
+async fn events_of_a_webhook_arrive_in_order() {
     let slow = (0..3).map(|_| ("a", Answer::Take(Duration::from_secs(1)))).collect();
     let mut scene = Scene::new(&["a"], slow).await;
     scene.write(2).await;
     let running = scene.start();
     assert_eq!(scene.calls(1).await, ["a 1"]);
-    // While one is on its way, more come.
+    // New events while a delivery is in progress.
     let start = Instant::now();
     scene.write(3).await;
     running.outbox.wake();
     assert_eq!(scene.calls(5).await, ["a 2", "a 3", "a 4", "a 5", "a 6"]);
     assert!(start.elapsed() < SWEEP, "they were found at once");
-    // And some when all is quiet.
+    // New events while idle.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let start = Instant::now();
     scene.write(1).await;
@@ -250,7 +250,7 @@ async fn events_of_a_webhook_arrive_in_order_however_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_that_fails_does_not_hold_up_others() {
+async fn failing_webhook_does_not_delay_others() {
     let fails = (0..3).map(|_| ("a", Answer::Fail(None))).chain([("a", Answer::Hang)]).collect();
     let mut scene = Scene::new(&["a", "b"], fails).await;
     scene.write(2).await;
@@ -265,7 +265,7 @@ async fn a_webhook_that_fails_does_not_hold_up_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_receiver_is_left_alone_for_as_long_as_it_asked() {
+async fn retry_after_is_respected() {
     let asked = Duration::from_secs(1_000);
     let too_much = Duration::from_secs(1_000_000);
     let answers = vec![("a", Answer::Fail(Some(asked))), ("a", Answer::Fail(Some(too_much)))];
@@ -282,7 +282,7 @@ async fn a_receiver_is_left_alone_for_as_long_as_it_asked() {
 
 //
 #[tokio::test(start_paused = true)]
-async fn an_event_that_never_arrives_is_given_up_and_the_next_one_goes_on() {
+async fn undeliverable_event_is_dead_lettered_and_the_next_delivered() {
     let answers = vec![
         ("a", Answer::Fail(None)),
         ("a", Answer::Panic),
@@ -298,14 +298,14 @@ async fn an_event_that_never_arrives_is_given_up_and_the_next_one_goes_on() {
     letters.sort_by_key(|letter| letter.event);
     let [given_up, refused] = &letters[..] else { panic!("{letters:?}") };
     assert_eq!((given_up.event.get(), given_up.attempts), (1, 3));
-    assert!(given_up.error.contains("no answer in time"), "{}", given_up.error);
+    assert!(given_up.error.contains("timed out"), "{}", given_up.error);
     assert_eq!((refused.event.get(), refused.attempts), (2, 1));
-    assert!(refused.error.contains("refuses"), "{}", refused.error);
+    assert!(refused.error.contains("rejected"), "{}", refused.error);
     assert!(scene.is_quiet().await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_that_was_deleted_gets_nothing_more() {
+async fn deleted_webhook_receives_nothing_more() {
     let slow = Answer::Take(Duration::from_secs(1));
     let answers = vec![("a", Answer::Fail(Some(Duration::from_secs(5)))), ("b", slow)];
     let mut scene = Scene::new(&["a", "b"], answers).await;
@@ -322,7 +322,7 @@ async fn a_webhook_that_was_deleted_gets_nothing_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_node_goes_on_where_the_last_one_stopped() {
+async fn next_node_resumes_where_the_last_stopped() {
     let mut scene = Scene::new(&["a"], vec![("a", Answer::Take(Duration::from_secs(1)))]).await;
     scene.write(2).await;
     let running = scene.start();
@@ -334,7 +334,7 @@ async fn the_next_node_goes_on_where_the_last_one_stopped() {
     let running = scene.start();
     assert_eq!(scene.calls(2).await, ["a 2", "a 3"]);
     assert!(start.elapsed() < SWEEP, "nothing was left claimed");
-    // A node that is gone without a word leaves its claim, which ends.
+    // A node that crashes leaves its claim, which expires.
     scene.sender.answers.lock().unwrap().push_back(("a", Answer::Hang));
     scene.write(1).await;
     running.outbox.wake();
@@ -346,7 +346,7 @@ async fn the_next_node_goes_on_where_the_last_one_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_engine_ends_its_outbox() {
+async fn dropping_the_engine_stops_its_outbox() {
     let scene = Scene::new(&[], Vec::new()).await;
     let Running { outbox, worker, .. } = scene.start();
     drop(outbox);
@@ -354,7 +354,7 @@ async fn a_dropped_engine_ends_its_outbox() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_webhooks_are_called_at_once_than_configured() {
+async fn concurrent_deliveries_are_limited() {
     let slow = ["a", "b", "c", "d", "e"];
     let answers = slow.map(|id| (id, Answer::Take(Duration::from_secs(1)))).into();
     let mut scene = Scene::new(&slow, answers).await;

@@ -1,4 +1,4 @@
-//! One task that is worked on or watched, and those who wait for it.
+//! One active task and its waiters.
 
 use std::{
     ops::Deref,
@@ -21,13 +21,13 @@ use crate::{
     store::StoredTask,
 };
 
-/// A task that is worked on or watched. Reached through a [`Handle`](Handle).
+/// An active task. Reached through a [`Handle`](Handle).
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(in crate::engine) scope: Scope,
     pub(in crate::engine) task_id: Arc<str>,
     pub(in crate::engine) context_id: Arc<str>,
-    /// How many handles there are; the registry counts.
+    /// The number of handles, maintained by the registry.
     pub(in crate::engine) handles: AtomicUsize,
     shared: Mutex<Shared>,
 }
@@ -39,7 +39,7 @@ struct Shared {
     watchers: Watchers,
 }
 
-/// Wakers of everything that waits for the task to change, and the positions of its readers.
+/// Wakers of the waiters, and the positions of the readers.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Watchers {
     pub(in crate::engine) waiters: Waiters,
@@ -74,7 +74,7 @@ impl Signals {
     }
 }
 
-/// A token that is cancelled already where what it signals has happened.
+/// A token that is already cancelled if the signal was given.
 fn listen(token: &mut Option<CancellationToken>, has_happened: bool) -> CancellationToken {
     let token = token.get_or_insert_default();
     if has_happened {
@@ -83,7 +83,7 @@ fn listen(token: &mut Option<CancellationToken>, has_happened: bool) -> Cancella
     token.clone()
 }
 
-/// A task under its lock.
+/// A locked task.
 pub(in crate::engine) struct Locked<'a>(MutexGuard<'a, Shared>);
 
 impl Deref for Locked<'_> {
@@ -95,7 +95,7 @@ impl Deref for Locked<'_> {
 }
 
 impl Locked<'_> {
-    /// Those who watch the task, and the task itself, for transitions without effects.
+    /// The task and its watchers, for transitions without effects.
     pub(in crate::engine) fn watched(&mut self) -> (&mut LiveTask, &mut Watchers) {
         let shared = &mut *self.0;
         (&mut shared.live, &mut shared.watchers)
@@ -114,13 +114,13 @@ impl Locked<'_> {
 }
 
 impl Entry {
-    /// Creates the entry of a task that has not appeared yet.
+    /// Creates the entry of a task that is not visible yet.
     pub(in crate::engine) fn draft(inner: &Inner, scope: Scope, task: Task) -> Self {
         let ids = (task.id.as_str().into(), task.context_id.as_str().into());
         Self::new(scope, ids, LiveTask::draft(task, inner.empty_log(0)))
     }
 
-    /// Creates the entry of a task from the store.
+    /// Creates the entry of a stored task.
     pub(in crate::engine) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
         let ids = (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
         let log = inner.empty_log(stored.last_event.get());
@@ -138,13 +138,16 @@ impl Entry {
         Locked(self.shared.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes a transition and carries out its effects, without a word to those who wait.
-    pub(in crate::engine) fn quietly<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
+    /// Makes a transition and carries out its effects, without waking waiters.
+    pub(in crate::engine) fn change_silently<T>(
+        &self,
+        transition: impl FnOnce(&mut LiveTask) -> T,
+    ) -> T {
         let mut locked = self.lock();
         locked.make(transition)
     }
 
-    /// Makes a transition, carries out its effects, and wakes everybody who waits for the task.
+    /// Makes a transition, carries out its effects, and wakes all waiters.
     pub(in crate::engine) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
         let (value, wakers) = {
             let mut locked = self.lock();
@@ -157,14 +160,14 @@ impl Entry {
         value
     }
 
-    /// Signals that the client cancels.
+    /// Cancelled when the client cancels.
     pub(in crate::engine) fn cancel_signal(&self) -> CancellationToken {
         let mut locked = self.lock();
         let shared = &mut *locked.0;
         listen(&mut shared.signals.cancel, shared.live.run.is_canceling)
     }
 
-    /// Signals that the executor of a generation is dropped.
+    /// Cancelled when the executor of a generation is dropped.
     pub(in crate::engine) fn drop_signal(&self, generation: u64) -> CancellationToken {
         let mut locked = self.lock();
         let shared = &mut *locked.0;
@@ -176,7 +179,7 @@ impl Entry {
     }
 
     /// A status update of this task with a text of the engine.
-    pub(in crate::engine) fn say(&self, state: TaskState, text: Option<String>) -> Payload {
+    pub(in crate::engine) fn new_status(&self, state: TaskState, text: Option<String>) -> Payload {
         self.status_event(state, text.map(Message::agent))
     }
 
@@ -194,7 +197,7 @@ impl Entry {
         Payload::StatusUpdate(update)
     }
 
-    /// Puts the ids of this task into an update.
+    /// Sets the ids of this task in an update.
     pub(in crate::engine) fn own_status(&self, update: &mut TaskStatusUpdateEvent) {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
@@ -203,7 +206,7 @@ impl Entry {
         }
     }
 
-    /// Puts the ids of this task into an update.
+    /// Sets the ids of this task in an update.
     pub(in crate::engine) fn own_artifact(&self, update: &mut TaskArtifactUpdateEvent) {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
@@ -214,7 +217,7 @@ impl Entry {
         }
     }
 
-    /// Makes a message one of the agent's about this task.
+    /// Marks a message as the agent's, about this task.
     pub(in crate::engine) fn own_message(&self, message: &mut Message) {
         message.role = a2a_core::Role::Agent.into();
         message.task_id = (*self.task_id).to_owned();

@@ -1,4 +1,4 @@
-//! What operators see of an engine: its state now and then, and whether its store answers.
+//! Metrics of an engine, and its health check.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Inner {
-    /// Shows what this node works on and watches. No more work than renewing leases is.
+    /// Updates the gauges. No more expensive than renewing leases.
     pub(in crate::engine) fn sample(&self) {
         let mut sample = Sample {
             running: self.load.running.load(Ordering::Relaxed),
@@ -32,8 +32,8 @@ impl Inner {
 }
 
 impl Handle {
-    /// Counts a state that the task is in from now on, and has the audit log know.
-    pub(in crate::engine) fn tell_of(&self, state: TaskState) {
+    /// Counts a state transition, and writes it to the audit log.
+    pub(in crate::engine) fn record_transition(&self, state: TaskState) {
         metrics::changed_state(state);
         tracing::debug!(
             target: "a2a::audit",
@@ -48,18 +48,18 @@ impl Handle {
 }
 
 impl Engine {
-    /// Checks that the store answers and takes writes.
+    /// Checks that the store responds and accepts writes.
     ///
     /// # Errors
     ///
-    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) where the store fails, can't write (until
-    /// a write works again), or does not answer `within` that time.
+    /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) if the store fails, cannot write (until a
+    /// write succeeds again), or does not respond `within` that time.
     pub async fn probe(&self, within: Duration) -> Result<()> {
         match tokio::time::timeout(within, self.inner.store.probe()).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(error.into()),
             Err(elapsed) => {
-                Err(Error::unavailable("the store does not answer in time").with_source(elapsed))
+                Err(Error::unavailable("the store did not respond in time").with_source(elapsed))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What keeps a task in the engine, and those who wait for it to change.
+//! Reference-counted handles to active tasks, and waiting for changes.
 
 use std::{
     fmt,
@@ -10,24 +10,24 @@ use std::{
 
 use crate::engine::{Inner, runtime::Entry, task::LiveTask};
 
-/// Keeps an entry in the engine for as long as somebody works on it or watches it.
+/// Keeps an entry in the registry while it is in use.
 pub(crate) struct Handle {
     pub(in crate::engine) inner: Arc<Inner>,
     entry: Arc<Entry>,
 }
 
 impl Handle {
-    /// Takes over an entry that the registry has counted one more handle on.
+    /// Wraps an entry whose handle the registry has counted.
     pub(in crate::engine) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
         Self { inner, entry }
     }
 
-    /// The entry itself, which keeps nothing in the engine.
+    /// The entry itself, which does not keep it in the registry.
     pub(in crate::engine) fn entry(&self) -> Arc<Entry> {
         Arc::clone(&self.entry)
     }
 
-    /// Waits until `ready` finds what it looks for in the task.
+    /// Waits until `ready` returns a value.
     pub(in crate::engine) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
     where
         F: FnMut(&mut LiveTask) -> Option<T> + Unpin,
@@ -81,7 +81,7 @@ impl<T, F: FnMut(&mut LiveTask) -> Option<T> + Unpin> Future for Wait<'_, F> {
         match (this.ready)(live) {
             Some(value) => Poll::Ready(value),
             None => {
-                // Under the same lock as the look, so no change can slip in between.
+                // Registered under the same lock as the check, so no change can slip in between.
                 watchers.waiters.register(&mut this.slot, cx.waker());
                 Poll::Pending
             }

@@ -1,5 +1,4 @@
-//! What an engine does by itself: keeps its leases, takes over from nodes that are gone, forgets
-//! what is old.
+//! Background tasks: lease renewal, takeover, retention.
 
 use std::{
     sync::{Arc, PoisonError, Weak, atomic::Ordering},
@@ -13,14 +12,14 @@ use crate::{
     store::Sweep,
 };
 
-/// How often old tasks and keys are looked for.
+/// Interval of the retention sweep.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// The pause between two batches of them, in which the store does other things.
+/// The delay between two batches, which lets other writes through.
 const BATCH_PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
-    /// Begins to do what an engine does by itself, if it has not yet.
+    /// Starts the background tasks, once.
     pub(in crate::engine) fn start(self: &Arc<Self>) {
         if self.started.load(Ordering::Relaxed) {
             return;
@@ -29,8 +28,8 @@ impl Inner {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
-        runtime.spawn(keep(Arc::downgrade(self)));
-        runtime.spawn(forget(Arc::downgrade(self)));
+        runtime.spawn(lease_loop(Arc::downgrade(self)));
+        runtime.spawn(sweep_loop(Arc::downgrade(self)));
         let signals = self.cluster.signals.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(signals) = signals {
             runtime.spawn(follow(Arc::downgrade(self), signals));
@@ -40,7 +39,7 @@ impl Inner {
         }
     }
 
-    /// Says that a webhook may wait for an event.
+    /// Signals that webhook deliveries may be due.
     pub(in crate::engine) fn wake_outbox(&self) {
         if let Some(outbox) = &self.push.outbox {
             outbox.wake();
@@ -48,10 +47,14 @@ impl Inner {
     }
 }
 
-/// Renews leases and takes over tasks until the engine is gone.
-async fn keep(engine: Weak<Inner>) {
+/// Renews leases and takes over tasks until the engine is dropped.
+async fn lease_loop(engine: Weak<Inner>) {
     let Some((period, wake, draining)) = engine.upgrade().map(|inner| {
-        (inner.config.lease_renewal, Arc::clone(&inner.cluster.look_around), inner.draining.clone())
+        (
+            inner.config.lease_renewal,
+            Arc::clone(&inner.cluster.takeover_notify),
+            inner.draining.clone(),
+        )
     }) else {
         return;
     };
@@ -64,7 +67,7 @@ async fn keep(engine: Weak<Inner>) {
         }
         let Some(inner) = engine.upgrade() else { return };
         inner.renew().await;
-        inner.abandon_the_rest().await;
+        inner.retry_abandoned().await;
         inner.sample();
         if !draining.is_cancelled() {
             inner.take_over().await;
@@ -72,9 +75,9 @@ async fn keep(engine: Weak<Inner>) {
     }
 }
 
-/// Forgets what is old until the engine is gone or stops. It takes as long as it takes, so no
-/// lease waits for it.
-async fn forget(engine: Weak<Inner>) {
+/// Sweeps until the engine is dropped or drains. Separate from the lease loop, because a sweep may
+/// take long.
+async fn sweep_loop(engine: Weak<Inner>) {
     loop {
         let pause = match engine.upgrade() {
             Some(inner) if !inner.draining.is_cancelled() => {
@@ -91,14 +94,14 @@ async fn forget(engine: Weak<Inner>) {
 }
 
 impl Inner {
-    /// Forgets some of what is old, and returns whether there is more.
+    /// Sweeps one batch, and returns whether more is left.
     async fn sweep(&self) -> bool {
         let EngineConfig { retention, parked_retention, .. } = self.config;
         let sweep = Sweep { tasks: retention, parked: parked_retention, ..Sweep::default() };
         match self.store.sweep(sweep).await {
             Ok(forgotten) => forgotten >= sweep.limit,
             Err(error) => {
-                tracing::warn!(error = ?error, "what is old could not be forgotten");
+                tracing::warn!(error = ?error, "retention sweep failed");
                 false
             }
         }

@@ -1,4 +1,4 @@
-//! Live tasks at work: who keeps them, waits for them, reads and writes them.
+//! Active tasks at run time: registry, waiters, readers and writers.
 
 mod entry;
 mod gauges;

@@ -1,4 +1,4 @@
-//! A reader of a task: a cursor into its log.
+//! Readers of a task: cursors into its log.
 
 use std::{
     collections::VecDeque,
@@ -11,7 +11,7 @@ use a2a_core::{Error, Result, TaskState};
 use futures_core::Stream;
 
 use crate::{
-    Event, EventStream, Settled,
+    Event, EventStream, StreamEnd,
     engine::{
         runtime::Handle,
         task::{LiveTask, snapshot},
@@ -19,20 +19,19 @@ use crate::{
     metrics,
 };
 
-/// How many events a reader takes out of the log at a time.
+/// Maximum number of events to take out of the log at a time.
 const BATCH: usize = 64;
 
 /// Where a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Until {
-    /// Where the answer to a message is: a terminal state, INPUT_REQUIRED, or the end of the
-    /// executor.
+    /// At the response to a message: a terminal state, INPUT_REQUIRED, or the end of the run.
     Answered,
     /// At a terminal state.
     Terminal,
 }
 
-/// Reads the events of a task from a position on.
+/// Reads the events of a task from a position.
 #[derive(Debug)]
 pub(in crate::engine) struct Reader {
     handle: Handle,
@@ -46,14 +45,14 @@ pub(in crate::engine) struct Reader {
 }
 
 impl Reader {
-    /// Reads from position `next` on.
+    /// Reads from position `next`.
     pub(in crate::engine) fn new(handle: Handle, until: Until, next: u64) -> Self {
         metrics::reader_opened();
         let buffer = VecDeque::new();
         Self { handle, until, next, buffer, slot: None, cursor: None, done: false }
     }
 
-    /// Reads the task as it is now, and then what follows.
+    /// Reads the current task, and then the events that follow.
     pub(in crate::engine) fn from_now(handle: Handle, until: Until) -> Self {
         // Task and position are read under one lock: no gap, no duplicate.
         let (task, last) = {
@@ -65,7 +64,7 @@ impl Reader {
         reader
     }
 
-    /// Gives these events first.
+    /// Yields these events first.
     pub(in crate::engine) fn after(mut self, events: Vec<Event>) -> Self {
         self.buffer.extend(events);
         self
@@ -75,11 +74,11 @@ impl Reader {
         EventStream::new(self)
     }
 
-    /// Takes what is ready out of the log, or says that nothing more comes.
+    /// Takes available events out of the log, or returns that the stream is over.
     fn refill(&mut self, live: &LiveTask) -> Result<Refill> {
         if live.log.read(self.next, BATCH, &mut self.buffer).is_err() {
             return Err(Error::unavailable(
-                "the reader fell behind what is kept of the task; subscribe again",
+                "the reader fell behind the retained events; subscribe again",
             ));
         }
         if !self.buffer.is_empty() {
@@ -89,7 +88,7 @@ impl Reader {
             self.buffer.push_back(reply.clone());
             return Ok(Refill::Some);
         }
-        if live.disk.has_failed() {
+        if live.persistence.has_failed() {
             return Err(live.failure());
         }
         let over = match self.until {
@@ -106,10 +105,10 @@ impl Reader {
     }
 
     fn is_last(&self, event: &Event) -> bool {
-        match event.settled() {
-            Settled::No => false,
-            Settled::Finally => true,
-            Settled::Interrupted(state) => {
+        match event.stream_end() {
+            StreamEnd::Open => false,
+            StreamEnd::Terminal => true,
+            StreamEnd::Interrupted(state) => {
                 self.until == Until::Answered && state == TaskState::InputRequired
             }
         }

@@ -1,15 +1,15 @@
-//! Those who wait for a task to change, and how far its readers are.
+//! Waiters of a task, and the positions of its readers.
 
 use std::task::Waker;
 
 use slab::Slab;
 
-/// Those who wait for a task to change.
+/// Wakers of those who wait for a task to change.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Waiters(Slab<Option<Waker>>);
 
 impl Waiters {
-    /// Keeps a waker under a slot, which the waiter gives back when it goes.
+    /// Registers a waker in a slot, which the waiter releases when dropped.
     pub(in crate::engine) fn register(&mut self, slot: &mut Option<usize>, waker: &Waker) {
         match slot {
             Some(slot) => match &mut self.0[*slot] {
@@ -20,23 +20,23 @@ impl Waiters {
         }
     }
 
-    /// Gives a slot back.
+    /// Releases a slot.
     pub(in crate::engine) fn forget(&mut self, slot: usize) {
         self.0.try_remove(slot);
     }
 
-    /// Takes every waker out, to be called when the lock is gone.
+    /// Takes all wakers, to be called after unlocking.
     pub(in crate::engine) fn take(&mut self) -> Vec<Waker> {
         self.0.iter_mut().filter_map(|(_, waker)| waker.take()).collect()
     }
 }
 
-/// How far readers have come, for those who watch how far they are behind.
+/// The positions of the readers, to measure their lag.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Cursors(Slab<u64>);
 
 impl Cursors {
-    /// Notes the next position of a reader, under a slot that it gives back when it goes.
+    /// Records the next position of a reader, in a slot that it releases when dropped.
     pub(in crate::engine) fn note(&mut self, slot: &mut Option<usize>, next: u64) {
         match slot.and_then(|slot| self.0.get_mut(slot)) {
             Some(known) => *known = next,
@@ -44,7 +44,7 @@ impl Cursors {
         }
     }
 
-    /// Gives a slot back.
+    /// Releases a slot.
     pub(in crate::engine) fn forget(&mut self, slot: usize) {
         self.0.try_remove(slot);
     }

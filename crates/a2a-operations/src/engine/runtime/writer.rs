@@ -1,4 +1,4 @@
-//! Written before seen: changes go to the store, and only then to the readers.
+//! Writes changes to the store, and then makes them visible.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,33 +10,33 @@ use tokio::time::Instant;
 use crate::{
     Event, EventId, UpdateError,
     engine::{
-        cluster::answer_late,
+        cluster::answer_joined,
         runtime::Handle,
         task::{Failure, Group, Holder},
     },
-    store::{Committed, Hold, NewTask, StoreError, Transition},
+    store::{Committed, LeaseUpdate, NewTask, StoreError, Transition},
 };
 
-/// The pause after the first try of a store that fails, doubled each time.
+/// The delay after the first failed write, doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The longest pause between two tries.
+/// The maximum delay between attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 impl Handle {
-    /// Sees to it that the pending changes are stored and shown.
+    /// Writes the pending changes and makes them visible.
     ///
-    /// There is one writer per task at most; changes that come meanwhile go in its next group.
-    /// Returns whether nothing is left to be written.
+    /// At most one writer runs per task; changes made in the meantime go into its next group.
+    /// Returns whether nothing is left to write.
     pub(in crate::engine) fn write(&self) -> bool {
         let (begins, is_writing) =
-            self.quietly(|live| (live.begin_writing(), live.disk.is_writing()));
+            self.change_silently(|live| (live.begin_writing(), live.persistence.is_writing()));
         if !begins {
             return !is_writing;
         }
         let mut writer = Box::pin(write(self.clone()));
-        // A store in memory is done at the first look. Any other goes on in a task of its own,
-        // so that no executor or caller that is dropped leaves a change half written.
+        // With a memory store the future is ready on the first poll. Otherwise it runs in its own
+        // task, so that dropping an executor or a caller leaves no change half written.
         let is_written = (&mut writer).now_or_never().is_some();
         if !is_written {
             self.inner.tasks.spawn(writer);
@@ -48,7 +48,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// The store has failed, or another node works on the task.
+    /// The store failed, or another node took over the task.
     pub(in crate::engine) async fn stored(
         &self,
         generation: u64,
@@ -70,18 +70,18 @@ impl Handle {
 }
 
 async fn write(handle: Handle) {
-    while let Some(group) = handle.quietly(|live| live.next_group()) {
-        let result = store_patiently(&handle, &group).await;
+    while let Some(group) = handle.change_silently(|live| live.next_group()) {
+        let result = store_with_retries(&handle, &group).await;
         if handle.lock().ownership.generation != group.generation {
-            // The task was lost meanwhile, and perhaps taken up again: this is of the past.
+            // The task was lost, and perhaps reacquired, in the meantime: the result is stale.
             return;
         }
         match result {
             Ok(committed) => {
-                let lets_go = group.hold == Hold::Release;
+                let lets_go = group.lease == LeaseUpdate::Release;
                 let states = handle.change(|live| live.stored(group));
-                states.into_iter().for_each(|state| handle.tell_of(state));
-                answer_late(&handle);
+                states.into_iter().for_each(|state| handle.record_transition(state));
+                answer_joined(&handle);
                 if committed.has_pushes {
                     handle.inner.wake_outbox();
                 }
@@ -90,50 +90,50 @@ async fn write(handle: Handle) {
                 }
             }
             Err(StoreError::Conflict { .. }) => {
-                tracing::warn!(task.id = %handle.task_id, "another node has taken the task over");
+                tracing::warn!(task.id = %handle.task_id, "lease lost");
                 crate::metrics::lost_lease();
                 handle.change(|live| live.lose(Holder::Elsewhere));
                 handle.refresh();
                 return;
             }
             Err(StoreError::Claimed { task_id }) => {
-                tracing::warn!(task.id = %handle.task_id, by = %task_id, "another node took the message over before its task was stored");
+                tracing::warn!(task.id = %handle.task_id, by = %task_id, "idempotency key taken over by another node");
                 handle.change(|live| live.not_stored(Failure::Superseded(task_id.into())));
                 return;
             }
             Err(error) => {
-                tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "a task could not be stored");
+                tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "failed to store task");
                 let is_full = matches!(error, StoreError::Full);
                 let failure = if is_full { Failure::Full } else { Failure::Unavailable };
                 handle.change(|live| live.not_stored(failure));
-                handle.let_go_if_idle();
+                handle.release_if_idle();
                 return;
             }
         }
     }
-    // Whoever waited for the writer to be done may let the task go now.
-    handle.let_go_if_idle();
+    // The task may have been idle except for this writer.
+    handle.release_if_idle();
 }
 
-/// Stores a group, and tries again for a while where the store fails.
-async fn store_patiently(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
+/// Writes a group, with retries while the store fails.
+async fn store_with_retries(handle: &Handle, group: &Group) -> Result<Committed, StoreError> {
     let mut pause = FIRST_PAUSE;
     // Set at the first failure.
     let mut deadline = None;
     let mut is_over = |pause| {
         let now = Instant::now();
-        now + pause >= *deadline.get_or_insert(now + handle.inner.config.store_patience)
+        now + pause >= *deadline.get_or_insert(now + handle.inner.config.store_retry_timeout)
     };
     let mut tried = false;
     loop {
         match store(handle, group).await {
             Err(StoreError::Failed(cause)) if !is_over(pause) => {
-                tracing::warn!(task.id = %handle.task_id, cause = %cause, "the store failed and is tried again");
+                tracing::warn!(task.id = %handle.task_id, cause = %cause, "store write failed, will retry");
                 tried = true;
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(MAX_PAUSE);
             }
-            // An earlier try may have been written though it failed to say so.
+            // An earlier attempt may have succeeded despite its error.
             Err(StoreError::Conflict { task_id }) if tried => match is_written(handle, group).await
             {
                 Ok(true) => return Ok(Committed::new(true)),
@@ -172,10 +172,10 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                 events,
                 pushes,
                 webhooks: group.webhooks.clone(),
-                execution: match &group.hold {
-                    Hold::Record(execution) => Some(execution.clone()),
-                    Hold::Keep => Some(Bytes::new()),
-                    Hold::Release => None,
+                checkpoint: match &group.lease {
+                    LeaseUpdate::Checkpoint(checkpoint) => Some(checkpoint.clone()),
+                    LeaseUpdate::Keep => Some(Bytes::new()),
+                    LeaseUpdate::Release => None,
                 },
             };
             store.insert(&handle.scope, new).await
@@ -188,7 +188,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                 events,
                 snapshot: snapshot.clone(),
                 pushes,
-                hold: group.hold.clone(),
+                lease: group.lease.clone(),
                 answers: group.answers.clone(),
             };
             store.commit(&handle.scope, transition).await

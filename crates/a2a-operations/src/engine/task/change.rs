@@ -1,4 +1,4 @@
-//! What changes a task.
+//! Changes to a task.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use a2a_core::{
 
 use crate::{Event, EventId};
 
-/// Something that changes a task.
+/// A change to a task.
 #[derive(Clone, Debug)]
 pub(in crate::engine) enum Change {
-    /// The task appears as it was made: its first event.
+    /// The task becomes visible: its first event.
     Appeared,
-    /// An event that readers see.
+    /// An event for readers.
     Event(Event),
-    /// A message of the client that enters the history.
+    /// A client message, added to the history.
     History(Arc<Message>),
 }
 
 impl Change {
-    /// Returns whether the stored snapshot has to be written again.
+    /// Returns whether the stored snapshot has to be rewritten.
     pub(in crate::engine) fn needs_snapshot(&self) -> bool {
         match self {
             Self::Event(event) => !matches!(event.payload(), Some(Payload::ArtifactUpdate(_))),
@@ -29,7 +29,7 @@ impl Change {
         }
     }
 
-    /// The state that the task takes, if it takes one.
+    /// The new state, if the change sets one.
     pub(in crate::engine) fn state(&self) -> Option<TaskState> {
         match self {
             Self::Appeared => Some(TaskState::Submitted),
@@ -38,7 +38,7 @@ impl Change {
         }
     }
 
-    /// The change as it is stored, where `task` is the task before it.
+    /// The change as stored, where `task` is the task before it.
     pub(in crate::engine) fn into_event(self, task: &Task) -> Self {
         match self {
             Self::Appeared => Self::Event(Event::of_task(Some(EventId::FIRST), task.clone())),
@@ -61,7 +61,7 @@ impl Change {
     }
 }
 
-/// A copy of a task with changes in it.
+/// A copy of a task with changes applied.
 pub(in crate::engine) fn applied<'a>(
     task: &Task,
     changes: impl Iterator<Item = &'a Change>,

@@ -6,24 +6,24 @@ use crate::{Event, EventId};
 
 /// The newest events of a task, in order and without gaps.
 ///
-/// Readers keep a cursor and are woken; none has a queue of its own, so a slow reader costs the
-/// others nothing.
+/// Readers keep a cursor and are woken. None has a queue, so a slow reader costs the others
+/// nothing.
 #[derive(Debug)]
 pub(in crate::engine) struct Log {
     events: VecDeque<(Event, usize)>,
-    /// The position of the newest event, be it kept or not.
+    /// The position of the newest event, retained or not.
     last: u64,
     bytes: usize,
     max_events: usize,
     max_bytes: usize,
 }
 
-/// The reader's next event is no longer kept.
+/// The reader's next event was trimmed.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Trimmed;
 
 impl Log {
-    /// Creates a log that goes on behind `last`.
+    /// Creates a log that continues after `last`.
     pub(in crate::engine) fn new(last: u64, max_events: usize, max_bytes: usize) -> Self {
         Self { events: VecDeque::new(), last, bytes: 0, max_events, max_bytes }
     }
@@ -33,31 +33,31 @@ impl Log {
         self.last
     }
 
-    /// The position of the oldest event that is kept, or would be next.
+    /// The position of the oldest retained event, or of the next one.
     pub(in crate::engine) fn first(&self) -> u64 {
         self.last + 1 - self.events.len() as u64
     }
 
-    /// A log with the same bounds that goes on behind `last`.
+    /// An empty log with the same limits that continues after `last`.
     pub(in crate::engine) fn emptied(&self, last: u64) -> Self {
         Self::new(last, self.max_events, self.max_bytes)
     }
 
-    /// Goes on behind `last`, without the events up to there.
+    /// Continues after `last`, without the events up to there.
     pub(in crate::engine) fn skip_to(&mut self, last: u64) {
         self.events.clear();
         self.bytes = 0;
         self.last = last;
     }
 
-    /// Adds an event, and forgets the oldest ones beyond the bounds.
+    /// Appends an event, and trims the oldest ones beyond the limits.
     pub(in crate::engine) fn push(&mut self, event: Event) {
         debug_assert_eq!(event.id().map(EventId::get), Some(self.last + 1), "no gaps");
         let bytes = event.encoded_len();
         self.last += 1;
         self.bytes += bytes;
         self.events.push_back((event, bytes));
-        // The newest event stays, however large: whoever waits for it must get it.
+        // The newest event is always retained, however large: waiters must receive it.
         while self.events.len() > 1
             && (self.events.len() > self.max_events || self.bytes > self.max_bytes)
         {
@@ -67,7 +67,7 @@ impl Log {
         }
     }
 
-    /// Copies up to `limit` events from position `from` on into `buffer`.
+    /// Copies up to `limit` events from position `from` into `buffer`.
     pub(in crate::engine) fn read(
         &self,
         from: u64,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_log_forgets_its_oldest_events_and_says_so() {
+    fn full_log_trims_its_oldest_events() {
         let mut log = Log::new(4, 3, usize::MAX);
         for position in 5..=9 {
             log.push(event(position));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_beyond_the_byte_bound_is_kept_alone() {
+    fn oversized_event_is_kept_alone() {
         let mut log = Log::new(0, 10, 0);
         log.push(event(1));
         log.push(event(2));

@@ -1,67 +1,66 @@
-//! What a message of the client does to a task.
+//! Transitions for client messages.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Instant};
 
 use a2a_core::TaskState;
 
-use super::{Birth, Change, LiveTask, Say, TaskLimit, TurnRequest, applied};
+use super::{Change, Creation, LiveTask, NewStatus, TaskLimit, TurnRequest, applied};
 use crate::{TaskLimits, engine::slots::Slot};
 
-/// What a message may use up.
-pub(in crate::engine) struct Room<'a> {
+/// Admission limits for a message.
+pub(in crate::engine) struct AdmissionLimits<'a> {
     pub(in crate::engine) task: &'a TaskLimits,
     pub(in crate::engine) max_queued: usize,
-    /// Tasks that run for the caller at a time.
+    /// Maximum number of running tasks of the caller.
     pub(in crate::engine) max_running: Option<NonZeroUsize>,
-    /// Takes a slot for a run, unless the caller has as many as it may.
+    /// Acquires a slot for a run, unless the caller is at its limit.
     pub(in crate::engine) slot: &'a mut dyn FnMut() -> Option<Slot>,
 }
 
-/// Why a message is not taken.
+/// Why a message is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Refusal {
-    /// The task could not be stored or read.
+    /// The task could not be stored or loaded.
     Failed,
     /// The task has ended, or is about to.
     Ended,
-    /// Another node may write, or none.
-    Away,
-    /// A message waits already, and one more would be gone with this node.
-    OneWaits,
-    /// So many messages wait already.
-    QueueIsFull(usize),
+    /// This node does not hold the lease.
+    NotHolder,
+    /// A message is already queued, and another one would be lost with this node.
+    AlreadyQueued,
+    /// The queue is full, with this many messages.
+    QueueFull(usize),
     Limit(TaskLimit),
-    /// The caller has as many tasks running as it may.
+    /// The caller has too many running tasks.
     TooManyRunning,
 }
 
 impl LiveTask {
-    /// Begins a new task with its first message.
+    /// Starts a new task with its first message.
     pub(in crate::engine) fn begin(
         &mut self,
         turn: TurnRequest,
-        birth: Birth,
+        creation: Creation,
         slot: Slot,
         now: Instant,
     ) {
         self.run.begin(slot, now);
         self.run.execution = Some(turn);
         self.turns.begin_first();
-        self.birth = birth;
+        self.creation = creation;
     }
 
-    /// Takes a message for a task: hands it to an executor that asks, queues it behind one that
-    /// works, or returns it for a new executor. With it comes its ticket, which is 0 where the
-    /// message is in the history.
+    /// Takes a message: hands it to a waiting executor, queues it behind a running one, or returns
+    /// it for a new run. The ticket is 0 if the message is already in the history.
     pub(in crate::engine) fn take(
         &mut self,
         turn: TurnRequest,
         return_immediately: bool,
-        room: Room<'_>,
-        say: Say<'_>,
+        room: AdmissionLimits<'_>,
+        new_status: NewStatus<'_>,
         now: Instant,
     ) -> Result<(u64, Option<TurnRequest>), Refusal> {
-        if self.disk.has_failed() {
+        if self.persistence.has_failed() {
             return Err(Refusal::Failed);
         }
         if turn.joins
@@ -74,15 +73,15 @@ impl LiveTask {
             return Err(Refusal::Ended);
         }
         if !self.is_here() {
-            return Err(Refusal::Away);
+            return Err(Refusal::NotHolder);
         }
         if self.is_at_work() {
             let queued = self.turns.queue_len();
             if return_immediately && queued > 0 {
-                return Err(Refusal::OneWaits);
+                return Err(Refusal::AlreadyQueued);
             }
             if queued >= room.max_queued {
-                return Err(Refusal::QueueIsFull(queued));
+                return Err(Refusal::QueueFull(queued));
             }
         }
         if let Some(limit) = self.refuses(&turn.message, room.task) {
@@ -102,19 +101,19 @@ impl LiveTask {
         if let Some(slot) = new_slot {
             self.run.begin(slot, now);
             self.effects.begin = true;
-            self.begin_turn(ticket, &turn, say, now);
+            self.begin_turn(ticket, &turn, new_status, now);
             return Ok((ticket, Some(turn)));
         }
         if self.is_at_work() {
             self.turns.enqueue(ticket, turn);
         } else {
-            self.begin_turn(ticket, &turn, say, now);
+            self.begin_turn(ticket, &turn, new_status, now);
             self.run.hand(&turn.message);
         }
         Ok((ticket, None))
     }
 
-    /// The same message again, which was taken under this ticket.
+    /// A retry of the message with this ticket.
     fn join(&mut self, ticket: u64, commands: Vec<Arc<str>>) {
         match self.turns.queued_mut(ticket) {
             Some(queued) => queued.commands.extend(commands),
@@ -126,18 +125,17 @@ impl LiveTask {
         }
     }
 
-    /// Begins the turn of a message: the task works again, and the message enters its history.
+    /// Begins the turn of a message: the task is WORKING again, and the message enters the history.
     pub(super) fn begin_turn(
         &mut self,
         ticket: u64,
         turn: &TurnRequest,
-        say: Say<'_>,
+        new_status: NewStatus<'_>,
         now: Instant,
     ) {
         self.turns.current = ticket;
-        // The status first: it moves the question that was open into the history, before the
-        // answer.
-        self.turns.start = self.push(say(TaskState::Working, None), now);
+        // The status first: it moves the open question into the history, before the answer.
+        self.turns.start = self.push(new_status(TaskState::Working, None), now);
         for command in &turn.commands {
             self.commands.begin(Arc::clone(command), self.turns.start);
         }
@@ -146,7 +144,7 @@ impl LiveTask {
         }
         self.run.execution = Some(turn.clone());
         self.put(Change::History(Arc::clone(&turn.message)));
-        // A stream of this turn begins with this snapshot, even if the executor has made progress
+        // A stream of this turn starts with this snapshot, even if the executor has made progress
         // before the stream is first polled.
         self.turns.opening = turn.streams.then(|| Arc::new(applied(&self.task, self.unseen())));
     }

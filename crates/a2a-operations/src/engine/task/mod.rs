@@ -1,16 +1,16 @@
-//! A live task: one that is worked on or watched, as a state machine.
+//! An active task as a state machine.
 //!
-//! Each transition is a method of [`LiveTask`] that takes what happened and returns what is to be
-//! done about it. Nothing here waits, reads a clock, touches the store or starts anything: the
-//! rest of the engine does that, and holds the lock around each transition.
+//! Each transition is a method of [`LiveTask`] that takes an input and returns what to do next.
+//! Nothing here waits, reads a clock, accesses the store or spawns: the rest of the engine does
+//! that, and holds the lock around each transition.
 
 mod change;
+mod checkpoint;
 mod commands;
 mod log;
 mod message;
 mod ownership;
 mod persistence;
-mod record;
 mod run;
 mod size;
 #[cfg(test)]
@@ -29,12 +29,12 @@ pub use self::size::TaskLimit;
 pub(crate) use self::turn::TurnRequest;
 pub(in crate::engine) use self::{
     change::{Change, applied},
+    checkpoint::{Checkpoint, Context, encode},
     commands::{Answer, Commands},
     log::Log,
-    message::{Refusal, Room},
-    ownership::{Holder, Ownership, Reach},
-    persistence::{Disk, Failure, Group},
-    record::{Context, Record, encode},
+    message::{AdmissionLimits, Refusal},
+    ownership::{Holder, LeaseRequest, Ownership},
+    persistence::{Failure, Group, Persistence},
     run::{CancelStep, Ended, Run},
     size::Size,
     turn::Turns,
@@ -43,64 +43,64 @@ pub(in crate::engine) use self::{
 use super::slots::Draft;
 use crate::{Event, EventId, TaskLimits, Webhook, store::StoredTask};
 
-/// A task that is worked on or watched.
+/// An active task.
 #[derive(Debug)]
 pub(in crate::engine) struct LiveTask {
-    /// The task as callers see it: every change in it is stored. Before the first is, the draft.
+    /// The task as visible to callers, with stored changes only. Before the first write, the draft.
     pub(in crate::engine) task: Arc<Task>,
-    /// The events that callers see.
+    /// The visible events.
     pub(in crate::engine) log: Log,
-    /// The message that answers in place of a task.
+    /// The message that responds in place of a task.
     pub(in crate::engine) reply: Option<Event>,
-    /// What is to be stored.
+    /// Changes to be stored.
     pub(in crate::engine) changes: Changes,
-    /// How storing goes.
-    pub(in crate::engine) disk: Disk,
-    /// Which node may write.
+    /// The state of storing.
+    pub(in crate::engine) persistence: Persistence,
+    /// The lease.
     pub(in crate::engine) ownership: Ownership,
-    /// Who works on the task.
+    /// The run of the executor.
     pub(in crate::engine) run: Run,
-    /// The messages of the client.
+    /// The client messages.
     pub(in crate::engine) turns: Turns,
-    /// What belongs to a task until it is stored.
-    pub(in crate::engine) birth: Birth,
-    /// What came from other nodes.
+    /// State of a task that is not stored yet.
+    pub(in crate::engine) creation: Creation,
+    /// Commands of other nodes.
     pub(in crate::engine) commands: Commands,
-    /// What the executor is to be told.
+    /// Pending effects for the executor.
     effects: Effects,
 }
 
-/// What was changed and is not stored yet.
+/// Changes that are not stored yet.
 #[derive(Debug)]
 pub(in crate::engine) struct Changes {
-    /// Those that no writer has taken.
+    /// Changes that no writer has taken.
     pub(in crate::engine) pending: Vec<Change>,
-    /// Whether the executor's next changes are collected.
+    /// Whether the executor's next changes are batched.
     pub(in crate::engine) batch: Batch,
-    /// The state of the task with all changes in it.
+    /// The state of the task with all changes applied.
     pub(in crate::engine) head: TaskState,
-    /// The position of the newest event, those that are not stored included.
+    /// The position of the newest event, including unstored ones.
     pub(in crate::engine) last: u64,
-    /// The size of the task with all changes in it; computed on first use.
+    /// The size of the task with all changes applied; computed on first use.
     size: Option<Size>,
 }
 
-/// Whether changes of the executor are collected.
+/// Whether changes of the executor are batched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) enum Batch {
-    /// They are written at once.
+    /// Changes are written immediately.
     #[default]
     Closed,
-    /// The executor is being polled: they are written when it yields.
+    /// The executor is being polled: changes are written when it yields.
     Open,
-    /// The same, and it waits for the write.
+    /// The same, and the executor waits for the write.
     Awaited,
 }
 
-/// What belongs to a task until it is stored.
+/// State of a task that is not stored yet.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Birth {
-    /// Counts the task.
+pub(in crate::engine) struct Creation {
+    /// Counts the task until it is stored.
     pub(in crate::engine) draft: Option<Draft>,
     pub(in crate::engine) webhooks: Vec<Webhook>,
     pub(in crate::engine) key: Option<String>,
@@ -108,36 +108,36 @@ pub(in crate::engine) struct Birth {
     pub(in crate::engine) is_streamed: bool,
 }
 
-impl Birth {
+impl Creation {
     /// Whether only the sender, which waits for the end, can observe the task.
     fn is_private(&self) -> bool {
         self.webhooks.is_empty() && self.key.is_none() && !self.is_streamed
     }
 }
 
-/// What an executor is to be told.
+/// Effects on the executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Effects {
-    /// Another turn begins: what was signalled before is of the past.
+    /// A new turn begins: earlier signals are void.
     pub(in crate::engine) begin: bool,
     /// The client cancels.
     pub(in crate::engine) cancel: bool,
-    /// It is dropped.
+    /// The executor is dropped.
     pub(in crate::engine) drop: bool,
 }
 
-/// Makes a status update of the task, with its ids and the time: a transition has neither.
-pub(in crate::engine) type Say<'a> = &'a dyn Fn(TaskState, Option<String>) -> Payload;
+/// Creates a status update of the task, with its ids and the time, which a transition lacks.
+pub(in crate::engine) type NewStatus<'a> = &'a dyn Fn(TaskState, Option<String>) -> Payload;
 
 impl LiveTask {
-    /// A new task that is not stored yet and not visible to other callers.
+    /// A new task that is not stored or visible yet.
     pub(in crate::engine) fn draft(task: Task, log: Log) -> Self {
         let mut live = Self::new(Arc::new(task), log);
         live.ownership.holder = Holder::Here;
         live
     }
 
-    /// A task from the store, whose events up to now are not in the log.
+    /// A stored task, whose events are not in the log.
     pub(in crate::engine) fn stored_before(stored: StoredTask, log: Log) -> Self {
         let mut live = Self::new(Arc::clone(&stored.task), log);
         live.follow(stored);
@@ -158,97 +158,96 @@ impl LiveTask {
             log,
             reply: None,
             changes,
-            disk: Disk::default(),
+            persistence: Persistence::default(),
             ownership: Ownership::default(),
             run: Run::default(),
             turns: Turns::new(last),
-            birth: Birth::default(),
+            creation: Creation::default(),
             commands: Commands::default(),
             effects: Effects::default(),
         }
     }
 
-    /// Takes what the executor is to be told.
+    /// Takes the pending effects.
     pub(in crate::engine) fn take_effects(&mut self) -> Effects {
         std::mem::take(&mut self.effects)
     }
 
-    /// The changes that are not seen yet, in order.
+    /// The changes that are not visible yet, in order.
     pub(in crate::engine) fn unseen(&self) -> impl Iterator<Item = &Change> {
-        self.disk.being_written().iter().chain(&self.changes.pending)
+        self.persistence.being_written().iter().chain(&self.changes.pending)
     }
 
-    /// Returns whether the task is in the store, and callers see it.
+    /// Returns whether the task is stored and visible.
     pub(in crate::engine) fn is_stored(&self) -> bool {
-        self.disk.version() > 0
+        self.persistence.version() > 0
     }
 
-    /// Returns whether the task has ended, and callers see that.
+    /// Returns whether the task has visibly ended.
     pub(in crate::engine) fn has_ended(&self) -> bool {
         self.task.state().is_terminal()
     }
 
-    /// Returns whether this node may write to the task.
+    /// Returns whether this node holds the lease.
     pub(in crate::engine) fn is_here(&self) -> bool {
         self.ownership.holder == Holder::Here
     }
 
-    /// Returns whether an executor is at work that does not ask for the next message.
+    /// Returns whether an executor is running and not waiting for input.
     pub(in crate::engine) fn is_at_work(&self) -> bool {
         self.run.is_running() && !self.run.is_asking()
     }
 
-    /// Returns whether another node, or none, holds the lease on a task that has not ended.
+    /// Returns whether this node does not hold the lease on an unfinished task.
     pub(in crate::engine) fn is_away(&self) -> bool {
-        !self.is_here() && !self.disk.has_failed() && !self.has_ended()
+        !self.is_here() && !self.persistence.has_failed() && !self.has_ended()
     }
 
-    /// Returns whether the task is about to end, and that is not stored yet: if this node has lost
-    /// the task without knowing, it goes on.
+    /// Returns whether the task is about to end, but that is not stored yet. If this node has lost
+    /// its lease, the task continues elsewhere.
     pub(in crate::engine) fn is_ending(&self) -> bool {
         let ending = self.changes.head.is_terminal() || self.run.is_canceling;
-        ending && !self.has_ended() && !self.disk.has_failed()
+        ending && !self.has_ended() && !self.persistence.has_failed()
     }
 
-    /// Returns whether it is not known here yet whether the task is stored: others may know of it
-    /// already.
+    /// Returns whether the first write is in progress: other nodes may already see the task.
     pub(in crate::engine) fn is_appearing(&self) -> bool {
-        let is_asked = self.disk.is_writing() || self.ownership.holder == Holder::Elsewhere;
-        !self.is_stored() && !self.disk.has_failed() && is_asked
+        let is_asked = self.persistence.is_writing() || self.ownership.holder == Holder::Elsewhere;
+        !self.is_stored() && !self.persistence.has_failed() && is_asked
     }
 
-    /// Returns whether nothing more can come: the task has ended, or a message answered.
+    /// Returns whether the task has ended, or was answered with a message.
     pub(in crate::engine) fn is_over(&self) -> bool {
-        self.changes.head.is_terminal() || self.reply.is_some() || self.disk.has_failed()
+        self.changes.head.is_terminal() || self.reply.is_some() || self.persistence.has_failed()
     }
 
-    /// Returns whether every event is seen. What a writer is at work on is pending no more, and
-    /// not in the log yet.
+    /// Returns whether every event is visible. Changes being written are neither pending nor in the
+    /// log.
     pub(in crate::engine) fn is_shown(&self) -> bool {
         self.changes.pending.is_empty() && self.log.last() >= self.changes.last
     }
 
-    /// Returns whether the turn of a message has begun, or a later one, and is seen.
+    /// Returns whether the turn of a message, or a later one, has visibly begun.
     pub(in crate::engine) fn has_begun(&self, ticket: u64) -> bool {
         ticket == 0 || self.turns.current >= ticket && self.log.last() >= self.turns.start
     }
 
-    /// What callers get to know of a task that could not be stored or read.
+    /// The error for callers of a task that could not be stored or loaded.
     pub(in crate::engine) fn failure(&self) -> Error {
-        match self.disk.failure() {
+        match self.persistence.failure() {
             Some(Failure::Full) => crate::store::StoreError::Full.into(),
             _ => Error::unavailable("the task could not be stored"),
         }
     }
 
-    /// Notes that the executor waits for what it changed to be stored.
+    /// The executor waits for its changes to be stored.
     pub(in crate::engine) fn await_batch(&mut self) {
         if self.changes.batch == Batch::Open {
             self.changes.batch = Batch::Awaited;
         }
     }
 
-    /// Makes the task appear, if it has not yet.
+    /// Makes the task visible, if it is not yet.
     pub(in crate::engine) fn appear(&mut self) {
         if self.changes.last == 0 {
             self.changes.last = 1;
@@ -256,7 +255,7 @@ impl LiveTask {
         }
     }
 
-    /// Adds an event to the changes that are to be stored, and returns its position.
+    /// Adds an event to the pending changes, and returns its position.
     pub(in crate::engine) fn push(&mut self, payload: Payload, now: Instant) -> u64 {
         self.changes.last += 1;
         let id = EventId::new(self.changes.last);
@@ -279,12 +278,12 @@ impl LiveTask {
         self.changes.pending.push(change);
     }
 
-    /// The limit that an update of the executor goes beyond.
+    /// The limit that an update of the executor would exceed.
     fn exceeded(&mut self, payload: &Payload, limits: &TaskLimits) -> Option<TaskLimit> {
         self.against(|size| size.exceeded(payload, limits))
     }
 
-    /// The limit that one more message of the client goes beyond.
+    /// The limit that another client message would exceed.
     fn refuses(&mut self, message: &Message, limits: &TaskLimits) -> Option<TaskLimit> {
         let queued = self.turns.queued_messages();
         self.against(|size| size.refuses(queued.iter().map(|m| &**m).chain([message]), limits))
@@ -296,14 +295,14 @@ impl LiveTask {
         {
             return None;
         }
-        // What was added up change by change may be too much, where one replaced another.
+        // The incremental size may be too large if one change replaced another; recompute it.
         let mut size = Size::of(&self.task);
         self.unseen().for_each(|change| size.apply(change));
         test(self.changes.size.insert(size))
     }
 }
 
-/// An event that is the task as it is after the event at `last`.
+/// An event with the whole task, as of the event at `last`.
 pub(in crate::engine) fn snapshot(last: u64, task: &Task) -> Event {
     Event::of_task(EventId::new(last), task.clone())
 }

@@ -1,4 +1,4 @@
-//! Which node may write to a task, and what is heard of the one that does.
+//! The lease on a task, and updates from the node that holds it.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use crate::{
     store::{Replay, StoredTask},
 };
 
-/// Which node may write to a task, as far as this one knows.
+/// The lease on a task, as far as this node knows.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Ownership {
     pub(in crate::engine) holder: Holder,
-    /// The epoch under which this node holds the task, or held it last.
+    /// The epoch of this node's current or last lease.
     pub(in crate::engine) epoch: u64,
-    /// The epoch of a hold of which this node knows all that was done under it; 0 without one.
+    /// The epoch up to which this node knows all changes; 0 if none.
     known: u64,
     /// Whether a request for the lease is in progress.
-    is_reaching: bool,
-    /// How often this node lost the task or took it over. What belongs to an earlier number is
-    /// not listened to.
+    is_requesting_lease: bool,
+    /// Incremented each time this node loses the lease or takes the task over. Results of earlier
+    /// generations are ignored.
     pub(in crate::engine) generation: u64,
-    /// Reads of what other nodes wrote.
+    /// Reads of changes by other nodes.
     reads: Reads,
 }
 
-/// Who may write to a task.
+/// The holder of the lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) enum Holder {
-    /// No node; the first to ask the store gets the lease.
+    /// None; the next node to acquire it gets the lease.
     #[default]
     Nobody,
     /// This node.
@@ -40,51 +40,52 @@ pub(in crate::engine) enum Holder {
     Elsewhere,
 }
 
-/// Reads of what other nodes wrote to a task.
+/// Reads of changes by other nodes.
 #[derive(Debug, Default)]
 struct Reads {
     refresh: Refresh,
-    /// How many were begun.
+    /// The number of reads started.
     begun: u64,
-    /// The newest whose result was taken over.
+    /// The newest read that was applied.
     newest: u64,
-    /// How often this node did not listen to what another wrote, as it took the task for its own.
-    unheard: u64,
+    /// How often updates of another node were ignored, because this node believed to hold the
+    /// lease.
+    ignored: u64,
 }
 
-/// Whether a task is being read again.
+/// Whether the task is being reloaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Refresh {
     #[default]
-    No,
-    Yes,
-    /// Something more has happened since.
+    Idle,
+    Running,
+    /// Another change has happened since.
     Again,
 }
 
-/// How the store is asked for a hold.
+/// What to do to acquire the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Reach {
-    /// This node holds the task.
+pub(in crate::engine) enum LeaseRequest {
+    /// Nothing: this node holds it.
     Held,
-    /// The caller is to ask.
-    Ask,
-    /// A request is in progress already.
-    Wait,
+    /// The caller has to send a request.
+    Send,
+    /// A request is already in progress.
+    InProgress,
 }
 
-/// A read of what another node wrote, at its beginning.
+/// A read of changes by another node, when it starts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct ReadMark {
     number: u64,
-    unheard: u64,
-    /// The newest event that is known; `None` without one.
+    ignored: u64,
+    /// The newest known event; `None` if there is none.
     pub(in crate::engine) after: Option<EventId>,
     pub(in crate::engine) is_here: bool,
 }
 
 impl Ownership {
-    /// Notes what was stored under a hold, and whether the hold ended with it.
+    /// Records a write under the lease, and whether it released the lease.
     pub(super) fn keep(&mut self, epoch: u64, released: bool) {
         self.epoch = epoch;
         self.known = epoch;
@@ -93,38 +94,38 @@ impl Ownership {
         }
     }
 
-    /// Returns whether a hold under this epoch follows one of which this node knows all.
+    /// Returns whether this epoch directly follows one of which this node knows all changes.
     pub(in crate::engine) fn is_known(&self, epoch: u64) -> bool {
         self.holder != Holder::Here && self.known + 1 == epoch
     }
 }
 
 impl LiveTask {
-    /// Begins to ask the store for a hold.
-    pub(in crate::engine) fn begin_reaching(&mut self) -> Reach {
+    /// Starts a request for the lease.
+    pub(in crate::engine) fn begin_lease_request(&mut self) -> LeaseRequest {
         if self.is_here() {
-            Reach::Held
-        } else if std::mem::replace(&mut self.ownership.is_reaching, true) {
-            Reach::Wait
+            LeaseRequest::Held
+        } else if std::mem::replace(&mut self.ownership.is_requesting_lease, true) {
+            LeaseRequest::InProgress
         } else {
-            Reach::Ask
+            LeaseRequest::Send
         }
     }
 
-    pub(in crate::engine) fn end_reaching(&mut self) {
-        self.ownership.is_reaching = false;
+    pub(in crate::engine) fn end_lease_request(&mut self) {
+        self.ownership.is_requesting_lease = false;
     }
 
-    pub(in crate::engine) fn is_reaching(&self) -> bool {
-        self.ownership.is_reaching
+    pub(in crate::engine) fn is_requesting_lease(&self) -> bool {
+        self.ownership.is_requesting_lease
     }
 
-    /// Takes over what the store says of a task that is not held here.
+    /// Applies the stored state of a task that another node may hold.
     pub(super) fn follow(&mut self, stored: StoredTask) {
         self.changes.head = stored.task.state();
         self.task = stored.task;
         self.changes.size = None;
-        self.disk.read(stored.version);
+        self.persistence.read(stored.version);
         self.ownership.epoch = stored.epoch;
         self.changes.last = self.log.last();
         let is_elsewhere = stored.node.is_some();
@@ -132,8 +133,7 @@ impl LiveTask {
         self.ownership.holder = if is_elsewhere { Holder::Elsewhere } else { Holder::Nobody };
     }
 
-    /// Takes up a task that the store has handed to this node; `true` where commands were passed
-    /// over before.
+    /// Applies an acquired lease; returns whether commands were skipped before.
     pub(in crate::engine) fn acquired(&mut self, stored: StoredTask) -> bool {
         if self.log.last() < stored.last_event.get() {
             self.log = self.log.emptied(stored.last_event.get());
@@ -143,20 +143,20 @@ impl LiveTask {
         self.ownership.known = self.ownership.epoch;
         self.run.follow(false);
         self.run.is_canceling = false;
-        self.disk.recover();
-        self.commands.were_passed_over()
+        self.persistence.recover();
+        self.commands.take_skipped()
     }
 
-    /// Begins to work again on the newest message, whose work was cut off.
+    /// Restarts the interrupted work on the newest message.
     pub(in crate::engine) fn rerun(&mut self, slot: Slot, now: std::time::Instant) {
         self.run.begin(slot, now);
         self.effects.begin = true;
         self.turns.begin_again(self.log.last());
     }
 
-    /// Gives up what was worked on here, before the task is taken up from the store under an
-    /// epoch; `false` where this node or another has taken hold of it since, and knew of the work.
-    pub(in crate::engine) fn give_up_before(&mut self, epoch: u64) -> bool {
+    /// Discards local work before the task is resumed under `epoch`; `false` if the lease has
+    /// changed hands again since.
+    pub(in crate::engine) fn discard_before(&mut self, epoch: u64) -> bool {
         let is_late = self.ownership.epoch > epoch;
         if !is_late {
             self.lose(Holder::Elsewhere);
@@ -164,10 +164,10 @@ impl LiveTask {
         !is_late
     }
 
-    /// Discards the local work on the task, whose lease is lost to another node or released.
+    /// Discards local work, because the lease was lost or released.
     pub(in crate::engine) fn lose(&mut self, holder: Holder) {
         self.changes.pending.clear();
-        self.disk.abandon();
+        self.persistence.abandon();
         self.ownership.holder = holder;
         self.ownership.known = 0;
         self.ownership.generation += 1;
@@ -181,29 +181,29 @@ impl LiveTask {
         self.changes.head = self.task.state();
     }
 
-    /// Gives up a lease that ran out under an epoch, unless the task was let go meanwhile. A
-    /// writer finds out by itself.
+    /// Handles an expired lease, unless it was released in the meantime. A writer notices by
+    /// itself.
     pub(in crate::engine) fn lose_lease(&mut self, epoch: Option<u64>) -> bool {
         let is_lost =
-            self.is_here() && !self.disk.is_writing() && Some(self.ownership.epoch) == epoch;
+            self.is_here() && !self.persistence.is_writing() && Some(self.ownership.epoch) == epoch;
         if is_lost {
             self.lose(Holder::Elsewhere);
         }
         is_lost
     }
 
-    /// Lets the task go, if this node holds it and has nothing more to do with it. Returns the
-    /// epoch of the lease, and whether unfinished work is left for the next holder.
-    pub(in crate::engine) fn let_go(&mut self) -> Option<(u64, bool)> {
+    /// Begins to release the lease, if this node holds it and the task is idle. Returns the epoch,
+    /// and whether interrupted work is left for the next holder.
+    pub(in crate::engine) fn begin_release(&mut self) -> Option<(u64, bool)> {
         let is_idle = self.is_here()
             && self.is_stored()
             && !self.run.is_running()
-            && !self.disk.is_writing()
+            && !self.persistence.is_writing()
             && self.changes.pending.is_empty()
             && !self.commands.is_busy();
         is_idle.then(|| {
             self.ownership.holder = Holder::Nobody;
-            let is_unfinished = self.run.was_cut_off || self.disk.has_failed();
+            let is_unfinished = self.run.was_interrupted || self.persistence.has_failed();
             if is_unfinished {
                 self.ownership.known = 0;
             }
@@ -211,8 +211,8 @@ impl LiveTask {
         })
     }
 
-    /// The store confirmed the release of a lease. A read of the task that finished in between
-    /// named this node as the holder, which looked like another node.
+    /// The store confirmed the release of a lease. A concurrent read may have reported this node as
+    /// the holder, which looked like another node.
     pub(in crate::engine) fn released(&mut self, epoch: u64) {
         if self.ownership.epoch == epoch && self.ownership.holder == Holder::Elsewhere {
             self.ownership.holder = Holder::Nobody;
@@ -220,24 +220,25 @@ impl LiveTask {
         }
     }
 
-    /// The epoch of a hold whose lease has to be renewed.
+    /// The epoch of a lease to renew.
     pub(in crate::engine) fn leased(&self) -> Option<u64> {
-        let is_at_work = self.run.is_running() || self.disk.is_writing() || self.commands.is_busy();
-        let is_held = self.is_here() && self.ownership.epoch > 0 && !self.disk.has_failed();
+        let is_at_work =
+            self.run.is_running() || self.persistence.is_writing() || self.commands.is_busy();
+        let is_held = self.is_here() && self.ownership.epoch > 0 && !self.persistence.has_failed();
         (is_held && is_at_work).then_some(self.ownership.epoch)
     }
 
-    /// Another node wrote these events, up to `last`: shows them to the readers here. Returns
-    /// whether that is all there is to know; else the task has to be read.
-    pub(in crate::engine) fn heard(&mut self, last: EventId, events: Vec<Event>) -> bool {
+    /// Applies events that another node wrote, up to `last`. Returns whether nothing is missing;
+    /// otherwise the task has to be reloaded.
+    pub(in crate::engine) fn apply_remote(&mut self, last: EventId, events: Vec<Event>) -> bool {
         if self.is_here() {
-            self.ownership.reads.unheard += 1;
+            self.ownership.reads.ignored += 1;
             return true;
         }
         if !self.is_stored() {
             return true;
         }
-        // Chunks of artifacts change nothing but the artifact, so they need no second look.
+        // Artifact chunks affect nothing else, so they need no reload.
         let next = self.log.last() + 1;
         let follows = events.first().and_then(Event::id).is_some_and(|id| id.get() == next);
         let are_chunks =
@@ -256,43 +257,43 @@ impl LiveTask {
         self.log.last() >= last.get()
     }
 
-    /// Begins to read what another node wrote, and returns whether the caller is to do it: who
-    /// reads already does it once more.
+    /// Requests a reload, and returns whether the caller has to do it; a reload in progress is
+    /// repeated instead.
     pub(in crate::engine) fn begin_refresh(&mut self) -> bool {
         let refresh = &mut self.ownership.reads.refresh;
-        let begins = *refresh == Refresh::No;
-        *refresh = if begins { Refresh::Yes } else { Refresh::Again };
+        let begins = *refresh == Refresh::Idle;
+        *refresh = if begins { Refresh::Running } else { Refresh::Again };
         begins
     }
 
-    /// Ends the reading, unless something more has happened; returns whether it ends.
+    /// Ends the reload, unless another one was requested; returns whether it ended.
     pub(in crate::engine) fn end_refresh(&mut self) -> bool {
         let refresh = &mut self.ownership.reads.refresh;
         let ends = *refresh != Refresh::Again;
-        *refresh = if ends { Refresh::No } else { Refresh::Yes };
+        *refresh = if ends { Refresh::Idle } else { Refresh::Running };
         ends
     }
 
-    /// Ends the streams and waits of this node on the task, so that clients reconnect: its progress
-    /// on other nodes is unknown.
+    /// Fails the streams and waiters on this node, so that clients reconnect: progress on other
+    /// nodes is unknown.
     pub(in crate::engine) fn stop_following(&mut self) {
-        self.ownership.reads.refresh = Refresh::No;
+        self.ownership.reads.refresh = Refresh::Idle;
         if !self.is_here() {
-            self.disk.fail(Failure::Unavailable);
+            self.persistence.fail(Failure::Unavailable);
         }
     }
 
-    /// Begins a read of what another node wrote.
+    /// Starts a read of changes by another node.
     pub(in crate::engine) fn begin_read(&mut self) -> ReadMark {
         let is_here = self.is_here();
         let reads = &mut self.ownership.reads;
         reads.begun += 1;
         let after = EventId::new(self.log.last());
-        ReadMark { number: reads.begun, unheard: reads.unheard, after, is_here }
+        ReadMark { number: reads.begun, ignored: reads.ignored, after, is_here }
     }
 
-    /// Takes over what was read of a task, and returns whether it has to be read again: this node
-    /// took it for its own when more was said of it.
+    /// Applies a read, and returns whether to read again: updates were ignored because this node
+    /// believed to hold the lease.
     pub(in crate::engine) fn read(
         &mut self,
         mark: ReadMark,
@@ -301,17 +302,17 @@ impl LiveTask {
     ) -> bool {
         let mut is_missed = false;
         if self.is_here() {
-            // Who holds it knows more than the store, unless another has taken it.
+            // The holder knows more than the store, unless another node has taken over.
             if stored.epoch <= self.ownership.epoch {
                 return false;
             }
             self.lose(Holder::Elsewhere);
-            // That may have been after this was read.
-            is_missed = self.ownership.reads.unheard > mark.unheard;
+            // The update may be newer than this read.
+            is_missed = self.ownership.reads.ignored > mark.ignored;
         }
         let (stands, stood) =
-            ((stored.epoch, stored.version), (self.ownership.epoch, self.disk.version()));
-        // Who lets go of a task changes neither: there, the read that began later counts.
+            ((stored.epoch, stored.version), (self.ownership.epoch, self.persistence.version()));
+        // A release changes neither version nor epoch: then the read that started later counts.
         let newest = &mut self.ownership.reads.newest;
         if stands < stood || (stands == stood && mark.number < *newest) {
             return is_missed;
@@ -333,29 +334,29 @@ impl LiveTask {
         is_missed
     }
 
-    /// Takes over a task that this node has lost before it showed anything of it.
-    pub(in crate::engine) fn read_anew(&mut self, stored: Option<StoredTask>) {
+    /// Applies a task that this node lost before it became visible here.
+    pub(in crate::engine) fn reload(&mut self, stored: Option<StoredTask>) {
         match stored {
             _ if self.is_here() || self.log.last() > 0 => {}
             Some(stored) => {
                 self.log = self.log.emptied(stored.last_event.get());
                 self.follow(stored);
             }
-            None => self.forgotten(),
+            None => self.removed(),
         }
     }
 
-    /// The store has the task no more: it was kept long enough.
-    pub(in crate::engine) fn forgotten(&mut self) {
-        self.disk.fail(Failure::Unavailable);
+    /// The store no longer has the task.
+    pub(in crate::engine) fn removed(&mut self) {
+        self.persistence.fail(Failure::Unavailable);
     }
 
-    /// The turn of work that was cut off, made again from what was recorded of it.
-    pub(in crate::engine) fn interrupted_turn(&self, execution: &[u8]) -> Option<TurnRequest> {
-        let record = super::Record::read(execution)?;
+    /// The interrupted turn, restored from its checkpoint.
+    pub(in crate::engine) fn interrupted_turn(&self, checkpoint: &[u8]) -> Option<TurnRequest> {
+        let checkpoint = super::Checkpoint::read(checkpoint)?;
         let mut messages = self.task.history.iter().rev();
         let message = messages.find(|message| message.role() == a2a_core::Role::User)?;
-        let mut turn = record.into_turn(message.clone());
+        let mut turn = checkpoint.into_turn(message.clone());
         turn.rerun = true;
         Some(turn)
     }

@@ -1,17 +1,17 @@
-//! Which changes are written to the store, and how far that is.
+//! Storing changes.
 
 use std::sync::Arc;
 
 use a2a_core::{TaskState, v1::Task};
 use bytes::Bytes;
 
-use super::{Birth, Change, LiveTask, Record, applied};
-use crate::{Event, EventId, Webhook, store::Hold};
+use super::{Change, Checkpoint, Creation, LiveTask, applied};
+use crate::{Event, EventId, Webhook, store::LeaseUpdate};
 
-/// What the store has of a task, and whether it is being written.
+/// What is stored of a task, and whether a write is in progress.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Disk {
-    /// How often the task was stored.
+pub(in crate::engine) struct Persistence {
+    /// The number of stored writes.
     version: u64,
     phase: Phase,
 }
@@ -21,26 +21,26 @@ enum Phase {
     /// No write is in progress.
     #[default]
     Idle,
-    /// One writer is at work on these changes: they are pending no more, and not seen yet.
+    /// A writer is storing these changes: no longer pending, not yet visible.
     Writing(Arc<Vec<Change>>),
-    /// Nothing more can be told about the task from here.
+    /// The task can no longer be served from here.
     Failed(Failure),
 }
 
-/// Why nothing more can be told about a task.
+/// Why a task can no longer be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Failure {
-    /// The store failed, or has the task no more.
+    /// The store failed, or no longer has the task.
     Unavailable,
     /// The store is full.
     Full,
-    /// The idempotency key names this task now: the other was taken for lost, and will never be
+    /// Another task took over the idempotency key; this one was presumed lost and will never be
     /// stored.
     Superseded(Arc<str>),
 }
 
-impl Disk {
-    /// How often the task was stored.
+impl Persistence {
+    /// The number of stored writes.
     pub(in crate::engine) fn version(&self) -> u64 {
         self.version
     }
@@ -60,7 +60,7 @@ impl Disk {
         self.failure().is_some()
     }
 
-    /// The task that took the place of this one.
+    /// The task that took over the idempotency key.
     pub(in crate::engine) fn superseded(&self) -> Option<&Arc<str>> {
         match self.failure() {
             Some(Failure::Superseded(by)) => Some(by),
@@ -75,19 +75,19 @@ impl Disk {
         }
     }
 
-    /// Notes what the store has.
+    /// Records the stored version.
     pub(super) fn read(&mut self, version: u64) {
         self.version = version;
     }
 
-    /// Takes back that nothing more can be told.
+    /// Clears a failure.
     pub(super) fn recover(&mut self) {
         if self.has_failed() {
             self.phase = Phase::Idle;
         }
     }
 
-    /// Drops a write in progress: another node has the lease now.
+    /// Drops a write in progress: another node has the lease.
     pub(super) fn abandon(&mut self) {
         if self.is_writing() {
             self.phase = Phase::Idle;
@@ -107,24 +107,24 @@ pub(in crate::engine) struct Group {
     states: Vec<TaskState>,
     pub(in crate::engine) version: u64,
     pub(in crate::engine) epoch: u64,
-    /// The generation of the task that the group belongs to.
+    /// The generation of the task when the group was formed.
     pub(in crate::engine) generation: u64,
-    /// Whether the task is stored when it has ended, without the events that led there.
+    /// Whether only the final snapshot is stored, without the intermediate events.
     is_whole: bool,
     pub(in crate::engine) snapshot: Option<Arc<Task>>,
     pub(in crate::engine) webhooks: Vec<Webhook>,
     pub(in crate::engine) key: Option<String>,
-    pub(in crate::engine) hold: Hold,
+    pub(in crate::engine) lease: LeaseUpdate,
     pub(in crate::engine) answers: Vec<(Arc<str>, Bytes)>,
 }
 
 impl Group {
-    /// Whether the task is stored for the first time.
+    /// Whether this is the first write of the task.
     pub(in crate::engine) fn is_new(&self) -> bool {
         self.version == 0
     }
 
-    /// The events that are stored.
+    /// The events to store.
     pub(in crate::engine) fn events(&self) -> impl Iterator<Item = &Event> {
         let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
         changes.iter().filter_map(|change| match change {
@@ -138,17 +138,18 @@ impl LiveTask {
     /// Returns whether the caller has to start a writer: changes are pending and no write is in
     /// progress.
     pub(in crate::engine) fn begin_writing(&mut self) -> bool {
-        let begins = matches!(self.disk.phase, Phase::Idle) && !self.changes.pending.is_empty();
+        let begins =
+            matches!(self.persistence.phase, Phase::Idle) && !self.changes.pending.is_empty();
         if begins {
-            self.disk.phase = Phase::Writing(Arc::default());
+            self.persistence.phase = Phase::Writing(Arc::default());
         }
         begins
     }
 
-    /// What the writer stores next; `None` where it has nothing more to do.
+    /// The next group to store; `None` if there is nothing to write.
     pub(in crate::engine) fn next_group(&mut self) -> Option<Group> {
-        if self.changes.pending.is_empty() || self.disk.has_failed() {
-            self.disk.abandon();
+        if self.changes.pending.is_empty() || self.persistence.has_failed() {
+            self.persistence.abandon();
             return None;
         }
         let pending = std::mem::take(&mut self.changes.pending);
@@ -158,7 +159,7 @@ impl LiveTask {
         let snapshot = (is_new || pending.iter().any(Change::needs_snapshot))
             .then(|| Arc::new(applied(&self.task, pending.iter())));
         // No caller has seen the intermediate events or can request them.
-        let is_whole = is_new && ends && self.birth.is_private();
+        let is_whole = is_new && ends && self.creation.is_private();
         let changes = if is_whole {
             self.changes.last = EventId::FIRST.get();
             Arc::new(pending)
@@ -166,31 +167,33 @@ impl LiveTask {
             let task = &self.task;
             Arc::new(pending.into_iter().map(|change| change.into_event(task)).collect())
         };
-        self.disk.phase = Phase::Writing(Arc::clone(&changes));
+        self.persistence.phase = Phase::Writing(Arc::clone(&changes));
         let execution = self.run.execution.take();
         // The lease is released with the end of the task, or if no executor ever ran.
-        let hold = match execution {
-            _ if ends || is_new && !self.run.is_running() && !self.run.was_cut_off => Hold::Release,
-            Some(turn) => Hold::Record(Record::execution(&turn)),
-            None => Hold::Keep,
+        let lease = match execution {
+            _ if ends || is_new && !self.run.is_running() && !self.run.was_interrupted => {
+                LeaseUpdate::Release
+            }
+            Some(turn) => LeaseUpdate::Checkpoint(Checkpoint::encode_turn(&turn)),
+            None => LeaseUpdate::Keep,
         };
         Some(Group {
             changes,
             states,
-            version: self.disk.version,
-            // A task that is new is stored under the first epoch.
+            version: self.persistence.version,
+            // A new task is stored under the first epoch.
             epoch: if is_new { 1 } else { self.ownership.epoch },
             generation: self.ownership.generation,
             is_whole,
             snapshot,
-            webhooks: std::mem::take(&mut self.birth.webhooks),
-            key: self.birth.key.clone().filter(|_| is_new),
-            hold,
+            webhooks: std::mem::take(&mut self.creation.webhooks),
+            key: self.creation.key.clone().filter(|_| is_new),
+            lease,
             answers: self.commands.answers(ends.then_some(self.changes.last)),
         })
     }
 
-    /// Shows a group that is stored, and returns the states that the task goes through.
+    /// Makes a stored group visible, and returns the states that the task goes through.
     pub(in crate::engine) fn stored(&mut self, group: Group) -> Vec<TaskState> {
         match &group.snapshot {
             Some(task) => self.task = Arc::clone(task),
@@ -199,13 +202,13 @@ impl LiveTask {
                 group.changes.iter().for_each(|change| change.apply(task));
             }
         }
-        if let Phase::Writing(changes) = &mut self.disk.phase {
+        if let Phase::Writing(changes) = &mut self.persistence.phase {
             *changes = Arc::default();
         }
         group.answers.iter().for_each(|(command, _)| self.commands.finish(command));
-        self.disk.version = group.version + 1;
-        self.ownership.keep(group.epoch, group.hold == Hold::Release);
-        self.birth = Birth::default();
+        self.persistence.version = group.version + 1;
+        self.ownership.keep(group.epoch, group.lease == LeaseUpdate::Release);
+        self.creation = Creation::default();
         if group.is_whole {
             self.log.skip_to(EventId::FIRST.get());
         }
@@ -215,8 +218,8 @@ impl LiveTask {
 
     /// Discards changes that could not be stored, and drops the executor.
     pub(in crate::engine) fn not_stored(&mut self, failure: Failure) {
-        self.disk.fail(failure);
-        self.birth.draft = None;
+        self.persistence.fail(failure);
+        self.creation.draft = None;
         self.changes.pending.clear();
         self.commands.give_up();
         self.run.drop_executor();

@@ -1,4 +1,4 @@
-//! What an executor does to its task, and what ends it.
+//! Transitions of the executor.
 
 use std::{
     sync::Arc,
@@ -11,52 +11,52 @@ use a2a_core::{
 };
 
 use super::{
-    LiveTask, Say, TurnRequest,
+    LiveTask, NewStatus, TurnRequest,
     work::{Left, Work},
 };
 use crate::{Event, RunLimits, TaskLimits, UpdateError, engine::slots::Slot};
 
-/// Who works on a task.
+/// The run of the executor.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Run {
     phase: Phase,
-    /// What is worked on, to be recorded with the next write.
+    /// The turn to write as a checkpoint with the next write.
     pub(in crate::engine) execution: Option<TurnRequest>,
-    /// Whether a client has canceled.
+    /// Whether the client has canceled.
     pub(in crate::engine) is_canceling: bool,
-    /// Whether the executor was dropped in the middle of its work by a shutdown.
-    pub(in crate::engine) was_cut_off: bool,
+    /// Whether a shutdown dropped the executor in the middle of its work.
+    pub(in crate::engine) was_interrupted: bool,
 }
 
 #[derive(Debug, Default)]
 enum Phase {
     #[default]
     Idle,
-    /// An executor of this node.
+    /// On this node.
     Here(Executing),
-    /// One of the node that holds the task.
+    /// On the node that holds the lease.
     Elsewhere,
 }
 
 #[derive(Debug, Default)]
 struct Executing {
-    /// Its slot and its clocks.
+    /// The slot and the clocks.
     work: Work,
     ask: Ask,
     is_dropped: bool,
 }
 
-/// Whether an executor waits for the next message.
+/// Whether the executor waits for the next message.
 #[derive(Debug, Default)]
 enum Ask {
     #[default]
     No,
     Waits,
-    /// This is the message.
+    /// The message was handed over.
     Handed(Arc<Message>),
 }
 
-/// How an executor ended.
+/// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Ended {
     Returned,
@@ -66,21 +66,21 @@ pub(in crate::engine) enum Ended {
     Dropped,
 }
 
-/// What is to be done about a cancel.
+/// What to do about a cancel.
 #[derive(Debug)]
 pub(in crate::engine) enum CancelStep {
-    /// Tell the executor.
-    Tell(Arc<Task>),
+    /// Signal the executor.
+    Signal(Arc<Task>),
     /// No executor runs: set CANCELED.
     Force,
-    /// An earlier cancel is at it.
-    Wait,
-    /// The task has an end already, which is on its way to the store.
-    Late,
+    /// An earlier cancel is in progress.
+    Join,
+    /// The task has already ended, but that is not stored yet.
+    TooLate,
     /// The task has ended in this state.
     Ended(TaskState),
-    /// Another node may write, or none.
-    Away,
+    /// This node does not hold the lease.
+    NotHolder,
 }
 
 impl Run {
@@ -95,7 +95,7 @@ impl Run {
         self.phase = Phase::Idle;
     }
 
-    /// Sets whether another node works on the task.
+    /// Sets whether the task runs on another node.
     pub(super) fn follow(&mut self, elsewhere: bool) {
         self.phase = if elsewhere { Phase::Elsewhere } else { Phase::Idle };
     }
@@ -107,27 +107,27 @@ impl Run {
         }
     }
 
-    /// Whether an executor is at work, here or on the node that holds the task.
+    /// Whether an executor is running, on this or another node.
     pub(in crate::engine) fn is_running(&self) -> bool {
         !matches!(self.phase, Phase::Idle)
     }
 
-    /// The slot and the clocks of the executor that is at work here.
+    /// The slot and the clocks of the local executor.
     pub(super) fn work(&mut self) -> Option<&mut Work> {
         self.executing().map(|executing| &mut executing.work)
     }
 
-    /// Stops the clocks while the executor waits for others before it can work.
+    /// Suspends the run limits while the executor waits for others.
     pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
         self.work().into_iter().for_each(|work| work.stop_clocks(now));
     }
 
-    /// Starts them again.
+    /// Resumes the run limits.
     pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
         self.work().into_iter().for_each(|work| work.start_clocks(now));
     }
 
-    /// What is left of the time of the executor that is at work here.
+    /// The remaining time of the local executor.
     pub(in crate::engine) fn left(
         &self,
         limits: RunLimits,
@@ -162,8 +162,7 @@ impl Run {
         }
     }
 
-    /// Notes that the executor waits for a message, unless there is one for it from an earlier
-    /// question that it gave up.
+    /// The executor waits for a message, unless one was left over from a question that it gave up.
     fn begin_asking(&mut self) -> bool {
         let Some(executing) = self.executing() else { return false };
         let waits = !matches!(executing.ask, Ask::Handed(_));
@@ -173,7 +172,7 @@ impl Run {
         waits
     }
 
-    /// Gives the executor the message that it waits for.
+    /// Hands a message to the waiting executor.
     pub(super) fn hand(&mut self, message: &Arc<Message>) {
         if let Some(executing) = self.executing() {
             executing.ask = Ask::Handed(Arc::clone(message));
@@ -193,11 +192,11 @@ impl Run {
 }
 
 impl LiveTask {
-    /// Fails where the task listens no more to an executor of this generation.
+    /// Fails if updates of this generation are no longer accepted.
     pub(in crate::engine) fn listens(&self, generation: u64) -> Result<(), UpdateError> {
         if self.ownership.generation != generation {
-            Err(UpdateError::Moved)
-        } else if self.disk.has_failed() {
+            Err(UpdateError::Superseded)
+        } else if self.persistence.has_failed() {
             Err(UpdateError::Store)
         } else {
             Ok(())
@@ -211,40 +210,40 @@ impl LiveTask {
         } else if self.is_here() {
             Ok(())
         } else {
-            Err(UpdateError::Moved)
+            Err(UpdateError::Superseded)
         }
     }
 
-    /// Adds an update of the executor, and returns its position.
+    /// Applies an update of the executor, and returns its position.
     pub(in crate::engine) fn update(
         &mut self,
         generation: u64,
         payload: Payload,
         limits: &TaskLimits,
-        say: Say<'_>,
+        new_status: NewStatus<'_>,
         now: Instant,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
-        self.fit(&payload, limits, say, now)?;
+        self.fit(&payload, limits, new_status, now)?;
         self.appear();
         Ok(self.push(payload, now))
     }
 
-    /// Checks that an update fits into the task, and fails the task otherwise.
+    /// Checks an update against the limits; fails the task if one is exceeded.
     fn fit(
         &mut self,
         payload: &Payload,
         limits: &TaskLimits,
-        say: Say<'_>,
+        new_status: NewStatus<'_>,
         now: Instant,
     ) -> Result<(), UpdateError> {
         let Some(limit) = self.exceeded(payload, limits) else { return Ok(()) };
         self.appear();
-        self.push(say(TaskState::Failed, Some(limit.reason(limits))), now);
+        self.push(new_status(TaskState::Failed, Some(limit.reason(limits))), now);
         Err(UpdateError::Limit(limit))
     }
 
-    /// Answers with a message in place of a task; returns `false` where the task has appeared.
+    /// Responds with a message in place of a task; `false` if the task is already visible.
     pub(in crate::engine) fn reply(
         &mut self,
         generation: u64,
@@ -265,27 +264,27 @@ impl LiveTask {
         generation: u64,
         question: Payload,
         limits: &TaskLimits,
-        say: Say<'_>,
+        new_status: NewStatus<'_>,
         now: Instant,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
         if self.run.is_canceling {
             return Err(UpdateError::Canceled);
         }
-        self.fit(&question, limits, say, now)?;
+        self.fit(&question, limits, new_status, now)?;
         self.appear();
         let position = self.push(question, now);
         if self.run.begin_asking()
             && let Some(queued) = self.turns.next()
         {
-            self.begin_turn(queued.ticket, &queued.turn, say, now);
+            self.begin_turn(queued.ticket, &queued.turn, new_status, now);
             self.run.hand(&queued.turn.message);
         }
         Ok(position)
     }
 
-    /// The message that an executor waits for, or why there will be none; `None` where it is to
-    /// wait on.
+    /// The message that an executor waits for, or the error that ends the wait; `None` to keep
+    /// waiting.
     pub(in crate::engine) fn asked(
         &mut self,
         generation: u64,
@@ -302,8 +301,8 @@ impl LiveTask {
         self.accepts(generation).err().map(Err)
     }
 
-    /// The executor waits no more. A message that comes from now on queues; one that was handed
-    /// over stays for the next question.
+    /// The executor stops waiting. Further messages are queued; a message already handed over is
+    /// kept for the next question.
     pub(in crate::engine) fn stop_asking(&mut self) {
         if let Some(executing) = self.run.executing()
             && matches!(executing.ask, Ask::Waits)
@@ -312,7 +311,7 @@ impl LiveTask {
         }
     }
 
-    /// Drops an executor that waits for a message, and leaves the task as it is.
+    /// Drops a waiting executor, and leaves the task unchanged.
     pub(in crate::engine) fn drop_asking(&mut self) {
         if self.run.is_asking() {
             self.drop_executor();
@@ -325,21 +324,21 @@ impl LiveTask {
         self.effects.drop = true;
     }
 
-    /// The executor has said nothing for a while: the task appears.
+    /// The executor was silent for a while: makes the task visible.
     pub(in crate::engine) fn silent(&mut self, generation: u64) {
         if !self.is_over() && self.ownership.generation == generation {
             self.appear();
         }
     }
 
-    /// Settles what an executor left behind, and returns the next message, if one waits. `stops`
-    /// says whether the engine shuts down.
+    /// Completes a run, and returns the next queued message. `stops` tells whether the engine is
+    /// shutting down.
     pub(in crate::engine) fn ended(
         &mut self,
         generation: u64,
         ended: Ended,
         stops: bool,
-        say: Say<'_>,
+        new_status: NewStatus<'_>,
         now: Instant,
     ) -> Option<TurnRequest> {
         if self.ownership.generation != generation {
@@ -349,14 +348,14 @@ impl LiveTask {
         if self.accepts(generation).is_ok() {
             self.appear();
             if self.run.is_canceling {
-                self.push(say(TaskState::Canceled, Some(CANCELED.to_owned())), now);
+                self.push(new_status(TaskState::Canceled, Some(CANCELED.to_owned())), now);
             } else if let Ended::Failed(text) = ended {
-                self.push(say(TaskState::Failed, Some(text)), now);
+                self.push(new_status(TaskState::Failed, Some(text)), now);
             }
         }
-        // The work is to go on elsewhere, or here after a restart.
+        // The work continues elsewhere, or here after a restart.
         let works = self.changes.head != TaskState::InputRequired && !self.is_over();
-        self.run.was_cut_off = was_dropped && stops && works;
+        self.run.was_interrupted = was_dropped && stops && works;
         let next = if self.is_over() || stops { None } else { self.turns.next() };
         match next {
             Some(queued) => {
@@ -365,16 +364,16 @@ impl LiveTask {
                     executing.ask = Ask::No;
                 }
                 self.effects.begin = true;
-                self.begin_turn(queued.ticket, &queued.turn, say, now);
+                self.begin_turn(queued.ticket, &queued.turn, new_status, now);
                 Some(queued.turn)
             }
             None => {
                 self.run.end();
                 if self.reply.is_some() {
-                    self.birth.draft = None;
+                    self.creation.draft = None;
                 }
-                // Commands of other nodes stay in the store. They are read again when the end of the
-                // task is stored, or by the node that takes the task over.
+                // Commands of other nodes stay in the store. They are read again when the end of
+                // the task is stored, or by the node that takes the task over.
                 let left = self.turns.drain();
                 self.commands.leave(&left);
                 None
@@ -382,72 +381,72 @@ impl LiveTask {
         }
     }
 
-    /// Ends a task that was cut off and is not run again: FAILED.
-    pub(in crate::engine) fn fail_interrupted(&mut self, say: Say<'_>, now: Instant) {
-        let text = "the agent was interrupted while it worked on this task";
-        self.push(say(TaskState::Failed, Some(text.to_owned())), now);
+    /// Fails an interrupted task that is not rerun.
+    pub(in crate::engine) fn fail_interrupted(&mut self, new_status: NewStatus<'_>, now: Instant) {
+        let text = "the agent was interrupted while working on this task";
+        self.push(new_status(TaskState::Failed, Some(text.to_owned())), now);
     }
 
-    /// The client cancels. The command is that of the node which passes the cancel on.
+    /// Handles a cancel. The command is that of the node that forwarded it.
     pub(in crate::engine) fn cancel(&mut self, command: Option<&Arc<str>>) -> CancelStep {
         if self.is_away() {
-            return CancelStep::Away;
+            return CancelStep::NotHolder;
         }
         if self.has_ended() {
             return CancelStep::Ended(self.task.state());
         }
-        // With the write that ends the task, so that no end comes without its answer.
+        // Answered with the write that ends the task, so that no end comes without it.
         command.into_iter().for_each(|id| self.commands.cancel(Arc::clone(id)));
         if self.changes.head.is_terminal() {
-            return CancelStep::Late;
+            return CancelStep::TooLate;
         }
         let is_first = !std::mem::replace(&mut self.run.is_canceling, true);
         match (self.run.is_running(), is_first) {
             (true, true) => {
                 self.effects.cancel = true;
-                CancelStep::Tell(Arc::clone(&self.task))
+                CancelStep::Signal(Arc::clone(&self.task))
             }
-            (true, false) => CancelStep::Wait,
+            (true, false) => CancelStep::Join,
             (false, _) => CancelStep::Force,
         }
     }
 
     /// Sets CANCELED, whatever the executor does.
-    pub(in crate::engine) fn force_cancel(&mut self, say: Say<'_>, now: Instant) {
+    pub(in crate::engine) fn force_cancel(&mut self, new_status: NewStatus<'_>, now: Instant) {
         if !self.is_here() {
             return;
         }
         self.drop_executor();
         if !self.is_over() {
             self.appear();
-            self.push(say(TaskState::Canceled, Some(CANCELED.to_owned())), now);
+            self.push(new_status(TaskState::Canceled, Some(CANCELED.to_owned())), now);
         }
     }
 }
 
-/// What is said of a task that a client canceled.
+/// The status message of a canceled task.
 const CANCELED: &str = "canceled at the client's request";
 
-/// A run in a few words, for the table of states.
+/// A short description of a run, for the transition table.
 #[cfg(test)]
-pub(super) struct Shape<'a>(pub(super) &'a Run);
+pub(super) struct RunSummary<'a>(pub(super) &'a Run);
 
 #[cfg(test)]
-impl std::fmt::Display for Shape<'_> {
+impl std::fmt::Display for RunSummary<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0.phase {
             Phase::Idle => f.write_str("idle")?,
             Phase::Elsewhere => f.write_str("elsewhere")?,
             Phase::Here(Executing { ask, is_dropped, .. }) => {
                 f.write_str(match ask {
-                    Ask::No => "works",
-                    Ask::Waits => "asks",
-                    Ask::Handed(_) => "has the answer",
+                    Ask::No => "running",
+                    Ask::Waits => "asking",
+                    Ask::Handed(_) => "answered",
                 })?;
                 f.write_str(if *is_dropped { ", dropped" } else { "" })?;
             }
         }
         f.write_str(if self.0.is_canceling { ", canceling" } else { "" })?;
-        f.write_str(if self.0.was_cut_off { ", cut off" } else { "" })
+        f.write_str(if self.0.was_interrupted { ", interrupted" } else { "" })
     }
 }

@@ -1,4 +1,4 @@
-//! How large a task is, against its limits.
+//! The size of a task, and its limits.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ use prost::Message as _;
 use super::change::Change;
 use crate::TaskLimits;
 
-/// The size of a task, kept up to date with its changes.
+/// The size of a task, updated incrementally.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Size {
     messages: usize,
     turns: usize,
-    /// Of the history and the metadata, not of the status.
+    /// Of the history and the metadata, without the status.
     history_bytes: usize,
-    /// Of the message of the status, which enters the history with the next status.
+    /// Of the status message, which enters the history with the next status.
     status_bytes: usize,
     artifacts: HashMap<String, usize>,
     artifact_bytes: usize,
@@ -40,7 +40,7 @@ pub enum TaskLimit {
 }
 
 impl TaskLimit {
-    /// The name of the limit, as a setting.
+    /// The name of the limit in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Messages => "max_messages",
@@ -59,12 +59,12 @@ impl TaskLimit {
         }
     }
 
-    /// What callers read of a task beyond the limit.
+    /// The public reason of a task beyond the limit.
     pub(in crate::engine) fn reason(self, limits: &TaskLimits) -> String {
-        format!("the task is at its limit {} ({})", self.name(), self.of(limits))
+        format!("the task reached its limit {} ({})", self.name(), self.of(limits))
     }
 
-    /// The refusal of a message.
+    /// The rejection of a message.
     pub(in crate::engine) fn refusal(self, limits: &TaskLimits) -> Error {
         Error::new(ErrorKind::ResourceExhausted, self.reason(limits))
             .with_metadata("limit", self.name())
@@ -133,7 +133,7 @@ impl Size {
         }
     }
 
-    /// The limit that an update of an executor goes beyond.
+    /// The limit that an update of the executor would exceed.
     pub(in crate::engine) fn exceeded(
         &self,
         payload: &Payload,
@@ -158,7 +158,7 @@ impl Size {
         }
     }
 
-    /// The limit that messages of the client go beyond, or an answer to them.
+    /// The limit that client messages, or an answer to them, would exceed.
     pub(in crate::engine) fn refuses<'a>(
         &self,
         messages: impl Iterator<Item = &'a Message>,
@@ -172,7 +172,7 @@ impl Size {
         if self.turns + count > limits.max_turns {
             return Some(TaskLimit::Turns);
         }
-        // With room for an answer, so that the agent can say why it takes no more.
+        // Leaves room for an answer, so that the agent can explain the rejection.
         self.over(count + 1, bytes, limits)
     }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_beyond_a_limit_are_named() {
+    fn update_beyond_a_limit_names_the_limit() {
         let size = Size::of(&Task { history: vec![Message::user("one")], ..Task::default() });
         let limits = TaskLimits::default().with_max_artifact_bytes(200);
         assert_eq!(size.exceeded(&artifact("a", 100, false), &limits), None);

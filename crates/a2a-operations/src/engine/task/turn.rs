@@ -1,4 +1,4 @@
-//! The messages of a client to one task, each of which is a turn.
+//! Turns: the client messages to one task.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -9,10 +9,10 @@ use a2a_core::{
 
 use crate::CallContext;
 
-/// How many times that a task was lost are remembered for those who wait.
+/// Number of losses to remember for waiting callers.
 const MAX_LOST: usize = 16;
 
-/// What an executor gets to know of one message.
+/// One message for an executor.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnRequest {
     pub(crate) message: Arc<Message>,
@@ -21,41 +21,40 @@ pub(crate) struct TurnRequest {
     pub(crate) metadata: Option<Arc<a2a_core::well_known::Struct>>,
     /// Whether the sender reads a stream.
     pub(crate) streams: bool,
-    /// Whether the message is the same as one with its id that was taken before.
+    /// Whether the message is a retry of an earlier one with the same id.
     pub(crate) joins: bool,
-    /// Whether an earlier run for the message was cut off.
+    /// Whether an earlier run for the message was interrupted.
     pub(crate) rerun: bool,
-    /// The commands that brought the message, where other nodes took it.
+    /// The commands that carried the message from other nodes.
     pub(crate) commands: Vec<Arc<str>>,
 }
 
-/// A message that waits for its turn.
+/// A queued message.
 #[derive(Debug)]
 pub(in crate::engine) struct Queued {
     pub(in crate::engine) ticket: u64,
     pub(in crate::engine) turn: TurnRequest,
 }
 
-/// The messages of a task: those that wait, the one that is worked on, and those that were lost.
+/// The messages of a task: queued, current, and lost.
 ///
-/// Each that is accepted gets a ticket, a number that counts up.
+/// Each accepted message gets a ticket, an increasing number.
 #[derive(Debug)]
 pub(in crate::engine) struct Turns {
-    /// Those that wait, oldest first.
+    /// Queued messages, oldest first.
     queue: VecDeque<Queued>,
-    /// The ids of messages that were taken and are not in the history yet, with their tickets;
-    /// there may be some that are.
+    /// Ids of accepted messages that may not be in the history yet, with their tickets.
     taken: Vec<(String, u64)>,
     /// The ticket of the newest message.
     newest: u64,
-    /// The ticket of the message that is worked on, or was last.
+    /// The ticket of the current or last message.
     pub(in crate::engine) current: u64,
     /// The position of the event that began its turn.
     pub(in crate::engine) start: u64,
-    /// The task at that event, where the turn is streamed.
+    /// The task at that event, if the turn is streamed.
     pub(in crate::engine) opening: Option<Arc<Task>>,
-    /// The tickets of messages that had not begun when another node took over, from and to.
-    /// Waiting callers are notified at once, so only the newest few are kept.
+    /// Ranges of tickets that had not begun when another node took over. Waiting callers are
+    /// notified at once, so only the newest few are kept.
     lost: VecDeque<(u64, u64)>,
 }
 
@@ -73,13 +72,13 @@ impl Turns {
         }
     }
 
-    /// Notes the first message of a new task, whose turn begins with the task.
+    /// The first message of a new task; its turn begins with the task.
     pub(super) fn begin_first(&mut self) {
         self.newest = 1;
         self.current = 1;
     }
 
-    /// Notes that the newest message in the history is worked on again.
+    /// Restarts the turn of the newest message in the history.
     pub(super) fn begin_again(&mut self, last: u64) -> u64 {
         self.newest += 1;
         self.current = self.newest;
@@ -87,7 +86,7 @@ impl Turns {
         self.current
     }
 
-    /// How many messages wait.
+    /// The number of queued messages.
     pub(in crate::engine) fn queue_len(&self) -> usize {
         self.queue.len()
     }
@@ -113,15 +112,14 @@ impl Turns {
         self.queue.pop_front()
     }
 
-    /// Gives up the messages that wait, and returns the commands that brought them.
+    /// Drops the queued messages, and returns the commands that carried them.
     pub(super) fn drain(&mut self) -> Vec<Arc<str>> {
         let current = self.current;
         self.taken.retain(|(_, ticket)| *ticket <= current);
         self.queue.drain(..).flat_map(|queued| queued.turn.commands).collect()
     }
 
-    /// Returns the ticket of a message of the client that was taken; 0 where it is in the history
-    /// of the task.
+    /// Returns the ticket of an accepted message; 0 if it is in the history of the task.
     pub(in crate::engine) fn ticket_of(&self, task: &Task, message_id: &str) -> Option<u64> {
         if has_message(task, message_id) {
             return Some(0);
@@ -130,7 +128,7 @@ impl Turns {
         taken.find(|(taken, _)| taken == message_id).map(|(_, ticket)| *ticket)
     }
 
-    /// Gives a message its ticket.
+    /// Assigns a ticket to a message.
     pub(super) fn take_ticket(&mut self, task: &Task, message_id: &str) -> u64 {
         self.taken.retain(|(id, _)| !has_message(task, id));
         self.newest += 1;
@@ -138,7 +136,7 @@ impl Turns {
         self.newest
     }
 
-    /// Gives up what was not stored: another node goes on from the event at `last`.
+    /// Drops what was not stored: another node continues after the event at `last`.
     pub(super) fn lose(&mut self, task: &Task, last: u64) {
         self.queue.clear();
         let taken = std::mem::take(&mut self.taken);
@@ -152,7 +150,7 @@ impl Turns {
             self.current = self.current.min(ticket - 1);
         }
         if !begun {
-            // The turn before it is seen, whatever follows elsewhere.
+            // The previous turn is visible, whatever follows elsewhere.
             self.start = last;
             self.opening = None;
         }
@@ -164,13 +162,13 @@ impl Turns {
         }
     }
 
-    /// Returns whether a message was lost before its turn began, though later ones may have begun.
+    /// Returns whether a message was lost before its turn began.
     pub(in crate::engine) fn is_lost(&self, ticket: u64) -> bool {
         self.lost.iter().any(|(first, last)| (*first..=*last).contains(&ticket))
     }
 }
 
-/// Returns whether a message of the client is in the history.
+/// Returns whether a client message is in the history.
 fn has_message(task: &Task, message_id: &str) -> bool {
     let is_same =
         |message: &Message| message.role() == Role::User && message.message_id == message_id;

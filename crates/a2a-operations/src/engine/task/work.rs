@@ -1,4 +1,4 @@
-//! How long an executor works, and when it was last heard of.
+//! The slot and the clocks of a run.
 
 use std::{
     num::NonZeroUsize,
@@ -9,8 +9,8 @@ use a2a_core::TaskState;
 
 use crate::{RunLimits, engine::slots::Slot};
 
-/// The work on a task: the slot it takes, and its clocks. While the task waits for its user or
-/// for an authorization it takes no slot, and its clocks stand.
+/// The slot and the clocks of a run. While the task waits for user input or authorization, the slot
+/// is released and the clocks are stopped.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Work {
     slot: Option<Slot>,
@@ -19,39 +19,39 @@ pub(in crate::engine) struct Work {
 
 #[derive(Debug)]
 struct Clocks {
-    /// The time worked on the message before `since`.
+    /// Time spent on the message before `since`.
     worked: Duration,
-    /// Since when the executor works; `None` while the task waits.
+    /// When the executor last resumed; `None` while the task waits.
     since: Option<Instant>,
-    /// When the executor was last heard of, or went on to work.
+    /// When the executor last made an update or resumed.
     heard: Instant,
     /// Since when the task waits.
     parked: Option<Instant>,
-    /// Whether the executor waits for others before it can work.
+    /// Whether the executor waits for others.
     stopped: bool,
 }
 
-/// What is left of an executor's time.
+/// The remaining time of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Left {
-    /// Nothing runs out before this.
+    /// No limit is exceeded before this.
     Until(Instant),
-    /// There is no bound.
+    /// Unlimited.
     Forever,
-    /// It worked or was silent for too long; this is what the caller is told.
+    /// A run limit was exceeded; the text is public.
     Expired(String),
     /// The task waited for too long.
     Parked,
 }
 
 impl Work {
-    /// Begins a run in a slot.
+    /// Starts a run in a slot.
     pub(in crate::engine) fn begin(&mut self, slot: Slot, now: Instant) {
         self.slot = Some(slot);
         self.begin_turn(now);
     }
 
-    /// Starts the clocks for another message.
+    /// Restarts the clocks for another message.
     pub(in crate::engine) fn begin_turn(&mut self, now: Instant) {
         self.clocks = Some(Clocks {
             worked: Duration::ZERO,
@@ -62,13 +62,13 @@ impl Work {
         });
     }
 
-    /// Takes the slot for a message to a task that waits; `false` where the caller has `limit`.
+    /// Reacquires the slot for a message to a waiting task; `false` if the caller is at `limit`.
     pub(in crate::engine) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
         self.slot.as_mut().is_none_or(|slot| slot.try_resume(limit))
     }
 
-    /// Notes that the executor was heard of, and the state of the task where it set one. The slot
-    /// stays taken where a message is queued that was accepted for it.
+    /// Records an update of the executor, and the new state if it set one. The slot is kept if a
+    /// queued message was accepted for it.
     pub(in crate::engine) fn note(
         &mut self,
         state: Option<TaskState>,
@@ -79,8 +79,8 @@ impl Work {
         clocks.heard = now;
         let Some(state) = state else { return };
         if state.is_terminal() {
-            // What the executor does after the end counts as its time, and no longer for its
-            // caller.
+            // Time after the end counts toward the run limits, but no longer toward the caller's
+            // limits.
             clocks.since.get_or_insert(now);
             clocks.parked = None;
             if let Some(slot) = self.slot.as_mut().filter(|_| !has_queued) {
@@ -99,12 +99,12 @@ impl Work {
                 clocks.since.get_or_insert(now);
             }
             clocks.parked = None;
-            // It was accepted with the message that it goes on with.
+            // The slot was reserved with the queued message.
             let _held = self.slot.as_mut().is_none_or(|slot| slot.try_resume(None));
         }
     }
 
-    /// Stops the clocks while the executor waits for others before it can work.
+    /// Suspends the run limits while the executor waits for others.
     pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = true;
@@ -113,7 +113,7 @@ impl Work {
         }
     }
 
-    /// Starts them again.
+    /// Resumes the run limits.
     pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = false;
@@ -123,7 +123,7 @@ impl Work {
         }
     }
 
-    /// What is left of the executor's time.
+    /// The remaining time.
     pub(in crate::engine) fn left(
         &self,
         limits: RunLimits,
@@ -134,7 +134,7 @@ impl Work {
         if let Some(parked) = clocks.parked {
             return match max_parked {
                 Some(max) if now - parked >= max => Left::Parked,
-                // The clocks may go on at any time, so it has to be looked at again by then.
+                // The clocks may resume at any time, so check again by then.
                 _ => [limits.max_run_time, limits.max_silence, max_parked]
                     .into_iter()
                     .flatten()
@@ -157,7 +157,7 @@ impl Work {
             let left = limit - used;
             next = Some(next.map_or(left, |next| next.min(left)));
         }
-        // A task that begins to wait is looked at when that may have been too long.
+        // Checks when a waiting task may have exceeded its retention.
         let next = next.into_iter().chain(max_parked).min();
         next.and_then(|left| now.checked_add(left)).map_or(Left::Forever, Left::Until)
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_stand_while_the_task_waits() {
+    fn clocks_stop_while_the_task_waits() {
         let slots = Arc::new(Slots::default());
         let mut work = Work::default();
         let begun = Instant::now();

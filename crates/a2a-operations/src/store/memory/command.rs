@@ -1,4 +1,4 @@
-//! The commands that nodes leave for each other.
+//! Commands between nodes.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::{entry::Entry, lock};
 
-/// All commands that wait, and all answers that wait to be taken.
+/// Pending commands, and answers that have not been read.
 #[derive(Debug)]
 pub(super) struct Commands {
     posts: Mutex<Posts>,
@@ -20,7 +20,7 @@ pub(super) struct Commands {
 struct Posts {
     waiting: HashMap<Arc<str>, Waiting>,
     answered: HashMap<Arc<str>, Bytes>,
-    /// The ids of answers, oldest first.
+    /// The ids of the answers, oldest first.
     by_age: VecDeque<Arc<str>>,
 }
 
@@ -31,9 +31,9 @@ struct Waiting {
     from: Arc<str>,
 }
 
-/// What came of a command that was posted.
+/// The result of posting a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Post {
+pub(super) enum Posted {
     New,
     Known,
     Full,
@@ -44,25 +44,25 @@ impl Commands {
         Self { posts: Mutex::default(), max }
     }
 
-    pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>, from: &Arc<str>) -> Post {
+    pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>, from: &Arc<str>) -> Posted {
         let mut posts = lock(&self.posts);
         if posts.waiting.contains_key(id) || posts.answered.contains_key(id) {
-            return Post::Known;
+            return Posted::Known;
         }
         if posts.waiting.len() >= self.max {
-            return Post::Full;
+            return Posted::Full;
         }
         let waiting = Waiting { entry: Arc::clone(entry), from: Arc::clone(from) };
         posts.waiting.insert(Arc::clone(id), waiting);
-        Post::New
+        Posted::New
     }
 
-    /// The task that a command waits for.
+    /// The task of a pending command.
     pub(super) fn entry(&self, id: &str) -> Option<Arc<Entry>> {
         lock(&self.posts).waiting.get(id).map(|waiting| Arc::clone(&waiting.entry))
     }
 
-    /// Keeps the answer to a command, and returns the node that posted it.
+    /// Stores the answer to a command, and returns the node that posted it.
     pub(super) fn answer(&self, id: &Arc<str>, answer: Bytes) -> Option<Arc<str>> {
         let mut posts = lock(&self.posts);
         let waiting = posts.waiting.remove(id)?;
@@ -81,19 +81,19 @@ impl Commands {
         lock(&self.posts).answered.get(id).cloned()
     }
 
-    /// Forgets an answer that was read.
-    pub(super) fn forget_answer(&self, id: &str) {
+    /// Deletes an answer.
+    pub(super) fn delete_answer(&self, id: &str) {
         let mut posts = lock(&self.posts);
         if posts.answered.remove(id).is_some()
-            // Answers are read soon, so it is one of the last.
+            // Answers are read soon, so it is one of the newest.
             && let Some(at) = posts.by_age.iter().rposition(|known| **known == *id)
         {
             posts.by_age.remove(at);
         }
     }
 
-    /// Forgets a command whose task is gone.
-    pub(super) fn forget(&self, id: &str) {
+    /// Removes a command whose task was removed.
+    pub(super) fn remove(&self, id: &str) {
         lock(&self.posts).waiting.remove(id);
     }
 }

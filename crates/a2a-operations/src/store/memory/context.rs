@@ -3,36 +3,36 @@
 use std::sync::Arc;
 
 use super::{
-    entry::{Entry, Standing},
-    order::Ordered,
+    entry::{Entry, StatusKey},
+    status_index::StatusIndex,
 };
 use crate::{
     Scope,
-    table::{Named, Slot, Table},
+    sharded_map::{Keyed, ShardedMap, Slot},
 };
 
 /// The contexts that have tasks.
 #[derive(Debug)]
-pub(super) struct Contexts(Table<Context>);
+pub(super) struct Contexts(ShardedMap<Context>);
 
-/// The tasks of a context. Most contexts have one, which then costs no set.
+/// The tasks of a context. Most contexts have one task, which then needs no index.
 #[derive(Debug)]
 enum Context {
-    One(Standing, Arc<Entry>),
+    One(StatusKey, Arc<Entry>),
     Many(Box<Many>),
 }
 
 #[derive(Debug)]
 struct Many {
-    /// Any task of the context: it knows the scope and the name.
+    /// Any task of the context, for its scope and id.
     witness: Arc<Entry>,
-    order: Ordered,
+    index: StatusIndex,
 }
 
-impl Named for Context {
-    type Name<'a> = (&'a Scope, &'a str);
+impl Keyed for Context {
+    type Key<'a> = (&'a Scope, &'a str);
 
-    fn is_named(&self, (scope, context_id): Self::Name<'_>) -> bool {
+    fn has_key(&self, (scope, context_id): Self::Key<'_>) -> bool {
         let witness = self.witness();
         witness.context_id() == context_id && witness.scoped().scope == *scope
     }
@@ -46,28 +46,28 @@ impl Context {
         }
     }
 
-    fn insert(&mut self, standing: Standing, entry: &Arc<Entry>) {
+    fn insert(&mut self, status_key: StatusKey, entry: &Arc<Entry>) {
         match self {
-            Self::Many(many) => many.order.insert(standing, entry),
-            Self::One(standing_of_first, first) => {
-                let mut order = Ordered::default();
-                order.insert(*standing_of_first, first);
-                order.insert(standing, entry);
-                *self = Self::Many(Box::new(Many { witness: Arc::clone(entry), order }));
+            Self::Many(many) => many.index.insert(status_key, entry),
+            Self::One(first_key, first) => {
+                let mut index = StatusIndex::default();
+                index.insert(*first_key, first);
+                index.insert(status_key, entry);
+                *self = Self::Many(Box::new(Many { witness: Arc::clone(entry), index }));
             }
         }
     }
 
-    /// Removes a task, and returns whether the context is empty now.
-    fn remove(&mut self, standing: Standing, entry: &Entry) -> bool {
+    /// Removes a task, and returns whether the context is now empty.
+    fn remove(&mut self, status_key: StatusKey, entry: &Entry) -> bool {
         match self {
             Self::One(_, one) => one.task_id() == entry.task_id(),
             Self::Many(many) => {
-                many.order.remove(standing, entry);
-                if let Some(any) = many.order.any() {
+                many.index.remove(status_key, entry);
+                if let Some(any) = many.index.any() {
                     many.witness = Arc::clone(any);
                 }
-                many.order.is_empty()
+                many.index.is_empty()
             }
         }
     }
@@ -75,53 +75,53 @@ impl Context {
 
 impl Contexts {
     pub(super) fn new() -> Self {
-        Self(Table::new())
+        Self(ShardedMap::new())
     }
 
-    pub(super) fn insert(&self, standing: Standing, entry: &Arc<Entry>) {
+    pub(super) fn insert(&self, status_key: StatusKey, entry: &Arc<Entry>) {
         match self.0.at((&entry.scoped().scope, entry.context_id())).slot() {
-            Slot::Occupied(mut slot) => slot.get_mut().insert(standing, entry),
+            Slot::Occupied(mut slot) => slot.get_mut().insert(status_key, entry),
             Slot::Vacant(slot) => {
-                slot.insert(Context::One(standing, Arc::clone(entry)));
+                slot.insert(Context::One(status_key, Arc::clone(entry)));
             }
         }
     }
 
-    /// Moves a task to where it stands now.
-    pub(super) fn move_to(&self, from: Standing, to: Standing, entry: &Arc<Entry>) {
-        let mut place = self.0.at((&entry.scoped().scope, entry.context_id()));
-        let Slot::Occupied(mut slot) = place.slot() else { return };
+    /// Reindexes a task under its new key.
+    pub(super) fn move_to(&self, from: StatusKey, to: StatusKey, entry: &Arc<Entry>) {
+        let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
+        let Slot::Occupied(mut slot) = shard.slot() else { return };
         match slot.get_mut() {
-            Context::One(standing, _) => *standing = to,
+            Context::One(status_key, _) => *status_key = to,
             Context::Many(many) => {
-                many.order.remove(from, entry);
-                many.order.insert(to, entry);
+                many.index.remove(from, entry);
+                many.index.insert(to, entry);
             }
         }
     }
 
-    pub(super) fn remove(&self, standing: Standing, entry: &Entry) {
-        let mut place = self.0.at((&entry.scoped().scope, entry.context_id()));
-        if let Slot::Occupied(mut slot) = place.slot()
-            && slot.get_mut().remove(standing, entry)
+    pub(super) fn remove(&self, status_key: StatusKey, entry: &Entry) {
+        let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
+        if let Slot::Occupied(mut slot) = shard.slot()
+            && slot.get_mut().remove(status_key, entry)
         {
             slot.remove();
         }
     }
 
-    /// Lets somebody look at the tasks of a context, unless there are none.
+    /// Reads the index of a context, unless it is empty.
     pub(super) fn read<T>(
         &self,
         scope: &Scope,
         context_id: &str,
-        read: impl FnOnce(&Ordered) -> T,
+        read: impl FnOnce(&StatusIndex) -> T,
     ) -> Option<T> {
         match self.0.at((scope, context_id)).get()? {
-            Context::Many(many) => Some(read(&many.order)),
-            Context::One(standing, entry) => {
-                let mut order = Ordered::default();
-                order.insert(*standing, entry);
-                Some(read(&order))
+            Context::Many(many) => Some(read(&many.index)),
+            Context::One(status_key, entry) => {
+                let mut index = StatusIndex::default();
+                index.insert(*status_key, entry);
+                Some(read(&index))
             }
         }
     }

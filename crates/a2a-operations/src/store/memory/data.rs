@@ -1,4 +1,4 @@
-//! All that is kept, whichever node asks.
+//! The data that all nodes share.
 
 use std::sync::{
     Arc,
@@ -9,74 +9,77 @@ use a2a_core::well_known::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    claim::Claims,
     command::Commands,
     context::Contexts,
-    ended::Ended,
-    entry::{Entry, Record, Standing},
+    entry::{Entry, Record, StatusKey},
+    idempotency_key::IdempotencyKeys,
     limits::MemoryLimits,
     lock,
     log::Weight,
-    member::Members,
-    order::{Filter, Ordered, Run},
+    node_mailbox::NodeMailboxes,
     outbox::{Dispatch, Outbox},
-    schedule::Schedule,
+    retention::Retention,
     scope::Scopes,
+    status_index::{Filter, Slice, StatusIndex},
+    timer_queue::TimerQueue,
 };
 use crate::{
     Event, EventId, Scope,
+    sharded_map::{Slot, TrustedMap},
     store::{
         Claim, Committed, NewTask, PageKey, Replay, Signal, StoreError, StoredTask, Sweep,
         TaskPage, TaskQuery, Transition,
     },
-    table::{OwnNames, Slot},
 };
 
-/// The most events of a write that other nodes are told with it.
-const MAX_TOLD: usize = 16;
+/// Maximum number of events in a signal.
+const MAX_SIGNALLED_EVENTS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Data {
-    tasks: OwnNames<Arc<Entry>>,
+    tasks: TrustedMap<Arc<Entry>>,
     contexts: Contexts,
     pub(super) scopes: Scopes,
-    ended: Ended,
-    pub(super) claims: Claims,
-    /// The tasks that wait for their user or for an authorization, by when that began.
-    parked: Schedule<Arc<Entry>>,
-    /// When leases run out.
-    pub(super) leases: Schedule<Arc<Entry>>,
+    retention: Retention,
+    pub(super) idempotency_keys: IdempotencyKeys,
+    /// Tasks waiting for user input or authorization, by the time they started to wait.
+    parked: TimerQueue<Arc<Entry>>,
+    /// Leases by expiry.
+    pub(super) leases: TimerQueue<Arc<Entry>>,
     pub(super) commands: Commands,
     pub(super) dispatch: Dispatch,
-    pub(super) members: Members,
-    /// How many tasks there are, counting those that are about to be put in.
+    pub(super) mailboxes: NodeMailboxes,
+    /// The number of tasks, including those being inserted.
     pub(super) count: AtomicUsize,
     pub(super) limits: MemoryLimits,
 }
 
-// The order of the locks: that of an entry comes first, that of the keys second, all others are
-// taken one at a time and held while nothing else is. So a list is made without the locks of its tasks, and a task that
-// has moved before it is read is passed over: it stands further ahead now.
+// Lock order: an entry first, then the idempotency keys. All others are taken one at a time, with
+// no other lock held. A list is therefore built without the locks of its tasks, and skips a task
+// that moved before it is read: the task is now further ahead.
 impl Data {
     pub(super) fn new(limits: MemoryLimits) -> Self {
         let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
         Self {
-            tasks: OwnNames::new(),
+            tasks: TrustedMap::new(),
             contexts: Contexts::new(),
             scopes: Scopes::new(),
-            ended: Ended::new(max_ended),
-            claims: Claims::new(limits.max_idempotency_keys, limits.max_idempotency_age),
-            parked: Schedule::new(),
-            leases: Schedule::new(),
+            retention: Retention::new(max_ended),
+            idempotency_keys: IdempotencyKeys::new(
+                limits.max_idempotency_keys,
+                limits.max_idempotency_age,
+            ),
+            parked: TimerQueue::new(),
+            leases: TimerQueue::new(),
             commands: Commands::new(limits.max_commands),
             dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters),
-            members: Members::default(),
+            mailboxes: NodeMailboxes::default(),
             count: AtomicUsize::new(0),
             limits,
         }
     }
 
-    /// Returns a task of any scope.
+    /// Returns a task, whatever its scope.
     pub(super) fn by_id(&self, task_id: &str) -> Option<Arc<Entry>> {
         self.tasks.at(task_id).get().cloned()
     }
@@ -91,39 +94,39 @@ impl Data {
         scope: &Scope,
         new: NewTask,
     ) -> Result<Committed, StoreError> {
-        let NewTask { task, key, events, pushes, webhooks, execution } = new;
+        let NewTask { task, key, events, pushes, webhooks, checkpoint } = new;
         self.reserve().map_err(|full| match self.by_id(&task.id) {
             Some(_) => conflict(&task.id),
             None => full,
         })?;
-        let told = self.travelling(&events);
+        let signalled = self.signalled_events(&events);
         let entry = Arc::new(Entry::new(self.scopes.acquire(scope), task, events));
-        // Nobody gets at the task before it is in every list.
+        // Keeps readers out until the task is in every index.
         let mut record = entry.lock();
         if !self.add_webhooks(&entry, webhooks.len()) {
-            self.forget_use(scope);
+            self.release_slot(scope);
             return Err(StoreError::Full);
         }
         let put =
-            || if self.put_in_table(&entry) { Ok(()) } else { Err(conflict(entry.task_id())) };
+            || if self.insert_entry(&entry) { Ok(()) } else { Err(conflict(entry.task_id())) };
         let put = match key {
             None => put(),
-            Some(key) => match self.claims.under(scope, key, entry.task_id(), put) {
+            Some(key) => match self.idempotency_keys.with_key(scope, key, entry.task_id(), put) {
                 Ok(put) => put,
                 Err(task_id) => Err(StoreError::Claimed { task_id }),
             },
         };
         if let Err(error) = put {
             entry.scoped().webhooks.fetch_sub(webhooks.len(), Ordering::Relaxed);
-            self.forget_use(scope);
+            self.release_slot(scope);
             return Err(error);
         }
-        let standing = record.standing();
-        lock(&entry.scoped().order).insert(standing, &entry);
-        self.contexts.insert(standing, &entry);
-        if let Some(execution) = execution {
-            self.hold(&entry, &mut record, node);
-            record.record(execution);
+        let status_key = record.status_key();
+        lock(&entry.scoped().index).insert(status_key, &entry);
+        self.contexts.insert(status_key, &entry);
+        if let Some(checkpoint) = checkpoint {
+            self.grant_lease(&entry, &mut record, node);
+            record.set_checkpoint(checkpoint);
         }
         let outbox = (!webhooks.is_empty()).then(Box::<Outbox>::default);
         record.outbox = outbox.map(|mut outbox| {
@@ -131,15 +134,15 @@ impl Data {
             outbox
         });
         let has_pushes = self.push(&entry, &mut record, &pushes);
-        self.tell_written(node, &entry, &record, told);
+        self.signal_written(node, &entry, &record, signalled);
         self.park(&entry, &mut record);
-        let shrunk = self.settle(&entry, &mut record);
+        let evicted = self.finish_write(&entry, &mut record);
         drop(record);
-        shrunk.shrink();
+        evicted.drop_logs();
         Ok(Committed::new(has_pushes))
     }
 
-    pub(super) fn reclaim(
+    pub(super) fn take_over_key(
         &self,
         scope: &Scope,
         key: &str,
@@ -148,10 +151,10 @@ impl Data {
         task_id: &str,
     ) -> Claim {
         let is_free = |known: &str| known == gone && self.find(scope, gone).is_none();
-        self.claims.claim_if(scope, key, fingerprint, task_id, is_free)
+        self.idempotency_keys.claim_if(scope, key, fingerprint, task_id, is_free)
     }
 
-    fn put_in_table(&self, entry: &Arc<Entry>) -> bool {
+    fn insert_entry(&self, entry: &Arc<Entry>) -> bool {
         match self.tasks.at(entry.task_id()).slot() {
             Slot::Occupied(_) => false,
             Slot::Vacant(slot) => {
@@ -167,90 +170,89 @@ impl Data {
         scope: &Scope,
         transition: Transition,
     ) -> Result<Committed, StoreError> {
-        let Transition { task_id, version, epoch, events, snapshot, pushes, hold, answers } =
+        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
             transition;
         let entry = self.find(scope, &task_id).ok_or_else(|| conflict(&task_id))?;
-        let told = self.travelling(&events);
+        let signalled = self.signalled_events(&events);
         let mut record = entry.lock();
-        let before = record.standing();
+        let before = record.status_key();
         let has_status = snapshot.is_some();
         if record.commit(version, epoch, events, snapshot).is_err() {
             return Err(conflict(&task_id));
         }
-        let now = record.standing();
+        let now = record.status_key();
         if now != before {
             self.move_to(before, now, &entry);
         }
         for (command_id, answer) in answers {
-            self.answer_of(&mut record, &command_id, answer);
+            self.answer_in(&mut record, &command_id, answer);
         }
-        self.keep_hold(&mut record, hold);
+        self.update_lease(&mut record, lease);
         let has_pushes = self.push(&entry, &mut record, &pushes);
-        self.tell_written(node, &entry, &record, told);
+        self.signal_written(node, &entry, &record, signalled);
         if has_status {
             self.park(&entry, &mut record);
         }
-        let shrunk = self.settle(&entry, &mut record);
+        let evicted = self.finish_write(&entry, &mut record);
         drop(record);
-        shrunk.shrink();
+        evicted.drop_logs();
         Ok(Committed::new(has_pushes))
     }
 
-    /// The events of a write that other nodes are told, if there are any.
-    fn travelling(&self, events: &[Event]) -> Vec<Event> {
-        let travel = self.members.are_many() && events.len() <= MAX_TOLD;
+    /// The events to include in the signal of a write.
+    fn signalled_events(&self, events: &[Event]) -> Vec<Event> {
+        let travel = self.mailboxes.is_shared() && events.len() <= MAX_SIGNALLED_EVENTS;
         if travel { events.to_vec() } else { Vec::new() }
     }
 
-    /// Tells other nodes of a write.
-    pub(super) fn tell_written(
+    /// Signals a write to the other nodes.
+    pub(super) fn signal_written(
         &self,
         node: &str,
         entry: &Entry,
         record: &Record,
         events: Vec<Event>,
     ) {
-        if self.members.are_many() {
+        if self.mailboxes.is_shared() {
             let (task_id, last_event) = (entry.task_id().into(), record.last_event());
-            self.members.tell_others(node, &Signal::Written { task_id, last_event, events });
+            self.mailboxes.broadcast(node, &Signal::Written { task_id, last_event, events });
         }
     }
 
-    fn move_to(&self, before: Standing, now: Standing, entry: &Arc<Entry>) {
+    fn move_to(&self, before: StatusKey, now: StatusKey, entry: &Arc<Entry>) {
         {
-            let mut order = lock(&entry.scoped().order);
-            order.remove(before, entry);
-            order.insert(now, entry);
+            let mut index = lock(&entry.scoped().index);
+            index.remove(before, entry);
+            index.insert(now, entry);
         }
         self.contexts.move_to(before, now, entry);
     }
 
-    /// Notes since when a task waits, if its new status is that it does.
+    /// Tracks when a task starts to wait for user input or authorization.
     fn park(&self, entry: &Arc<Entry>, record: &mut Record) {
-        if let Some(turn) = record.parked.take() {
-            self.parked.remove(*turn);
+        if let Some(timer) = record.parked.take() {
+            self.parked.remove(*timer);
         }
-        if record.standing().state.is_interrupted() {
+        if record.status_key().state.is_interrupted() {
             record.parked = Some(Box::new(self.parked.put(Instant::now(), Arc::clone(entry))));
         }
     }
 
-    /// Keeps the log of a task in its bounds, and returns the tasks of which less is kept
-    /// because this one has ended.
-    fn settle(&self, entry: &Arc<Entry>, record: &mut Record) -> Shrunk {
+    /// Applies the log limits to a task, and returns the ended tasks whose logs have to be dropped.
+    fn finish_write(&self, entry: &Arc<Entry>, record: &mut Record) -> EvictedLogs {
         let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
         record.trim(entry, Weight { events, bytes });
-        record.account(entry);
-        let ended = record.end(entry);
-        Shrunk(ended.map_or_else(Vec::new, |log| self.ended.push(entry, log)))
+        record.update_usage(entry);
+        let ended = record.pack_if_ended(entry);
+        EvictedLogs(ended.map_or_else(Vec::new, |log| self.retention.push(entry, log)))
     }
 
-    /// Makes room for one more task.
+    /// Reserves capacity for one more task.
     fn reserve(&self) -> Result<(), StoreError> {
         if self.count.fetch_add(1, Ordering::Relaxed) < self.limits.max_tasks {
             return Ok(());
         }
-        while let Some(entry) = self.ended.pop() {
+        while let Some(entry) = self.retention.pop() {
             if self.remove(&entry) {
                 return Ok(());
             }
@@ -259,31 +261,31 @@ impl Data {
         Err(StoreError::Full)
     }
 
-    /// Removes a task that has ended, or waits and is held by nobody, with its webhooks.
+    /// Removes a task and its webhooks, if it has ended, or is waiting without a lease.
     fn remove(&self, entry: &Arc<Entry>) -> bool {
         let scoped = entry.scoped();
         let mut record = entry.lock();
-        let standing = record.standing();
+        let status_key = record.status_key();
         if !record.remove() {
             return false;
         }
         if let Slot::Occupied(slot) = self.tasks.at(entry.task_id()).slot() {
             slot.remove();
         }
-        lock(&scoped.order).remove(standing, entry);
-        self.contexts.remove(standing, entry);
-        if let Some(turn) = record.parked.take() {
-            self.parked.remove(*turn);
+        lock(&scoped.index).remove(status_key, entry);
+        self.contexts.remove(status_key, entry);
+        if let Some(timer) = record.parked.take() {
+            self.parked.remove(*timer);
         }
-        record.account(entry);
-        self.forget_lease(&mut record);
-        self.forget_outbox(entry, &mut record);
-        self.forget_use(&scoped.scope);
+        record.update_usage(entry);
+        self.remove_lease(&mut record);
+        self.remove_outbox(entry, &mut record);
+        self.release_slot(&scoped.scope);
         true
     }
 
-    /// Notes that a task that was reserved or stored is not there any more.
-    fn forget_use(&self, scope: &Scope) {
+    /// Releases the capacity of a task.
+    fn release_slot(&self, scope: &Scope) {
         self.scopes.release(scope);
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
@@ -297,7 +299,7 @@ impl Data {
         entry.lock().stored(&entry)
     }
 
-    /// Returns a task, and its events behind a position.
+    /// Returns a task, and its events after a position.
     pub(super) fn load(
         &self,
         scope: &Scope,
@@ -310,14 +312,14 @@ impl Data {
         Ok(record.replay(after).map(|replay| (stored, replay)))
     }
 
-    /// Forgets tasks that ended long ago, and old idempotency keys.
+    /// Removes old ended tasks and idempotency keys.
     pub(super) fn sweep(&self, sweep: Sweep) -> usize {
         let Sweep { tasks, parked, claims, limit } = sweep;
-        self.claims.sweep(claims, limit);
+        self.idempotency_keys.sweep(claims, limit);
         let mut swept = 0;
         while let Some(age) = tasks
             && swept < limit
-            && let Some(entry) = self.ended.pop_older(age)
+            && let Some(entry) = self.retention.pop_older(age)
         {
             swept += usize::from(self.remove(&entry));
         }
@@ -333,30 +335,31 @@ impl Data {
         let filter =
             Filter { state: query.state, since_millis: query.since.map(Timestamp::as_millis) };
         let mut page = TaskPage {
-            total: self.ordered(scope, query, |order| order.count(filter)).unwrap_or_default(),
+            total: self.with_index(scope, query, |index| index.count(filter)).unwrap_or_default(),
             ..TaskPage::default()
         };
         let mut after = query.after.clone();
         let mut bytes = 0_usize;
         loop {
             let wanted = query.limit - page.tasks.len();
-            let run = self.ordered(scope, query, |order| order.run(filter, after.as_ref(), wanted));
-            let Run { keys, has_more } = run.unwrap_or_default();
+            let slice =
+                self.with_index(scope, query, |index| index.slice(filter, after.as_ref(), wanted));
+            let Slice { keys, has_more } = slice.unwrap_or_default();
             if let Some(last) = keys.last() {
                 let task_id = last.entry.task_id().to_owned();
                 after = Some(PageKey { millis: last.millis, task_id });
             }
             for key in &keys {
                 let mut record = key.entry.lock();
-                let standing = record.standing();
-                let moved = standing.millis != key.millis
-                    || query.state.is_some_and(|state| state != standing.state);
+                let status_key = record.status_key();
+                let moved = status_key.millis != key.millis
+                    || query.state.is_some_and(|state| state != status_key.state);
                 if moved || record.is_gone() {
                     continue;
                 }
                 let task = record.task(&key.entry)?;
                 if let Some(most) = query.max_bytes {
-                    bytes = bytes.saturating_add(query.shown.len(&task));
+                    bytes = bytes.saturating_add(query.view.len(&task));
                     if bytes > most && !page.tasks.is_empty() {
                         page.has_more = true;
                         return Ok(page);
@@ -371,30 +374,30 @@ impl Data {
         }
     }
 
-    /// Lets somebody look at the set of tasks that a query is about, unless it is empty.
-    fn ordered<T>(
+    /// Reads the index that a query selects, unless it is empty.
+    fn with_index<T>(
         &self,
         scope: &Scope,
         query: &TaskQuery,
-        read: impl FnOnce(&Ordered) -> T,
+        read: impl FnOnce(&StatusIndex) -> T,
     ) -> Option<T> {
         match &query.context_id {
             Some(context_id) => self.contexts.read(scope, context_id, read),
-            None => Some(read(&lock(&self.scopes.find(scope)?.order))),
+            None => Some(read(&lock(&self.scopes.find(scope)?.index))),
         }
     }
 }
 
-/// Ended tasks whose log is not kept any more.
-struct Shrunk(Vec<Arc<Entry>>);
+/// Ended tasks whose logs are to be dropped.
+struct EvictedLogs(Vec<Arc<Entry>>);
 
-impl Shrunk {
-    /// Lets go of what is not kept; no lock may be held.
-    fn shrink(self) {
+impl EvictedLogs {
+    /// Drops the logs; no lock may be held.
+    fn drop_logs(self) {
         for entry in &self.0 {
             let mut record = entry.lock();
             record.drop_log(entry);
-            record.account(entry);
+            record.update_usage(entry);
         }
     }
 }

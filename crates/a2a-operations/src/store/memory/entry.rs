@@ -1,4 +1,4 @@
-//! One task of the store.
+//! One task in the store.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,77 +10,77 @@ use a2a_core::{
 use prost::Message as _;
 
 use super::{
-    body::{Body, Ids},
     lease::Lease,
     lock,
     log::{Log, Weight},
     outbox::Outbox,
-    owner::Kept,
-    schedule::Turn,
-    scope::Scoped,
+    packed_task::{Ids, TaskBody},
+    scope::ScopeState,
+    timer_queue::TimerKey,
+    usage::TaskUsage,
 };
 use crate::{
     Event, EventId,
+    sharded_map::Keyed,
     store::{PageKey, Replay, StoreError, StoredTask},
-    table::Named,
 };
 
-/// A task with all that is kept of it. What never changes can be read without its lock.
+/// A task and its state in the store. Immutable fields can be read without the lock.
 #[derive(Debug)]
 pub(super) struct Entry {
-    scoped: Arc<Scoped>,
-    /// The id of the task, then that of its context: one allocation for both.
+    scoped: Arc<ScopeState>,
+    /// The id of the task followed by that of its context, in one allocation.
     names: Box<str>,
     task_id_len: usize,
     record: Mutex<Record>,
 }
 
-/// What changes of a task.
+/// The mutable state of a task.
 #[derive(Debug)]
 pub(super) struct Record {
-    body: Body,
-    standing: Standing,
-    /// The position of the newest event that is in `body`; chunks of artifacts behind it are
-    /// added when somebody asks for the task.
-    folded: u64,
-    /// The bytes of the task in `body` and of the chunks behind it.
+    body: TaskBody,
+    status_key: StatusKey,
+    /// The position of the newest event that is applied to `body`; later artifact chunks are
+    /// applied when the task is read.
+    applied: u64,
+    /// The bytes of the task in `body` and of the later chunks.
     body_bytes: usize,
-    /// What the owner is known to have of it.
-    kept: Kept,
+    /// What is accounted to the owner.
+    usage: TaskUsage,
     version: u64,
     epoch: u64,
     last_event: EventId,
     log: Log,
-    /// While the task waits for its user or for an authorization: where it stands among those.
-    pub(super) parked: Option<Box<Turn>>,
-    /// While a node holds the task, or commands wait for it.
+    /// While the task waits for user input or authorization: its timer.
+    pub(super) parked: Option<Box<TimerKey>>,
+    /// While a node holds the lease, or commands are pending.
     pub(super) lease: Option<Box<Lease>>,
     /// While the task has webhooks.
     pub(super) outbox: Option<Box<Outbox>>,
-    /// Whether the store knows that the task has ended.
+    /// Whether the task is queued for retention.
     ended: bool,
     /// Whether the task was removed from the store.
     gone: bool,
 }
 
-/// Where a task stands in the lists of the store.
+/// The index key of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct StatusKey {
     pub(super) state: TaskState,
     pub(super) millis: i64,
 }
 
 impl Entry {
     /// Creates the entry of a new task.
-    pub(super) fn new(scoped: Arc<Scoped>, task: Arc<Task>, events: Vec<Event>) -> Self {
+    pub(super) fn new(scoped: Arc<ScopeState>, task: Arc<Task>, events: Vec<Event>) -> Self {
         let names = [task.id.as_str(), task.context_id.as_str()].concat().into();
         let task_id_len = task.id.len();
         let mut record = Record {
-            standing: Standing::of(&task),
+            status_key: StatusKey::of(&task),
             body_bytes: task.encoded_len(),
-            kept: Kept::default(),
-            body: Body::Loose(task),
-            folded: 0,
+            usage: TaskUsage::default(),
+            body: TaskBody::Unpacked(task),
+            applied: 0,
             version: 1,
             epoch: 1,
             last_event: EventId::FIRST,
@@ -92,7 +92,7 @@ impl Entry {
             gone: false,
         };
         record.push(EventId::FIRST, events);
-        record.folded = record.last_event.get();
+        record.applied = record.last_event.get();
         Self { scoped, names, task_id_len, record: Mutex::new(record) }
     }
 
@@ -108,7 +108,7 @@ impl Entry {
         [self.task_id(), self.context_id()]
     }
 
-    pub(super) fn scoped(&self) -> &Scoped {
+    pub(super) fn scoped(&self) -> &ScopeState {
         &self.scoped
     }
 
@@ -117,36 +117,36 @@ impl Entry {
     }
 }
 
-impl Standing {
+impl StatusKey {
     fn of(task: &Task) -> Self {
         Self { state: task.state(), millis: PageKey::millis_of(task) }
     }
 }
 
-impl Named for Arc<Entry> {
-    type Name<'a> = &'a str;
+impl Keyed for Arc<Entry> {
+    type Key<'a> = &'a str;
 
-    fn is_named(&self, task_id: &str) -> bool {
+    fn has_key(&self, task_id: &str) -> bool {
         self.task_id() == task_id
     }
 }
 
 impl Record {
-    pub(super) fn standing(&self) -> Standing {
-        self.standing
+    pub(super) fn status_key(&self) -> StatusKey {
+        self.status_key
     }
 
     pub(super) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// Returns the task with all chunks that have come.
+    /// Returns the task with all chunks applied.
     pub(super) fn task(&mut self, entry: &Entry) -> Result<Arc<Task>, StoreError> {
-        self.fold(entry);
+        self.apply_chunks(entry);
         self.body.read(entry.ids()).map_err(StoreError::failed)
     }
 
-    /// Returns the task as it is stored; `None` if it was removed.
+    /// Returns the stored task; `None` if it was removed.
     pub(super) fn stored(&mut self, entry: &Entry) -> Result<Option<StoredTask>, StoreError> {
         if self.gone {
             return Ok(None);
@@ -169,40 +169,40 @@ impl Record {
         self.last_event
     }
 
-    /// Begins another epoch.
+    /// Starts a new epoch.
     pub(super) fn begin_epoch(&mut self) {
         self.epoch += 1;
     }
 
-    /// Returns the events at some positions, with the positions.
+    /// Returns the events at the given positions, with their positions.
     pub(super) fn events_at(&self, positions: &[EventId]) -> Vec<(u64, Event)> {
         let at = |id: &EventId| Some((id.get(), self.log.at(id.get())?));
         positions.iter().filter_map(at).collect()
     }
 
-    /// Takes in a transition, if it names the version and the epoch of the task.
+    /// Applies a transition with the current version and epoch.
     pub(super) fn commit(
         &mut self,
         version: u64,
         epoch: u64,
         events: Vec<Event>,
         snapshot: Option<Arc<Task>>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Stale> {
         if self.gone || version != self.version || epoch != self.epoch {
-            return Err(Refused);
+            return Err(Stale);
         }
         self.version += 1;
         self.push(self.last_event.next(), events);
         if let Some(task) = snapshot {
-            self.standing = Standing::of(&task);
+            self.status_key = StatusKey::of(&task);
             self.body_bytes = task.encoded_len();
-            self.body = Body::Loose(task);
-            self.folded = self.last_event.get();
+            self.body = TaskBody::Unpacked(task);
+            self.applied = self.last_event.get();
         }
         Ok(())
     }
 
-    /// Adds events, the first of them at a position unless it names its own.
+    /// Appends events; one without a position gets the next one.
     fn push(&mut self, mut position: EventId, events: Vec<Event>) {
         for event in events {
             let at = event.id().unwrap_or(position);
@@ -215,80 +215,80 @@ impl Record {
         }
     }
 
-    /// Forgets the oldest events beyond a bound.
+    /// Trims the log to its limit.
     pub(super) fn trim(&mut self, entry: &Entry, bound: Weight) {
         while let Some((position, event)) = self.log.trim(bound) {
-            if position > self.folded {
+            if position > self.applied {
                 apply(&mut self.body, entry.ids(), &event);
-                self.folded = position;
+                self.applied = position;
             }
         }
     }
 
-    /// Tells the owner what is kept of the task now.
-    pub(super) fn account(&mut self, entry: &Entry) {
+    /// Updates the usage of the owner.
+    pub(super) fn update_usage(&mut self, entry: &Entry) {
         let now = if self.gone {
-            Kept::default()
+            TaskUsage::default()
         } else {
             let bytes = self.body_bytes + self.log.weight().bytes;
-            Kept { is_open: !self.standing.state.is_terminal(), bytes }
+            TaskUsage { is_open: !self.status_key.state.is_terminal(), bytes }
         };
-        entry.scoped.owned.change(self.kept, now);
-        self.kept = now;
+        entry.scoped.owner_usage.change(self.usage, now);
+        self.usage = now;
     }
 
-    /// Packs the task if it has ended, and returns what its log weighs; `None` if that is known
-    /// already or not so.
-    pub(super) fn end(&mut self, entry: &Entry) -> Option<Weight> {
-        if self.ended || !self.standing.state.is_terminal() {
+    /// Packs the task if it has ended, and returns the weight of its log; `None` if it has not, or
+    /// is packed already.
+    pub(super) fn pack_if_ended(&mut self, entry: &Entry) -> Option<Weight> {
+        if self.ended || !self.status_key.state.is_terminal() {
             return None;
         }
         self.ended = true;
-        self.fold(entry);
+        self.apply_chunks(entry);
         self.log.pack();
         self.body.pack(entry.ids());
         Some(self.log.weight())
     }
 
-    /// Forgets all events.
+    /// Drops all events.
     pub(super) fn drop_log(&mut self, entry: &Entry) {
-        self.fold(entry);
+        self.apply_chunks(entry);
         self.log.clear();
     }
 
-    /// Makes the task unreachable, unless it goes on against all expectation.
+    /// Marks the task as removed, if it has ended or waits without a lease.
     pub(super) fn remove(&mut self) -> bool {
         if self.gone {
             return false;
         }
-        self.ended = self.standing.state.is_terminal();
-        self.gone = self.ended || self.standing.state.is_interrupted() && self.is_free();
+        self.ended = self.status_key.state.is_terminal();
+        self.gone = self.ended || self.status_key.state.is_interrupted() && self.is_unleased();
         if self.gone {
             self.log.clear();
         }
         self.gone
     }
 
-    /// Whether nobody holds the task, and nothing waits for whoever will.
-    fn is_free(&self) -> bool {
+    /// Whether the task has no lease and no pending commands.
+    fn is_unleased(&self) -> bool {
         self.lease.is_none()
     }
 
-    fn fold(&mut self, entry: &Entry) {
+    fn apply_chunks(&mut self, entry: &Entry) {
         let last = self.last_event.get();
-        if self.folded < last {
-            let behind = self.log.behind(self.folded);
+        if self.applied < last {
+            let behind = self.log.behind(self.applied);
             behind.iter().for_each(|(_, event)| apply(&mut self.body, entry.ids(), event));
-            self.folded = last;
+            self.applied = last;
         }
     }
 }
 
-/// A transition that names another version or epoch, or comes too late.
+/// The transition has a stale version or epoch, or the task was removed.
 #[derive(Debug)]
-pub(super) struct Refused;
+pub(super) struct Stale;
 
-fn apply(body: &mut Body, ids: Ids<'_>, event: &Event) {
+fn apply(body: &mut TaskBody, ids: Ids<'_>, event: &Event) {
     if let Some(Payload::ArtifactUpdate(update)) = event.payload() {
         body.change(ids, |task| task.apply_artifact(update));
     }

@@ -1,4 +1,4 @@
-//! Who works on which task.
+//! Leases and commands.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -8,27 +8,27 @@ use tokio::time::Instant;
 use super::{
     data::Data,
     entry::{Entry, Record},
-    schedule::Turn,
+    timer_queue::TimerKey,
 };
 use crate::{
     Scope,
-    store::{Acquired, Command, Hold, Orphan, Signal, StoreError},
+    store::{Acquired, Command, LeaseUpdate, Orphan, Signal, StoreError},
 };
 
-/// The hold of a node on a task, and the commands that wait for it.
+/// The lease on a task, its checkpoint, and the pending commands.
 #[derive(Debug, Default)]
 pub(super) struct Lease {
-    /// The node, if one holds the task.
+    /// The holder, if the task is leased.
     pub(super) node: Option<Arc<str>>,
-    /// When the lease runs out, if it does.
-    until: Option<Turn>,
-    execution: Bytes,
-    recorded: u64,
+    /// When the lease expires, if it does.
+    until: Option<TimerKey>,
+    checkpoint: Bytes,
+    checkpoint_epoch: u64,
     commands: VecDeque<Command>,
 }
 
 impl Data {
-    /// Reaches for a task.
+    /// Acquires the lease on a task.
     pub(super) fn acquire(
         &self,
         node: &Arc<str>,
@@ -40,50 +40,56 @@ impl Data {
         let held = record.lease.as_ref().and_then(|lease| lease.node.as_ref());
         let is_free = held.is_none_or(|holder| holder == node);
         if is_free && !record.is_gone() {
-            self.hold(&entry, &mut record, node);
+            self.grant_lease(&entry, &mut record, node);
             record.begin_epoch();
-            self.tell_written(node, &entry, &record, Vec::new());
+            self.signal_written(node, &entry, &record, Vec::new());
         }
         let Some(stored) = record.stored(&entry)? else { return Ok(None) };
         if !is_free {
             return Ok(Some(Acquired::Elsewhere(stored)));
         }
-        let recorded = record.lease.as_ref().filter(|lease| !lease.execution.is_empty());
-        Ok(Some(match recorded {
+        let checkpointed = record.lease.as_ref().filter(|lease| !lease.checkpoint.is_empty());
+        Ok(Some(match checkpointed {
             None => Acquired::Here(stored),
             Some(lease) => {
-                let (execution, recorded) = (lease.execution.clone(), lease.recorded);
-                Acquired::Again(Orphan { scope: scope.clone(), stored, execution, recorded })
+                let (checkpoint, checkpoint_epoch) =
+                    (lease.checkpoint.clone(), lease.checkpoint_epoch);
+                Acquired::Reacquired(Orphan {
+                    scope: scope.clone(),
+                    stored,
+                    checkpoint,
+                    checkpoint_epoch,
+                })
             }
         }))
     }
 
-    /// Lets a node hold a task, from now on.
-    pub(super) fn hold(&self, entry: &Arc<Entry>, record: &mut Record, node: &Arc<str>) {
+    /// Grants a lease to a node.
+    pub(super) fn grant_lease(&self, entry: &Arc<Entry>, record: &mut Record, node: &Arc<str>) {
         let lease = record.lease.get_or_insert_default();
         lease.node = Some(Arc::clone(node));
-        if let Some(turn) = lease.until.take() {
-            self.leases.remove(turn);
+        if let Some(timer) = lease.until.take() {
+            self.leases.remove(timer);
         }
-        if self.members.are_many() {
+        if self.mailboxes.is_shared() {
             let until = Instant::now() + self.limits.lease;
             lease.until = Some(self.leases.put(until, Arc::clone(entry)));
         }
     }
 
-    /// Does what a transition says of the hold.
-    pub(super) fn keep_hold(&self, record: &mut Record, hold: Hold) {
-        match hold {
-            Hold::Keep => {}
-            Hold::Record(execution) => record.record(execution),
-            Hold::Release => self.let_go(record),
+    /// Applies the lease update of a transition.
+    pub(super) fn update_lease(&self, record: &mut Record, lease: LeaseUpdate) {
+        match lease {
+            LeaseUpdate::Keep => {}
+            LeaseUpdate::Checkpoint(checkpoint) => record.set_checkpoint(checkpoint),
+            LeaseUpdate::Release => self.clear_lease(record),
         }
     }
 
-    fn let_go(&self, record: &mut Record) {
+    fn clear_lease(&self, record: &mut Record) {
         let Some(lease) = &mut record.lease else { return };
-        if let Some(turn) = lease.until.take() {
-            self.leases.remove(turn);
+        if let Some(timer) = lease.until.take() {
+            self.leases.remove(timer);
         }
         let commands = std::mem::take(&mut lease.commands);
         record.lease =
@@ -95,7 +101,7 @@ impl Data {
             let Some(entry) = self.by_id(task_id) else { return true };
             let mut record = entry.lock();
             let Some(node) = record.holder(*epoch) else { return true };
-            self.hold(&entry, &mut record, &node);
+            self.grant_lease(&entry, &mut record, &node);
             false
         };
         held.iter().filter(is_lost).map(|(task_id, _)| Arc::clone(task_id)).collect()
@@ -110,8 +116,8 @@ impl Data {
         if record.lease.as_ref().is_some_and(|lease| !lease.commands.is_empty()) {
             return false;
         }
-        self.let_go(&mut record);
-        self.tell_written(node, &entry, &record, Vec::new());
+        self.clear_lease(&mut record);
+        self.signal_written(node, &entry, &record, Vec::new());
         true
     }
 
@@ -122,13 +128,13 @@ impl Data {
             return;
         }
         if let Some(lease) = &mut record.lease {
-            let turn = self.leases.put(Instant::now(), Arc::clone(&entry));
-            if let Some(before) = lease.until.replace(turn) {
+            let timer = self.leases.put(Instant::now(), Arc::clone(&entry));
+            if let Some(before) = lease.until.replace(timer) {
                 self.leases.remove(before);
             }
         }
         drop(record);
-        self.members.tell_others(node, &Signal::Abandoned);
+        self.mailboxes.broadcast(node, &Signal::Abandoned);
     }
 
     pub(super) fn take_over(
@@ -149,7 +155,7 @@ impl Data {
         }
     }
 
-    /// Takes over a task, unless somebody else just did or its node came back.
+    /// Takes over a task, unless its lease was renewed or taken over in the meantime.
     fn take_over_task(
         &self,
         node: &Arc<str>,
@@ -161,35 +167,35 @@ impl Data {
         if lease.until.is_none_or(|(until, _)| until > now) {
             return Ok(None);
         }
-        let (execution, recorded) = (lease.execution.clone(), lease.recorded);
-        self.hold(entry, &mut record, node);
+        let (checkpoint, checkpoint_epoch) = (lease.checkpoint.clone(), lease.checkpoint_epoch);
+        self.grant_lease(entry, &mut record, node);
         record.begin_epoch();
-        self.tell_written(node, entry, &record, Vec::new());
+        self.signal_written(node, entry, &record, Vec::new());
         let scope = entry.scoped().scope.clone();
         let stored = record.stored(entry)?;
-        Ok(stored.map(|stored| Orphan { scope, stored, execution, recorded }))
+        Ok(stored.map(|stored| Orphan { scope, stored, checkpoint, checkpoint_epoch }))
     }
 
-    pub(super) fn post(
+    pub(super) fn post_command(
         &self,
         node: &Arc<str>,
         scope: &Scope,
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        use super::command::Post;
+        use super::command::Posted;
 
         let Some(entry) = self.find(scope, task_id) else { return Ok(false) };
         let mut record = entry.lock();
         let Some(lease) = &mut record.lease else { return Ok(false) };
         let Some(holder) = lease.node.clone() else { return Ok(false) };
         match self.commands.post(&command.id, &entry, node) {
-            Post::Full => return Err(StoreError::Full),
-            Post::Known => {}
-            Post::New => lease.commands.push_back(command),
+            Posted::Full => return Err(StoreError::Full),
+            Posted::Known => {}
+            Posted::New => lease.commands.push_back(command),
         }
         drop(record);
-        self.members.tell(&holder, &Signal::Posted { task_id: task_id.into() });
+        self.mailboxes.send_to(&holder, &Signal::Posted { task_id: task_id.into() });
         Ok(true)
     }
 
@@ -199,14 +205,14 @@ impl Data {
         record.lease.iter().flat_map(|lease| lease.commands.iter().cloned()).collect()
     }
 
-    pub(super) fn answer(&self, command_id: &str, answer: Bytes) {
+    pub(super) fn answer_command(&self, command_id: &str, answer: Bytes) {
         if let Some(entry) = self.commands.entry(command_id) {
-            self.answer_of(&mut entry.lock(), command_id, answer);
+            self.answer_in(&mut entry.lock(), command_id, answer);
         }
     }
 
-    /// Answers a command of a task, if it still waits.
-    pub(super) fn answer_of(&self, record: &mut Record, command_id: &str, answer: Bytes) {
+    /// Answers a pending command of a task.
+    pub(super) fn answer_in(&self, record: &mut Record, command_id: &str, answer: Bytes) {
         let Some(lease) = &mut record.lease else { return };
         let at = lease.commands.iter().position(|command| *command.id == *command_id);
         let Some(command) = at.and_then(|at| lease.commands.remove(at)) else { return };
@@ -214,32 +220,32 @@ impl Data {
             record.lease = None;
         }
         if let Some(from) = self.commands.answer(&command.id, answer) {
-            self.members.tell(&from, &Signal::Answered { command_id: command.id });
+            self.mailboxes.send_to(&from, &Signal::Answered { command_id: command.id });
         }
     }
 
-    /// Forgets who holds a task that is gone.
-    pub(super) fn forget_lease(&self, record: &mut Record) {
+    /// Removes the lease of a removed task.
+    pub(super) fn remove_lease(&self, record: &mut Record) {
         if let Some(lease) = record.lease.take() {
-            lease.until.iter().for_each(|turn| self.leases.remove(*turn));
-            lease.commands.iter().for_each(|command| self.commands.forget(&command.id));
+            lease.until.iter().for_each(|timer| self.leases.remove(*timer));
+            lease.commands.iter().for_each(|command| self.commands.remove(&command.id));
         }
     }
 }
 
 impl Record {
-    /// The node that holds the task under an epoch.
+    /// The node that holds the lease under an epoch.
     fn holder(&self, epoch: u64) -> Option<Arc<str>> {
         let lease = self.lease.as_ref().filter(|_| self.epoch() == epoch && !self.is_gone())?;
         lease.node.clone()
     }
 
-    /// Notes what the node that holds the task works on.
-    pub(super) fn record(&mut self, execution: Bytes) {
+    /// Stores a checkpoint of the lease holder.
+    pub(super) fn set_checkpoint(&mut self, checkpoint: Bytes) {
         let epoch = self.epoch();
         if let Some(lease) = self.lease.as_mut().filter(|lease| lease.node.is_some()) {
-            lease.execution = execution;
-            lease.recorded = epoch;
+            lease.checkpoint = checkpoint;
+            lease.checkpoint_epoch = epoch;
         }
     }
 }

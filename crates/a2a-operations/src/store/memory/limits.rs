@@ -1,47 +1,44 @@
-//! How much a store in memory keeps.
+//! Limits of the memory store.
 
 use std::time::Duration;
 
-/// The bounds of a [`MemoryStore`](crate::MemoryStore).
+/// Limits of a [`MemoryStore`](crate::MemoryStore).
 ///
-/// Events are weighed by the length of their protobuf encoding, plus 512 bytes for what holds
-/// an event in memory. Once a task has ended, its events are kept as their encodings alone, and
-/// weighed by those, unless they are longer than 256 KiB together or can't represent the events
-/// exactly.
+/// The weight of an event is the length of its protobuf encoding plus 512 bytes of overhead. The
+/// events of an ended task are packed to their encodings alone, unless these are longer than 256
+/// KiB together or lossy.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MemoryLimits {
-    /// The most tasks. Beyond them the one that ended first makes room for a new one; if none
-    /// has ended, the store is full. Default: 1,000,000.
+    /// Maximum number of tasks. At the limit, a new task evicts the oldest ended one; if none has
+    /// ended, the store is full. Default: 1,000,000.
     pub max_tasks: usize,
-    /// The most events that are kept of a task; older ones are trimmed. Default: 10,000.
+    /// Maximum number of events in the log of a task; older ones are trimmed. Default: 10,000.
     pub max_log_events: usize,
-    /// The most bytes of events that are kept of a task. Default: 64 MiB.
+    /// Maximum bytes of events in the log of a task. Default: 64 MiB.
     pub max_log_bytes: usize,
-    /// The most events that are kept of all tasks that have ended, together; beyond them the
-    /// whole log of the one that ended first is dropped. Default: 100,000.
+    /// Maximum number of events of all ended tasks together; beyond it the log of the task that
+    /// ended first is dropped. Default: 100,000.
     pub max_ended_events: usize,
-    /// The most bytes of events that are kept of all tasks that have ended, together.
-    /// Default: 32 MiB.
+    /// Maximum bytes of events of all ended tasks together. Default: 32 MiB.
     pub max_ended_bytes: usize,
-    /// The most idempotency keys; beyond them the oldest is forgotten. Default: 100,000.
+    /// Maximum number of idempotency keys; beyond it the oldest is evicted. Default: 100,000.
     pub max_idempotency_keys: usize,
-    /// How long an idempotency key is remembered. Default: 24 hours.
+    /// How long an idempotency key is kept. Default: 24 h.
     pub max_idempotency_age: Duration,
-    /// The most webhooks of one scope; beyond them the store is full. Default: 10,000.
+    /// Maximum number of webhooks per scope; beyond it the store is full. Default: 10,000.
     pub max_push_configs: usize,
-    /// The most events that wait for the webhooks of a task; beyond them the oldest is given up.
+    /// Maximum number of pending webhook events of a task; beyond it the oldest is dead-lettered.
     /// Default: 10,000.
     pub max_waiting_pushes: usize,
-    /// The most events that are kept after they were given up. Default: 10,000.
+    /// Maximum number of dead letters. Default: 10,000.
     pub max_dead_letters: usize,
-    /// The most commands that wait, and the most answers that nobody has taken yet. Beyond them
-    /// the store is full, and the oldest answer is forgotten. Default: 10,000.
+    /// Maximum number of pending commands, and of unread answers. Beyond it the store is full, or
+    /// the oldest answer is evicted. Default: 10,000.
     pub max_commands: usize,
-    /// How long a node holds a task without saying so again, where nodes share a store.
-    /// Default: 10 s.
+    /// Duration of a lease without renewal, if nodes share the store. Default: 10 s.
     pub lease: Duration,
-    /// How long a webhook stays claimed without a word of it. Default: 30 s.
+    /// Duration of a delivery claim without an outcome. Default: 30 s.
     pub push_claim: Duration,
 }
 
@@ -66,14 +63,14 @@ impl Default for MemoryLimits {
 }
 
 impl MemoryLimits {
-    /// Sets the most tasks.
+    /// Sets the maximum number of tasks.
     #[must_use]
     pub fn with_max_tasks(mut self, tasks: usize) -> Self {
         self.max_tasks = tasks;
         self
     }
 
-    /// Sets the most events and bytes of events that are kept of a task.
+    /// Sets the maximum number and bytes of events per task.
     #[must_use]
     pub fn with_max_log(mut self, events: usize, bytes: usize) -> Self {
         self.max_log_events = events;
@@ -81,7 +78,7 @@ impl MemoryLimits {
         self
     }
 
-    /// Sets the most events and bytes of events that are kept of all ended tasks together.
+    /// Sets the maximum number and bytes of events of all ended tasks together.
     #[must_use]
     pub fn with_max_ended(mut self, events: usize, bytes: usize) -> Self {
         self.max_ended_events = events;
@@ -89,7 +86,7 @@ impl MemoryLimits {
         self
     }
 
-    /// Sets the most idempotency keys, and how long each is remembered.
+    /// Sets the maximum number and age of idempotency keys.
     #[must_use]
     pub fn with_max_idempotency(mut self, keys: usize, age: Duration) -> Self {
         self.max_idempotency_keys = keys;
@@ -97,14 +94,14 @@ impl MemoryLimits {
         self
     }
 
-    /// Sets the most webhooks of one scope.
+    /// Sets the maximum number of webhooks per scope.
     #[must_use]
     pub fn with_max_push_configs(mut self, configs: usize) -> Self {
         self.max_push_configs = configs;
         self
     }
 
-    /// Sets the most events that wait for the webhooks of a task, and the most dead letters.
+    /// Sets the maximum number of pending events per task, and of dead letters.
     #[must_use]
     pub fn with_max_pushes(mut self, waiting: usize, dead: usize) -> Self {
         self.max_waiting_pushes = waiting;
@@ -112,21 +109,21 @@ impl MemoryLimits {
         self
     }
 
-    /// Sets the most commands that wait, and the most answers.
+    /// Sets the maximum number of pending commands, and of unread answers.
     #[must_use]
     pub fn with_max_commands(mut self, commands: usize) -> Self {
         self.max_commands = commands;
         self
     }
 
-    /// Sets how long a node holds a task without saying so again.
+    /// Sets the lease duration.
     #[must_use]
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// Sets how long a webhook stays claimed without a word of it.
+    /// Sets the duration of a delivery claim.
     #[must_use]
     pub fn with_push_claim(mut self, claim: Duration) -> Self {
         self.push_claim = claim;

@@ -1,4 +1,4 @@
-//! The events of a task that are kept for readers who come back.
+//! The retained events of a task.
 
 use std::collections::VecDeque;
 
@@ -8,35 +8,35 @@ use prost::{
     encoding::{decode_varint, encode_varint},
 };
 
-use super::plain;
+use super::lossless;
 use crate::{Event, EventId, store::Replay};
 
-/// What holds an event in memory, in bytes: the handle, the counts, the message itself.
+/// Overhead of an event in memory, in bytes: the handle, the counts, the message itself.
 const HOLDER_BYTES: usize = 512;
 
-/// The most bytes of events that are packed: packing more would hold the lock for long.
+/// Maximum bytes of events to pack; packing more would hold the lock for too long.
 const MAX_PACKED_BYTES: usize = 256 << 10;
 
 /// The newest events of a task, in order.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    kept: Kept,
-    /// The position of the newest event that is no longer kept; 0 while all are.
+    events: Events,
+    /// The position of the newest trimmed event; 0 if none was trimmed.
     trimmed: u64,
 }
 
-/// The events of a log. Most tasks end in their first write, and have none.
+/// The events of a log. Most tasks end with their first write, and have none.
 #[derive(Debug, Default)]
-enum Kept {
+enum Events {
     #[default]
     None,
-    Loose(Box<Loose>),
+    Unpacked(Box<Unpacked>),
     Packed(Box<Packed>),
 }
 
 /// Events as messages.
 #[derive(Debug, Default)]
-struct Loose {
+struct Unpacked {
     events: VecDeque<Logged>,
     weight: Weight,
 }
@@ -48,7 +48,7 @@ struct Logged {
     event: Event,
 }
 
-/// Events as their encodings: for each its position, its length, and its protobuf encoding.
+/// Encoded events: for each the position, the length, and the protobuf encoding.
 #[derive(Debug)]
 struct Packed {
     bytes: Box<[u8]>,
@@ -56,7 +56,7 @@ struct Packed {
     last: u64,
 }
 
-/// How much a log holds.
+/// The weight of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) events: usize,
@@ -81,47 +81,47 @@ impl Weight {
 
 impl Log {
     pub(super) fn weight(&self) -> Weight {
-        match &self.kept {
-            Kept::None => Weight::default(),
-            Kept::Loose(loose) => loose.weight,
-            Kept::Packed(packed) => packed.weight,
+        match &self.events {
+            Events::None => Weight::default(),
+            Events::Unpacked(unpacked) => unpacked.weight,
+            Events::Packed(packed) => packed.weight,
         }
     }
 
-    /// Adds an event at a position behind all others.
+    /// Appends an event.
     pub(super) fn push(&mut self, position: u64, event: Event) {
-        self.change(|loose| loose.push(position, event));
+        self.change(|unpacked| unpacked.push(position, event));
     }
 
-    /// Removes the oldest event, if the log is heavier than the bound.
+    /// Removes the oldest event, if the log exceeds the limit.
     pub(super) fn trim(&mut self, bound: Weight) -> Option<(u64, Event)> {
         if self.weight().fits(bound) {
             return None;
         }
-        let Logged { position, event, .. } = self.change(Loose::pop)?;
+        let Logged { position, event, .. } = self.change(Unpacked::pop)?;
         self.trimmed = position;
         Some((position, event))
     }
 
-    /// Returns the event at a position, if it is kept.
+    /// Returns the event at a position, if it is retained.
     pub(super) fn at(&self, position: u64) -> Option<Event> {
-        match &self.kept {
-            Kept::None => None,
-            Kept::Loose(loose) => loose.at(position),
-            Kept::Packed(packed) => packed.at(position),
+        match &self.events {
+            Events::None => None,
+            Events::Unpacked(unpacked) => unpacked.at(position),
+            Events::Packed(packed) => packed.at(position),
         }
     }
 
-    /// Returns the events behind a position, with their positions.
+    /// Returns the events after a position, with their positions.
     pub(super) fn behind(&self, position: u64) -> Vec<(u64, Event)> {
-        match &self.kept {
-            Kept::None => Vec::new(),
-            Kept::Loose(loose) => loose.behind(position),
-            Kept::Packed(packed) => packed.behind(position),
+        match &self.events {
+            Events::None => Vec::new(),
+            Events::Unpacked(unpacked) => unpacked.behind(position),
+            Events::Packed(packed) => packed.behind(position),
         }
     }
 
-    /// Returns the events behind a position, unless one of them is no longer kept.
+    /// Returns the events after a position, unless some of them were trimmed.
     pub(super) fn replay(&self, after: u64) -> Replay {
         if after < self.trimmed {
             return Replay::Trimmed;
@@ -129,47 +129,47 @@ impl Log {
         Replay::Events(self.behind(after).into_iter().map(|(_, event)| event).collect())
     }
 
-    /// Forgets all events.
+    /// Drops all events.
     pub(super) fn clear(&mut self) {
-        match std::mem::take(&mut self.kept) {
-            Kept::None => {}
-            Kept::Loose(loose) => {
-                let newest = loose.events.back();
+        match std::mem::take(&mut self.events) {
+            Events::None => {}
+            Events::Unpacked(unpacked) => {
+                let newest = unpacked.events.back();
                 self.trimmed = newest.map_or(self.trimmed, |newest| newest.position);
             }
-            Kept::Packed(packed) => self.trimmed = packed.last,
+            Events::Packed(packed) => self.trimmed = packed.last,
         }
     }
 
-    /// Replaces the events by their encodings, unless these are long or not exact. As messages,
-    /// events take some ten times the memory.
+    /// Packs the events, unless their encodings are long or lossy. Unpacked they take about ten
+    /// times the memory.
     pub(super) fn pack(&mut self) {
-        if let Kept::Loose(loose) = &mut self.kept {
-            match loose.pack() {
-                Some(packed) => self.kept = Kept::Packed(Box::new(packed)),
-                None => loose.events.shrink_to_fit(),
+        if let Events::Unpacked(unpacked) = &mut self.events {
+            match unpacked.pack() {
+                Some(packed) => self.events = Events::Packed(Box::new(packed)),
+                None => unpacked.events.shrink_to_fit(),
             }
         }
     }
 
-    /// Changes the events, unpacking them first if they are packed.
-    fn change<T>(&mut self, change: impl FnOnce(&mut Loose) -> T) -> T {
-        let mut loose = match std::mem::take(&mut self.kept) {
-            Kept::None => Box::default(),
-            Kept::Loose(loose) => loose,
-            Kept::Packed(packed) => {
-                let mut loose = Box::<Loose>::default();
-                packed.behind(0).into_iter().for_each(|(at, event)| loose.push(at, event));
-                loose
+    /// Modifies the events, unpacking them if necessary.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Unpacked) -> T) -> T {
+        let mut unpacked = match std::mem::take(&mut self.events) {
+            Events::None => Box::default(),
+            Events::Unpacked(unpacked) => unpacked,
+            Events::Packed(packed) => {
+                let mut unpacked = Box::<Unpacked>::default();
+                packed.behind(0).into_iter().for_each(|(at, event)| unpacked.push(at, event));
+                unpacked
             }
         };
-        let changed = change(&mut loose);
-        self.kept = Kept::Loose(loose);
+        let changed = change(&mut unpacked);
+        self.events = Events::Unpacked(unpacked);
         changed
     }
 }
 
-impl Loose {
+impl Unpacked {
     fn push(&mut self, position: u64, event: Event) {
         let bytes = event.encoded_len() + HOLDER_BYTES;
         self.weight.add(Weight { events: 1, bytes });
@@ -205,7 +205,7 @@ impl Loose {
             encode_varint(event.encoded_len() as u64, &mut bytes);
             let start = bytes.len();
             event.response().encode_raw(&mut bytes);
-            // Protobuf has doubles for the integers of JSON, and a bound to nesting.
+            // Protobuf stores JSON integers as doubles, and its nesting depth is limited.
             let is_exact = is_plain(event)
                 || StreamResponse::decode(&bytes[start..])
                     .is_ok_and(|decoded| decoded == *event.response());
@@ -227,11 +227,11 @@ impl Packed {
         self.encoded().filter(|(at, _)| *at > position).filter_map(decoded).collect()
     }
 
-    /// The encodings of the events, with their positions.
+    /// The encoded events, with their positions.
     fn encoded(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let mut bytes = &*self.bytes;
         std::iter::from_fn(move || {
-            // The encoding is our own, so decoding fails only at its end.
+            // The encoding is our own, so decoding fails only at the end.
             let at = decode_varint(&mut bytes).ok()?;
             Some((at, split_message(&mut bytes)?))
         })
@@ -243,24 +243,24 @@ fn decoded((at, encoded): (u64, &[u8])) -> Option<(u64, Event)> {
     Some((at, Event::new(EventId::new(at), response)))
 }
 
-/// Splits a length-delimited message off the front of some bytes.
+/// Splits a length-delimited message off the front of a buffer.
 fn split_message<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = usize::try_from(decode_varint(bytes).ok()?).ok()?;
     bytes.split_off(..len)
 }
 
-/// Whether an event has no metadata or data parts, which protobuf may not represent exactly.
+/// Whether an event has no metadata or data parts, whose encoding may be lossy.
 fn is_plain(event: &Event) -> bool {
     match event.payload() {
         None => true,
-        Some(Payload::Task(task)) => plain::task(task),
-        Some(Payload::Message(message)) => plain::message(message),
+        Some(Payload::Task(task)) => lossless::task(task),
+        Some(Payload::Message(message)) => lossless::message(message),
         Some(Payload::StatusUpdate(update)) => {
             let message = update.status.as_ref().and_then(|status| status.message.as_ref());
-            update.metadata.is_none() && message.is_none_or(plain::message)
+            update.metadata.is_none() && message.is_none_or(lossless::message)
         }
         Some(Payload::ArtifactUpdate(update)) => {
-            update.metadata.is_none() && update.artifact.as_ref().is_none_or(plain::artifact)
+            update.metadata.is_none() && update.artifact.as_ref().is_none_or(lossless::artifact)
         }
     }
 }
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packed_log_replays_the_same_events() {
+    fn packed_log_replays_the_same_events() {
         let data = Part::data(Value::from(json!({ "a": [1.5, null, "x"] })));
         let payloads = vec![
             status(None),
@@ -313,12 +313,12 @@ mod tests {
         let before = (replayed(&log, 0), replayed(&log, 6), replayed(&log, 8));
         let weight = log.weight();
         log.pack();
-        assert!(matches!(log.kept, Kept::Packed(_)), "{log:?}");
+        assert!(matches!(log.events, Events::Packed(_)), "{log:?}");
         assert_eq!((replayed(&log, 0), replayed(&log, 6), replayed(&log, 8)), before);
         assert_eq!(before.1.len(), 2);
         assert_eq!(log.weight().events, weight.events);
         assert!(log.weight().bytes < weight.bytes / 4, "{:?} of {weight:?}", log.weight());
-        // A packed log still takes events, and can still be trimmed.
+        // A packed log still accepts events and can be trimmed.
         log.push(9, Event::new(EventId::new(9), StreamResponse::default()));
         assert_eq!(log.behind(0).len(), 5);
         assert_eq!(log.trim(Weight { events: 4, bytes: usize::MAX }).map(|(at, _)| at), Some(5));
@@ -329,14 +329,14 @@ mod tests {
     }
 
     #[test]
-    fn events_that_protobuf_can_not_represent_and_long_ones_are_not_packed() {
+    fn lossy_and_long_events_are_not_packed() {
         let exact = Part::data(Value::from(json!({ "id": u64::MAX })));
         let long = Part::text("x".repeat(MAX_PACKED_BYTES));
         for part in [exact, long] {
             let mut log = log(vec![status(None), artifact(part)]);
             let before = replayed(&log, 0);
             log.pack();
-            assert!(matches!(log.kept, Kept::Loose(_)));
+            assert!(matches!(log.events, Events::Unpacked(_)));
             assert_eq!(replayed(&log, 0), before);
         }
     }

@@ -1,5 +1,5 @@
-//! The store against the simplest thing that could work: a list of tasks, searched and sorted
-//! for each question.
+//! A model test of the store against the simplest correct implementation: a list of tasks that is
+//! searched and sorted for each query.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use super::{MemoryLimits, MemoryStore};
 use crate::{
     Event, EventId, Scope,
     store::{PageKey, Replay, StoreError, TaskQuery, TaskStore as _, Transition},
-    testing::store::scenery::{
+    testing::store::fixtures::{
         at, changed, chunk, positions, scope, shown, status, task, transition, with_events,
     },
 };
 
-/// How many events a log keeps here.
+/// Maximum number of events in a log.
 const KEPT: usize = 4;
 
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..80)
 }
 
-/// A task of the model, with all events it ever had.
+/// A task of the model, with all of its events.
 struct Known {
     scope: Scope,
     task: Task,
@@ -99,7 +99,7 @@ impl Known {
         self.events.len() as u64
     }
 
-    /// Writes to both sides, if the version is right.
+    /// Writes to the store and the model, if the version is current.
     fn commit(&mut self, store: &MemoryStore, events: Vec<Event>, task: Option<Task>, late: bool) {
         let version = if late { self.version - 1 } else { self.version };
         let transition = Transition {
@@ -152,7 +152,7 @@ impl Model {
     }
 }
 
-/// The result of what never waits.
+/// The result of a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("a store in memory never waits")
 }
@@ -227,7 +227,7 @@ fn take(step: Step, model: &mut Model, store: &MemoryStore) {
 
 proptest! {
     #[test]
-    fn the_store_answers_like_a_list_of_tasks(steps in steps()) {
+    fn memory_store_matches_the_model(steps in steps()) {
         let limits = MemoryLimits::default().with_max_log(KEPT, usize::MAX);
         let (mut model, store) = (Model::default(), MemoryStore::with_limits(limits));
         for step in steps {

@@ -1,4 +1,4 @@
-//! The webhooks of a task, and what waits for them.
+//! The webhooks of a task, and their pending events.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -15,49 +15,49 @@ use tokio::time::Instant;
 use super::{
     entry::Entry,
     lock,
-    schedule::{Schedule, Turn},
+    timer_queue::{TimerKey, TimerQueue},
 };
 use crate::{
     Event, EventId, Webhook,
-    store::{Backlog, DeadLetter, DeadLetterQuery, PushOutcome},
+    store::{Backlog, DeadLetter, DeadLetterQuery, DeliveryOutcome},
 };
 
-/// The most events that are handed out with a claim.
+/// Maximum number of events in a claim.
 const MAX_CLAIMED: usize = 64;
 
 /// The webhooks of a task.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    hooks: BTreeMap<Arc<str>, Hook>,
-    /// The pushed events that a webhook has not got yet, with their positions.
+    hooks: BTreeMap<Arc<str>, HookState>,
+    /// Pushed events that some webhook has not received yet, with their positions.
     events: VecDeque<(u64, Event)>,
 }
 
 #[derive(Debug)]
-struct Hook {
+struct HookState {
     webhook: Webhook,
-    /// The position behind which its events are.
+    /// The position after which its events are pending.
     cursor: u64,
-    /// How often the first of its events was tried.
+    /// Failed attempts to deliver the first pending event.
     attempts: u32,
-    /// The number under which it is claimed, while it is.
+    /// The number of the current claim.
     claim: Option<u64>,
-    /// When it is to be looked at, while an event waits: when it is due, or its claim ends.
-    turn: Option<Turn>,
+    /// While an event is pending: when the webhook is due, or its claim expires.
+    timer: Option<TimerKey>,
 }
 
-/// When which webhooks are to be looked at, and what became of events that never arrived.
+/// Due times of webhooks, and dead letters.
 #[derive(Debug)]
 pub(super) struct Dispatch {
-    turns: Schedule<(Arc<Entry>, Arc<str>)>,
+    timers: TimerQueue<(Arc<Entry>, Arc<str>)>,
     next_claim: AtomicU64,
     dead: Mutex<VecDeque<DeadLetter>>,
     max_dead: usize,
     claim: Duration,
 }
 
-/// A webhook that was claimed.
-pub(super) struct Claimed {
+/// A claimed webhook.
+pub(super) struct ClaimedHook {
     pub(super) claim: u64,
     pub(super) webhook: Webhook,
     pub(super) events: Vec<Event>,
@@ -67,7 +67,7 @@ pub(super) struct Claimed {
 impl Dispatch {
     pub(super) fn new(claim: Duration, max_dead: usize) -> Self {
         Self {
-            turns: Schedule::new(),
+            timers: TimerQueue::new(),
             next_claim: AtomicU64::new(1),
             dead: Mutex::default(),
             max_dead,
@@ -75,46 +75,46 @@ impl Dispatch {
         }
     }
 
-    /// Returns up to `limit` webhooks that are due, those that wait longest first.
+    /// Returns up to `limit` due webhooks, longest waiting first.
     pub(super) fn due(&self, now: Instant, limit: usize) -> Vec<(Arc<Entry>, Arc<str>)> {
-        self.turns.due(now, limit)
+        self.timers.due(now, limit)
     }
 
-    /// Returns when there is something to look at again.
+    /// Returns the time until the next webhook is due.
     pub(super) fn next(&self, now: Instant) -> Option<Duration> {
-        self.turns.first().map(|first| first.saturating_duration_since(now))
+        self.timers.first().map(|first| first.saturating_duration_since(now))
     }
 
-    /// Returns how much waits.
+    /// Returns the backlog.
     pub(super) fn backlog(&self, now: Instant) -> Backlog {
-        let overdue = self.turns.first().map_or(Duration::ZERO, |first| now - first);
-        Backlog::new(u64::try_from(self.turns.len()).unwrap_or(u64::MAX), overdue)
+        let overdue = self.timers.first().map_or(Duration::ZERO, |first| now - first);
+        Backlog::new(u64::try_from(self.timers.len()).unwrap_or(u64::MAX), overdue)
     }
 
     /// Returns dead letters, newest first.
-    pub(super) fn dead(&self, query: &DeadLetterQuery) -> Vec<DeadLetter> {
+    pub(super) fn dead_letters(&self, query: &DeadLetterQuery) -> Vec<DeadLetter> {
         let dead = lock(&self.dead);
         let letters = dead.iter().rev().filter(|letter| query.matches(letter));
         letters.take(query.limit).cloned().collect()
     }
 
-    /// Forgets dead letters, and returns how many.
+    /// Deletes dead letters, and returns how many.
     pub(super) fn purge(&self, query: &DeadLetterQuery) -> u64 {
-        let letters = self.dead(query);
+        let letters = self.dead_letters(query);
         let mut dead = lock(&self.dead);
         let before = dead.len();
         dead.retain(|letter| !letters.contains(letter));
         u64::try_from(before - dead.len()).unwrap_or(u64::MAX)
     }
 
-    /// Forgets the dead letters of a webhook from an event on.
-    pub(super) fn unbury(&self, task_id: &str, config_id: &str, from: EventId) {
+    /// Deletes the dead letters of a webhook from an event on.
+    pub(super) fn remove_dead_letters(&self, task_id: &str, config_id: &str, from: EventId) {
         lock(&self.dead).retain(|letter| {
             letter.task_id != task_id || letter.config_id != config_id || letter.event < from
         });
     }
 
-    fn bury(&self, letter: DeadLetter) {
+    fn dead_letter(&self, letter: DeadLetter) {
         let mut dead = lock(&self.dead);
         dead.push_back(letter);
         while dead.len() > self.max_dead {
@@ -123,31 +123,31 @@ impl Dispatch {
     }
 }
 
-/// A webhook of a task at work.
-struct Place<'a> {
+/// Identifies a webhook of a task.
+struct HookRef<'a> {
     dispatch: &'a Dispatch,
     entry: &'a Arc<Entry>,
     config_id: &'a Arc<str>,
 }
 
-impl Place<'_> {
-    /// Has a webhook looked at at a time, and not before.
-    fn look_at(&self, hook: &mut Hook, time: Instant) {
-        self.look_no_more(hook);
-        let thing = (Arc::clone(self.entry), Arc::clone(self.config_id));
-        hook.turn = Some(self.dispatch.turns.put(time, thing));
+impl HookRef<'_> {
+    /// Makes a webhook due at a time.
+    fn schedule(&self, hook: &mut HookState, time: Instant) {
+        self.unschedule(hook);
+        let item = (Arc::clone(self.entry), Arc::clone(self.config_id));
+        hook.timer = Some(self.dispatch.timers.put(time, item));
     }
 
-    fn look_no_more(&self, hook: &mut Hook) {
-        if let Some(turn) = hook.turn.take() {
-            self.dispatch.turns.remove(turn);
+    fn unschedule(&self, hook: &mut HookState) {
+        if let Some(timer) = hook.timer.take() {
+            self.dispatch.timers.remove(timer);
         }
     }
 
-    /// Gives up an event.
-    fn bury(&self, hook: &Hook, position: u64, attempts: u32, error: String) {
+    /// Stores an event as a dead letter.
+    fn dead_letter(&self, hook: &HookState, position: u64, attempts: u32, error: String) {
         let Some(event) = EventId::new(position) else { return };
-        self.dispatch.bury(DeadLetter {
+        self.dispatch.dead_letter(DeadLetter {
             scope: self.entry.scoped().scope.clone(),
             task_id: self.entry.task_id().to_owned(),
             config_id: (**self.config_id).to_owned(),
@@ -160,7 +160,7 @@ impl Place<'_> {
     }
 }
 
-impl Hook {
+impl HookState {
     fn advance(&mut self, position: u64) {
         if position > self.cursor {
             self.cursor = position;
@@ -178,24 +178,24 @@ impl Outbox {
         self.hooks.contains_key(config_id)
     }
 
-    /// Adds a webhook that gets the events behind a position, or replaces one.
+    /// Adds a webhook with a cursor, or replaces one.
     pub(super) fn put(&mut self, webhook: Webhook, cursor: u64) {
         match self.hooks.get_mut(&*webhook.config.id) {
             Some(hook) => hook.webhook = webhook,
             None => {
                 let id = webhook.config.id.as_str().into();
-                let hook = Hook { webhook, cursor, attempts: 0, claim: None, turn: None };
+                let hook = HookState { webhook, cursor, attempts: 0, claim: None, timer: None };
                 self.hooks.insert(id, hook);
             }
         }
     }
 
-    /// Returns the webhooks, in the order of their ids.
+    /// Returns the webhooks, ordered by id.
     pub(super) fn webhooks(&self) -> Vec<Webhook> {
         self.hooks.values().map(|hook| hook.webhook.clone()).collect()
     }
 
-    /// Adds pushed events. Beyond a bound the oldest are given up.
+    /// Adds pushed events. Beyond the limit the oldest are dead-lettered.
     pub(super) fn push(
         &mut self,
         dispatch: &Dispatch,
@@ -209,39 +209,39 @@ impl Outbox {
             let Some((position, _)) = self.events.pop_front() else { break };
             for (config_id, hook) in &mut self.hooks {
                 if hook.cursor < position {
-                    let error = "too many events waited".to_owned();
-                    let place = Place { dispatch, entry, config_id };
-                    place.bury(hook, position, hook.attempts, error);
+                    let error = "too many pending events".to_owned();
+                    let hook_ref = HookRef { dispatch, entry, config_id };
+                    hook_ref.dead_letter(hook, position, hook.attempts, error);
                     hook.advance(position);
                 }
             }
         }
         let Some(newest) = self.events.back().map(|(position, _)| *position) else { return };
         for (config_id, hook) in &mut self.hooks {
-            if hook.turn.is_none() && hook.cursor < newest {
-                Place { dispatch, entry, config_id }.look_at(hook, now);
+            if hook.timer.is_none() && hook.cursor < newest {
+                HookRef { dispatch, entry, config_id }.schedule(hook, now);
             }
         }
     }
 
-    /// Claims a webhook, unless it is not due any more.
+    /// Claims a webhook, if it is still due.
     pub(super) fn claim(
         &mut self,
         dispatch: &Dispatch,
         entry: &Arc<Entry>,
         config_id: &Arc<str>,
         now: Instant,
-    ) -> Option<Claimed> {
+    ) -> Option<ClaimedHook> {
         let hook = self.hooks.get_mut(config_id)?;
-        if hook.turn.is_none_or(|(time, _)| time > now) {
+        if hook.timer.is_none_or(|(time, _)| time > now) {
             return None;
         }
         let claim = dispatch.next_claim.fetch_add(1, Ordering::Relaxed);
         hook.claim = Some(claim);
-        Place { dispatch, entry, config_id }.look_at(hook, now + dispatch.claim);
+        HookRef { dispatch, entry, config_id }.schedule(hook, now + dispatch.claim);
         let start = self.events.partition_point(|(position, _)| *position <= hook.cursor);
         let events = self.events.range(start..).take(MAX_CLAIMED);
-        Some(Claimed {
+        Some(ClaimedHook {
             claim,
             webhook: hook.webhook.clone(),
             events: events.map(|(_, event)| event.clone()).collect(),
@@ -249,42 +249,42 @@ impl Outbox {
         })
     }
 
-    /// Notes what came of a try, and returns whether the claim goes on.
-    pub(super) fn note(
+    /// Records the outcome of an attempt, and returns whether the claim continues.
+    pub(super) fn record(
         &mut self,
         dispatch: &Dispatch,
         entry: &Arc<Entry>,
         (config_id, claim): (&Arc<str>, u64),
-        outcome: PushOutcome,
+        outcome: DeliveryOutcome,
     ) -> bool {
         let Some(hook) = self.hooks.get_mut(config_id) else { return false };
         if hook.claim != Some(claim) {
             return false;
         }
-        let place = Place { dispatch, entry, config_id };
+        let hook_ref = HookRef { dispatch, entry, config_id };
         let now = Instant::now();
         let mut again = None;
         match outcome {
-            PushOutcome::Delivered(event) => hook.advance(event.get()),
-            PushOutcome::Dead { event, error } if event.get() > hook.cursor => {
-                place.bury(hook, event.get(), hook.attempts.saturating_add(1), error);
+            DeliveryOutcome::Delivered(event) => hook.advance(event.get()),
+            DeliveryOutcome::DeadLetter { event, error } if event.get() > hook.cursor => {
+                hook_ref.dead_letter(hook, event.get(), hook.attempts.saturating_add(1), error);
                 hook.advance(event.get());
             }
-            PushOutcome::Dead { .. } => {}
-            PushOutcome::Retry { event, after } => {
+            DeliveryOutcome::DeadLetter { .. } => {}
+            DeliveryOutcome::Retry { event, after } => {
                 let is_first = event.get() > hook.cursor;
                 hook.attempts = hook.attempts.saturating_add(is_first.into());
                 again = Some(now + after);
             }
-            PushOutcome::Postponed { after } => again = Some(now + after),
-            PushOutcome::Unclaimed => again = Some(now),
+            DeliveryOutcome::Postponed { after } => again = Some(now + after),
+            DeliveryOutcome::Released => again = Some(now),
         }
         let waits = self.events.back().is_some_and(|(newest, _)| *newest > hook.cursor);
         let goes_on = waits && again.is_none();
         if waits {
-            place.look_at(hook, again.unwrap_or_else(|| now + dispatch.claim));
+            hook_ref.schedule(hook, again.unwrap_or_else(|| now + dispatch.claim));
         } else {
-            place.look_no_more(hook);
+            hook_ref.unschedule(hook);
         }
         if !goes_on {
             hook.claim = None;
@@ -293,7 +293,7 @@ impl Outbox {
         goes_on
     }
 
-    /// Has a webhook go back to events that it was given, and returns whether it is there.
+    /// Rewinds a webhook to earlier events, and returns whether it exists.
     pub(super) fn rewind(
         &mut self,
         dispatch: &Dispatch,
@@ -310,26 +310,26 @@ impl Outbox {
         hook.cursor = hook.cursor.min(first - 1);
         hook.attempts = 0;
         hook.claim = None;
-        Place { dispatch, entry, config_id }.look_at(hook, Instant::now());
+        HookRef { dispatch, entry, config_id }.schedule(hook, Instant::now());
         true
     }
 
-    /// Removes a webhook, and returns whether it was there.
+    /// Removes a webhook, and returns whether it existed.
     pub(super) fn delete(&mut self, dispatch: &Dispatch, config_id: &str) -> bool {
         let Some(hook) = self.hooks.remove(config_id) else { return false };
-        hook.turn.iter().for_each(|turn| dispatch.turns.remove(*turn));
+        hook.timer.iter().for_each(|timer| dispatch.timers.remove(*timer));
         self.trim();
         true
     }
 
     /// Removes all webhooks.
     pub(super) fn clear(&mut self, dispatch: &Dispatch) {
-        let turns = self.hooks.values().filter_map(|hook| hook.turn);
-        turns.for_each(|turn| dispatch.turns.remove(turn));
+        let timers = self.hooks.values().filter_map(|hook| hook.timer);
+        timers.for_each(|timer| dispatch.timers.remove(timer));
         *self = Self::default();
     }
 
-    /// Forgets the events that all webhooks have got.
+    /// Drops the events that all webhooks have received.
     fn trim(&mut self) {
         let got = self.hooks.values().map(|hook| hook.cursor).min().unwrap_or(u64::MAX);
         while self.events.front().is_some_and(|(position, _)| *position <= got) {

@@ -1,4 +1,4 @@
-//! What is done with the webhooks of all tasks.
+//! Webhook operations of the store.
 
 use std::{
     collections::BTreeMap,
@@ -10,11 +10,14 @@ use tokio::time::Instant;
 use super::{
     data::{Data, conflict},
     entry::{Entry, Record},
-    outbox::Claimed,
+    outbox::ClaimedHook,
 };
 use crate::{
     EventId, Scope, Webhook,
-    store::{DeadLetterQuery, Due, DuePush, PushKey, PushOutcome, Redelivery, StoreError},
+    store::{
+        ClaimedDeliveries, ClaimedDelivery, DeadLetterQuery, DeliveryKey, DeliveryOutcome,
+        Redelivery, StoreError,
+    },
 };
 
 impl Data {
@@ -34,7 +37,7 @@ impl Data {
         Ok(())
     }
 
-    /// Counts new webhooks, unless they are too many for the scope.
+    /// Counts new webhooks, unless the scope would exceed its limit.
     pub(super) fn add_webhooks(&self, entry: &Entry, count: usize) -> bool {
         let total = &entry.scoped().webhooks;
         let is_full = count > 0
@@ -63,15 +66,15 @@ impl Data {
         }
     }
 
-    /// Forgets the webhooks of a task that is gone.
-    pub(super) fn forget_outbox(&self, entry: &Entry, record: &mut Record) {
+    /// Removes the webhooks of a removed task.
+    pub(super) fn remove_outbox(&self, entry: &Entry, record: &mut Record) {
         if let Some(mut outbox) = record.outbox.take() {
             entry.scoped().webhooks.fetch_sub(outbox.len(), Ordering::Relaxed);
             outbox.clear(&self.dispatch);
         }
     }
 
-    /// Leaves events for the webhooks of a task, and returns whether there are any.
+    /// Enqueues events for the webhooks of a task, and returns whether any are pending.
     pub(super) fn push(
         &self,
         entry: &Arc<Entry>,
@@ -89,17 +92,17 @@ impl Data {
         true
     }
 
-    pub(super) fn due(&self, limit: usize) -> Result<Due, StoreError> {
+    pub(super) fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
         let now = Instant::now();
-        let mut due = Due::default();
+        let mut due = ClaimedDeliveries::default();
         loop {
-            let webhooks = self.dispatch.due(now, limit - due.pushes.len());
+            let webhooks = self.dispatch.due(now, limit - due.deliveries.len());
             if webhooks.is_empty() {
                 due.next = self.dispatch.next(now);
                 return Ok(due);
             }
             for (entry, config_id) in webhooks {
-                due.pushes.extend(self.claim_webhook(&entry, config_id, now)?);
+                due.deliveries.extend(self.claim_webhook(&entry, config_id, now)?);
             }
         }
     }
@@ -109,20 +112,27 @@ impl Data {
         entry: &Arc<Entry>,
         config_id: Arc<str>,
         now: Instant,
-    ) -> Result<Option<DuePush>, StoreError> {
+    ) -> Result<Option<ClaimedDelivery>, StoreError> {
         let mut record = entry.lock();
         let Some(outbox) = &mut record.outbox else { return Ok(None) };
         let Some(claimed) = outbox.claim(&self.dispatch, entry, &config_id, now) else {
             return Ok(None);
         };
-        let Claimed { claim, webhook, events, attempts } = claimed;
-        let key = PushKey { task_id: entry.task_id().into(), config_id, claim };
+        let ClaimedHook { claim, webhook, events, attempts } = claimed;
+        let key = DeliveryKey { task_id: entry.task_id().into(), config_id, claim };
         let scope = entry.scoped().scope.clone();
-        Ok(Some(DuePush { key, scope, webhook, task: record.task(entry)?, events, attempts }))
+        Ok(Some(ClaimedDelivery {
+            key,
+            scope,
+            webhook,
+            task: record.task(entry)?,
+            events,
+            attempts,
+        }))
     }
 
     pub(super) fn redeliver(&self, query: &DeadLetterQuery) -> Redelivery {
-        let letters = self.dispatch.dead(query);
+        let letters = self.dispatch.dead_letters(query);
         let mut webhooks: BTreeMap<(&str, &str), Vec<EventId>> = BTreeMap::new();
         for letter in &letters {
             webhooks.entry((&letter.task_id, &letter.config_id)).or_default().push(letter.event);
@@ -133,7 +143,7 @@ impl Data {
             events.sort_unstable();
             if self.rewind(task_id, config_id, &events) {
                 events.iter().take(1).for_each(|first| {
-                    self.dispatch.unbury(task_id, config_id, *first);
+                    self.dispatch.remove_dead_letters(task_id, config_id, *first);
                 });
                 done.queued += count;
             } else {
@@ -143,7 +153,7 @@ impl Data {
         done
     }
 
-    /// Has a webhook go back to events, unless one of them is kept no more.
+    /// Rewinds a webhook to earlier events, unless one of them was trimmed.
     fn rewind(&self, task_id: &str, config_id: &str, positions: &[EventId]) -> bool {
         let Some(entry) = self.by_id(task_id) else { return false };
         let mut record = entry.lock();
@@ -153,10 +163,10 @@ impl Data {
             && outbox.rewind(&self.dispatch, &entry, &config_id.into(), events)
     }
 
-    pub(super) fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> bool {
+    pub(super) fn record_delivery(&self, key: &DeliveryKey, outcome: DeliveryOutcome) -> bool {
         let Some(entry) = self.by_id(&key.task_id) else { return false };
         let mut record = entry.lock();
         let Some(outbox) = &mut record.outbox else { return false };
-        outbox.note(&self.dispatch, &entry, (&key.config_id, key.claim), outcome)
+        outbox.record(&self.dispatch, &entry, (&key.config_id, key.claim), outcome)
     }
 }

@@ -1,69 +1,69 @@
-//! What the store keeps for each scope.
+//! State per scope.
 
 use std::sync::{Arc, Mutex, atomic::AtomicUsize};
 
 use super::{
-    order::Ordered,
-    owner::{Owned, Owners},
+    status_index::StatusIndex,
+    usage::{OwnerUsage, Owners},
 };
 use crate::{
     Scope,
+    sharded_map::{Keyed, ShardedMap, Slot},
     store::Usage,
-    table::{Named, Slot, Table},
 };
 
-/// All tasks of a scope.
+/// The state of a scope.
 #[derive(Debug)]
-pub(super) struct Scoped {
+pub(super) struct ScopeState {
     pub(super) scope: Scope,
-    pub(super) order: Mutex<Ordered>,
-    /// How many webhooks they have.
+    pub(super) index: Mutex<StatusIndex>,
+    /// The number of webhooks.
     pub(super) webhooks: AtomicUsize,
-    /// What the owner has, in all tenants.
-    pub(super) owned: Arc<Owned>,
+    /// The usage of the owner, across all tenants.
+    pub(super) owner_usage: Arc<OwnerUsage>,
 }
 
 /// The scopes that have tasks.
 #[derive(Debug)]
 pub(super) struct Scopes {
-    table: Table<Used>,
+    table: ShardedMap<Used>,
     owners: Owners,
 }
 
-/// A scope, and how many tasks are in it: it goes with the last of them.
+/// A scope and its number of tasks; it is removed with the last one.
 #[derive(Debug)]
 struct Used {
-    scoped: Arc<Scoped>,
+    scoped: Arc<ScopeState>,
     tasks: usize,
 }
 
-impl Named for Used {
-    type Name<'a> = &'a Scope;
+impl Keyed for Used {
+    type Key<'a> = &'a Scope;
 
-    fn is_named(&self, scope: &Scope) -> bool {
+    fn has_key(&self, scope: &Scope) -> bool {
         self.scoped.scope == *scope
     }
 }
 
 impl Scopes {
     pub(super) fn new() -> Self {
-        Self { table: Table::new(), owners: Owners::default() }
+        Self { table: ShardedMap::new(), owners: Owners::default() }
     }
 
-    pub(super) fn find(&self, scope: &Scope) -> Option<Arc<Scoped>> {
+    pub(super) fn find(&self, scope: &Scope) -> Option<Arc<ScopeState>> {
         self.table.at(scope).get().map(|used| Arc::clone(&used.scoped))
     }
 
-    /// Returns a scope that has one more task from now on.
-    pub(super) fn acquire(&self, scope: &Scope) -> Arc<Scoped> {
-        let owned = self.owners.acquire(&scope.owner);
-        let mut place = self.table.at(scope);
-        let used = place.slot().or_insert_with(|| Used {
-            scoped: Arc::new(Scoped {
+    /// Returns a scope, and counts one more task.
+    pub(super) fn acquire(&self, scope: &Scope) -> Arc<ScopeState> {
+        let owner_usage = self.owners.acquire(&scope.owner);
+        let mut shard = self.table.at(scope);
+        let used = shard.slot().or_insert_with(|| Used {
+            scoped: Arc::new(ScopeState {
                 scope: scope.clone(),
-                order: Mutex::default(),
+                index: Mutex::default(),
                 webhooks: AtomicUsize::new(0),
-                owned,
+                owner_usage,
             }),
             tasks: 0,
         });
@@ -71,21 +71,21 @@ impl Scopes {
         Arc::clone(&used.scoped)
     }
 
-    /// Notes that a scope has one task less.
+    /// Counts one task less.
     pub(super) fn release(&self, scope: &Scope) {
-        let mut place = self.table.at(scope);
-        if let Slot::Occupied(mut slot) = place.slot() {
+        let mut shard = self.table.at(scope);
+        if let Slot::Occupied(mut slot) = shard.slot() {
             let used = slot.get_mut();
             used.tasks = used.tasks.saturating_sub(1);
             if used.tasks == 0 {
                 slot.remove();
             }
         }
-        drop(place);
+        drop(shard);
         self.owners.release(&scope.owner);
     }
 
-    /// What an owner has.
+    /// The usage of an owner.
     pub(super) fn usage(&self, owner: &str) -> Usage {
         self.owners.usage(owner)
     }

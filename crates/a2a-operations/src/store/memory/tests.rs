@@ -1,4 +1,4 @@
-//! The laws of every store, and the bounds of this one.
+//! The store suite, and the limits of the memory store.
 
 mod node;
 mod push;
@@ -11,7 +11,7 @@ use super::{MemoryLimits, MemoryStore};
 use crate::{
     EventId, Store,
     store::{Claim, PushStore as _, Replay, StoreError, TaskQuery, TaskStore as _},
-    testing::store::scenery::{
+    testing::store::fixtures::{
         at, change, chunk, commit, get, ids, insert, list, new_task, positions, query, scope, task,
         with_events,
     },
@@ -43,7 +43,7 @@ async fn replay(store: &MemoryStore, owner: &str, id: &str, after: u64) -> Optio
 }
 
 #[tokio::test]
-async fn a_new_task_pushes_out_the_one_that_ended_first() {
+async fn new_task_evicts_the_oldest_ended_task() {
     let store = limited(MemoryLimits::default().with_max_tasks(3));
     let (ann, bob) = (scope("ann"), scope("bob"));
     insert(&store, &ann, &task("running", "c", TaskState::Working, 1)).await;
@@ -71,7 +71,7 @@ async fn insert_is_refused(store: &MemoryStore, id: &str) {
 }
 
 #[tokio::test]
-async fn a_store_whose_tasks_all_run_is_full_until_one_ends() {
+async fn store_of_unfinished_tasks_is_full() {
     let store = limited(MemoryLimits::default().with_max_tasks(2));
     let ann = scope("ann");
     for id in ["a", "b"] {
@@ -87,7 +87,7 @@ async fn a_store_whose_tasks_all_run_is_full_until_one_ends() {
 }
 
 #[tokio::test]
-async fn a_scope_is_forgotten_with_its_last_task() {
+async fn scope_is_removed_with_its_last_task() {
     let store = limited(MemoryLimits::default().with_max_tasks(1));
     let config = TaskPushNotificationConfig { task_id: "t".into(), ..Default::default() };
     for owner in ["ann", "bob", "cid"] {
@@ -105,7 +105,7 @@ async fn a_scope_is_forgotten_with_its_last_task() {
 }
 
 #[tokio::test]
-async fn a_long_log_is_trimmed_by_its_number_of_events() {
+async fn log_is_trimmed_by_event_count() {
     let store = limited(MemoryLimits::default().with_max_log(3, usize::MAX));
     let ann = scope("ann");
     insert(&store, &ann, &task("t", "c", TaskState::Working, 1)).await;
@@ -121,7 +121,7 @@ async fn a_long_log_is_trimmed_by_its_number_of_events() {
 }
 
 #[tokio::test]
-async fn a_heavy_log_is_trimmed_by_its_bytes() {
+async fn log_is_trimmed_by_bytes() {
     let store = limited(MemoryLimits::default().with_max_log(usize::MAX, 25_000));
     let ann = scope("ann");
     insert(&store, &ann, &task("t", "c", TaskState::Working, 1)).await;
@@ -141,7 +141,7 @@ async fn a_heavy_log_is_trimmed_by_its_bytes() {
 }
 
 #[tokio::test]
-async fn logs_of_ended_tasks_share_a_bound_and_the_oldest_go_first() {
+async fn logs_of_ended_tasks_are_evicted_oldest_first() {
     for limits in [
         MemoryLimits::default().with_max_ended(4, usize::MAX),
         MemoryLimits::default().with_max_ended(usize::MAX, 4 * 50),
@@ -165,7 +165,7 @@ async fn logs_of_ended_tasks_share_a_bound_and_the_oldest_go_first() {
 }
 
 #[tokio::test]
-async fn the_log_of_a_task_that_is_pushed_out_no_longer_counts() {
+async fn evicted_task_frees_its_log_budget() {
     let limits = MemoryLimits::default().with_max_tasks(2).with_max_ended(2, usize::MAX);
     let store = limited(limits);
     for id in ["a", "b", "c", "d"] {
@@ -178,30 +178,30 @@ async fn the_log_of_a_task_that_is_pushed_out_no_longer_counts() {
 }
 
 #[tokio::test]
-async fn the_oldest_idempotency_key_is_forgotten_beyond_the_bound() {
+async fn oldest_idempotency_key_is_evicted_at_the_limit() {
     let hour = Duration::from_secs(3_600);
     let store = limited(MemoryLimits::default().with_max_idempotency(2, hour));
     let ann = scope("ann");
     for key in ["a", "b", "c"] {
-        assert_eq!(store.claim(&ann, key, 1, "t").await.unwrap(), Claim::New);
+        assert_eq!(store.claim_key(&ann, key, 1, "t").await.unwrap(), Claim::New);
     }
-    assert_ne!(store.claim(&ann, "b", 1, "t").await.unwrap(), Claim::New);
-    assert_eq!(store.claim(&ann, "a", 1, "t").await.unwrap(), Claim::New);
+    assert_ne!(store.claim_key(&ann, "b", 1, "t").await.unwrap(), Claim::New);
+    assert_eq!(store.claim_key(&ann, "a", 1, "t").await.unwrap(), Claim::New);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idempotency_key_is_forgotten_when_it_is_old() {
+async fn idempotency_key_expires() {
     let store = limited(MemoryLimits::default().with_max_idempotency(9, Duration::from_secs(60)));
     let ann = scope("ann");
-    assert_eq!(store.claim(&ann, "key", 1, "t").await.unwrap(), Claim::New);
+    assert_eq!(store.claim_key(&ann, "key", 1, "t").await.unwrap(), Claim::New);
     tokio::time::advance(Duration::from_secs(60)).await;
-    assert_ne!(store.claim(&ann, "key", 1, "t").await.unwrap(), Claim::New);
+    assert_ne!(store.claim_key(&ann, "key", 1, "t").await.unwrap(), Claim::New);
     tokio::time::advance(Duration::from_secs(1)).await;
-    assert_eq!(store.claim(&ann, "key", 1, "t").await.unwrap(), Claim::New);
+    assert_eq!(store.claim_key(&ann, "key", 1, "t").await.unwrap(), Claim::New);
 }
 
 #[tokio::test]
-async fn webhooks_are_bounded_in_each_scope() {
+async fn webhooks_are_limited_per_scope() {
     let store = limited(MemoryLimits::default().with_max_push_configs(2));
     let put = async |owner: &str, id: &str| {
         let config = TaskPushNotificationConfig {
@@ -223,7 +223,7 @@ async fn webhooks_are_bounded_in_each_scope() {
 }
 
 #[tokio::test]
-async fn a_count_since_a_time_stops_at_ten_thousand() {
+async fn count_since_a_time_stops_at_ten_thousand() {
     let store = MemoryStore::new();
     let ann = scope("ann");
     for number in 0..10_005 {

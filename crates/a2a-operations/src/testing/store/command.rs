@@ -1,35 +1,35 @@
-//! A command waits for whoever holds the task, and is answered once.
+//! Commands.
 
 use std::sync::Arc;
 
 use a2a_core::TaskState;
 use bytes::Bytes;
 
-use super::scenery::{
+use super::fixtures::{
     chunk, command, get, insert, insert_held, post, scope, task, transition, waiting,
 };
 use crate::{
     Store,
-    store::{Acquired, Hold, StoreError, Transition},
+    store::{Acquired, LeaseUpdate, StoreError, Transition},
 };
 
-/// Nothing is left for a task that nobody holds, or that the caller has not.
-pub async fn a_command_without_a_holder_is_refused(store: Arc<dyn Store>) {
+/// A command for an unleased task, or one of another scope, is rejected.
+pub async fn command_without_a_lease_holder_is_rejected(store: Arc<dyn Store>) {
     let ann = scope("ann");
     insert(&*store, &ann, &task("free", "c", TaskState::Working, 5)).await;
     insert_held(&*store, &scope("bob"), "of-bob", b"work").await;
     insert_held(&*store, &ann, "released", b"work").await;
-    store.release("released", 1).await.expect("the store works");
+    store.release("released", 1).await.expect("the store succeeds");
     for id in ["free", "of-bob", "released", "unknown"] {
         assert!(!post(&*store, &ann, id, "one").await, "{id}");
         assert!(waiting(&*store, id).await.is_empty(), "{id}");
     }
-    store.acquire(&ann, "free").await.expect("the store works");
+    store.acquire(&ann, "free").await.expect("the store succeeds");
     assert!(post(&*store, &ann, "free", "two").await);
 }
 
-/// Commands come as they were given, in the order in which they were.
-pub async fn commands_wait_in_order(store: Arc<dyn Store>) {
+/// Commands are returned unchanged, in order.
+pub async fn commands_are_returned_in_order(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for task_id in ["t", "other"] {
         insert_held(&*store, &scope, task_id, b"work").await;
@@ -38,17 +38,17 @@ pub async fn commands_wait_in_order(store: Arc<dyn Store>) {
         assert!(post(&*store, &scope, "t", id).await);
     }
     assert!(post(&*store, &scope, "other", "d").await);
-    let commands = store.commands("t").await.expect("the store works");
+    let commands = store.commands("t").await.expect("the store succeeds");
     assert_eq!(commands, ["c", "a", "b"].map(command));
     assert_eq!(waiting(&*store, "other").await, ["d"]);
 }
 
-/// The first answer counts, and is there until it is forgotten.
-pub async fn a_command_is_answered_once(store: Arc<dyn Store>) {
+/// The first answer counts, and is kept until it is deleted.
+pub async fn first_answer_to_a_command_wins(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     assert!(post(&*store, &scope, "t", "one").await);
-    assert_eq!(answered(&*store, "one").await, None, "it waits");
+    assert_eq!(answered(&*store, "one").await, None, "pending");
     answer(&*store, "unknown", "x").await;
     assert_eq!(answered(&*store, "unknown").await, None);
     answer(&*store, "one", "first").await;
@@ -58,16 +58,16 @@ pub async fn a_command_is_answered_once(store: Arc<dyn Store>) {
         assert_eq!(answered(&*store, "one").await.as_deref(), Some(&b"first"[..]));
     }
     for _ in 0..2 {
-        store.forget_answer("one").await.expect("it may be forgotten already");
+        store.delete_answer("one").await.expect("deleting again succeeds");
         assert_eq!(answered(&*store, "one").await, None);
     }
     assert!(post(&*store, &scope, "t", "two").await);
-    store.forget_answer("two").await.expect("the store works");
+    store.delete_answer("two").await.expect("the store succeeds");
     assert_eq!(waiting(&*store, "t").await, ["two"], "there is no answer to forget");
 }
 
-/// A second try to post, after a store that failed, leaves no second command.
-pub async fn a_command_that_is_posted_again_is_one(store: Arc<dyn Store>) {
+/// Posting again after a failure creates no second command.
+pub async fn reposted_command_is_not_duplicated(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     for _ in 0..2 {
@@ -75,27 +75,27 @@ pub async fn a_command_that_is_posted_again_is_one(store: Arc<dyn Store>) {
         assert_eq!(waiting(&*store, "t").await, ["one"]);
     }
     answer(&*store, "one", "done").await;
-    assert!(store.release("t", 1).await.expect("the store works"), "nothing waits");
+    assert!(store.release("t", 1).await.expect("the store succeeds"), "nothing waits");
 }
 
-/// A task is not let go while commands wait for it.
-pub async fn a_task_is_kept_while_commands_wait(store: Arc<dyn Store>) {
+/// A lease is not released while commands are pending.
+pub async fn release_fails_while_commands_are_pending(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     for id in ["one", "two"] {
         assert!(post(&*store, &scope, "t", id).await);
     }
     for id in ["one", "two"] {
-        assert!(!store.release("t", 1).await.expect("the store works"), "{id} waits");
+        assert!(!store.release("t", 1).await.expect("the store succeeds"), "{id} waits");
         assert_eq!(get(&*store, &scope, "t").await.node.as_deref(), Some(store.node()));
         answer(&*store, id, "done").await;
     }
-    assert!(store.release("t", 1).await.expect("the store works"));
+    assert!(store.release("t", 1).await.expect("the store succeeds"));
     assert_eq!(get(&*store, &scope, "t").await.node, None);
 }
 
-/// What a write answers is answered if the write is made, and only then.
-pub async fn answers_come_with_their_write(store: Arc<dyn Store>) {
+/// The answers of a transition are stored if it commits, and only then.
+pub async fn answers_are_committed_with_their_transition(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     for id in ["one", "two", "three"] {
@@ -115,41 +115,44 @@ pub async fn answers_come_with_their_write(store: Arc<dyn Store>) {
         assert_eq!(waiting(&*store, "t").await, ["one", "two", "three"]);
         assert_eq!(answered(&*store, "one").await, None);
     }
-    store.commit(&scope, write(1, 1)).await.expect("version and epoch are the stored ones");
+    store.commit(&scope, write(1, 1)).await.expect("version and epoch are current");
     assert_eq!(waiting(&*store, "t").await, ["two"]);
     assert_eq!(answered(&*store, "one").await.as_deref(), Some(&b"1"[..]));
     assert_eq!(answered(&*store, "two").await, None);
     assert_eq!(answered(&*store, "three").await.as_deref(), Some(&b"3"[..]));
-    assert!(!store.release("t", 1).await.expect("the store works"), "one still waits");
+    assert!(!store.release("t", 1).await.expect("the store succeeds"), "one still waits");
 }
 
-/// A write that lets go leaves what it has not answered to the next holder.
-pub async fn commands_outlive_a_write_that_lets_go(store: Arc<dyn Store>) {
+/// A commit that releases the lease leaves unanswered commands to the next holder.
+pub async fn commands_survive_a_releasing_commit(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     for id in ["one", "two"] {
         assert!(post(&*store, &scope, "t", id).await);
     }
     let write = Transition {
-        hold: Hold::Release,
+        lease: LeaseUpdate::Release,
         answers: vec![("one".into(), Bytes::from_static(b"done"))],
         ..transition("t", 1, 1, vec![chunk(2, "t", "x")])
     };
-    store.commit(&scope, write).await.expect("version and epoch are the stored ones");
-    assert!(!post(&*store, &scope, "t", "three").await, "nobody holds the task");
+    store.commit(&scope, write).await.expect("version and epoch are current");
+    assert!(!post(&*store, &scope, "t", "three").await, "unleased");
     assert_eq!(waiting(&*store, "t").await, ["two"]);
-    let acquired = store.acquire(&scope, "t").await.expect("the store works");
+    let acquired = store.acquire(&scope, "t").await.expect("the store succeeds");
     assert!(matches!(acquired, Some(Acquired::Here(stored)) if stored.epoch == 2));
     assert_eq!(waiting(&*store, "t").await, ["two"]);
-    assert!(!store.release("t", 2).await.expect("the store works"));
+    assert!(!store.release("t", 2).await.expect("the store succeeds"));
     answer(&*store, "two", "done").await;
-    assert!(store.release("t", 2).await.expect("the store works"));
+    assert!(store.release("t", 2).await.expect("the store succeeds"));
 }
 
 async fn answer(store: &dyn Store, id: &str, answer: &'static str) {
-    store.answer(id, Bytes::from_static(answer.as_bytes())).await.expect("the store works");
+    store
+        .answer_command(id, Bytes::from_static(answer.as_bytes()))
+        .await
+        .expect("the store succeeds");
 }
 
 async fn answered(store: &dyn Store, id: &str) -> Option<Bytes> {
-    store.read_answer(id).await.expect("the store works")
+    store.read_answer(id).await.expect("the store succeeds")
 }

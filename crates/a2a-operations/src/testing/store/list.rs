@@ -1,10 +1,10 @@
-//! Lists are ordered, filtered, counted, and paged without a task twice.
+//! Lists: order, filters, totals and paging.
 
 use std::sync::Arc;
 
 use a2a_core::{Message, TaskState, v1::Task, well_known::Timestamp};
 
-use super::scenery::{change, ids, insert, list, query, scope, task};
+use super::fixtures::{change, ids, insert, list, query, scope, task};
 use crate::{
     Store,
     store::{PageKey, TaskQuery},
@@ -13,8 +13,8 @@ use crate::{
 const STATES: [TaskState; 4] =
     [TaskState::Working, TaskState::Completed, TaskState::InputRequired, TaskState::Failed];
 
-/// The newest status comes first, and of equal times the greatest id.
-pub async fn a_list_goes_from_new_to_old_and_then_by_id(store: Arc<dyn Store>) {
+/// Newest status first; equal times are ordered by id, greatest first.
+pub async fn list_is_ordered_by_status_time_then_id(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let times = [("b", 7), ("a", 7), ("e", 5), ("c", 7), ("d", 9), ("f", -3)];
     for ((id, millis), state) in times.into_iter().zip(STATES.into_iter().cycle()) {
@@ -27,8 +27,8 @@ pub async fn a_list_goes_from_new_to_old_and_then_by_id(store: Arc<dyn Store>) {
     assert_eq!(ids(&list(&*store, &scope, &in_context).await), ids(&page));
 }
 
-/// A task moves when the time of its status changes.
-pub async fn a_change_of_status_moves_a_task_in_the_list(store: Arc<dyn Store>) {
+/// A task moves when its status time changes.
+pub async fn status_change_reorders_the_list(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for (id, millis) in [("a", 1), ("b", 2), ("c", 3)] {
         insert(&*store, &scope, &task(id, "c", TaskState::Working, millis)).await;
@@ -41,8 +41,8 @@ pub async fn a_change_of_status_moves_a_task_in_the_list(store: Arc<dyn Store>) 
     assert_eq!(page.total, 3);
 }
 
-/// Pages follow each other without a task twice or left out, and each knows if there is more.
-pub async fn pages_have_every_task_once(store: Arc<dyn Store>) {
+/// Pages return every task once, and whether more follow.
+pub async fn pages_return_every_task_once(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for number in 0..25_u8 {
         let id = format!("t{number:02}");
@@ -68,9 +68,9 @@ pub async fn pages_have_every_task_once(store: Arc<dyn Store>) {
     }
 }
 
-/// A page ends where its tasks would be too large together, a task that is too large alone is
-/// there alone, and no page changes the total.
-pub async fn a_page_is_bounded_by_bytes(store: Arc<dyn Store>) {
+/// A page ends before it exceeds the limit in bytes, a larger task is returned alone, and totals
+/// are unaffected.
+pub async fn page_is_limited_by_bytes(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for (number, size) in [10, 600, 600, 600, 5_000, 10, 10].into_iter().enumerate() {
         let id = format!("t{number}");
@@ -91,7 +91,7 @@ pub async fn a_page_is_bounded_by_bytes(store: Arc<dyn Store>) {
                 break;
             }
         }
-        // Of what belongs to a task beside its text, each store keeps its own.
+        // The overhead per task depends on the store.
         assert_eq!(pages, ["t6 t5", "t4", "t3 t2", "t1 t0"]);
     }
     let page = list(&*store, &scope, &TaskQuery { max_bytes: Some(0), ..query(10) }).await;
@@ -100,8 +100,8 @@ pub async fn a_page_is_bounded_by_bytes(store: Arc<dyn Store>) {
     assert_eq!((page.tasks.len(), page.has_more), (7, false));
 }
 
-/// A page may start behind a task that is not there, or has moved.
-pub async fn a_page_starts_behind_any_place(store: Arc<dyn Store>) {
+/// A page may start after a task that does not exist, or has moved.
+pub async fn page_can_start_after_any_key(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for (id, millis) in [("a", 1), ("b", 2), ("c", 3)] {
         insert(&*store, &scope, &task(id, "c", TaskState::Working, millis)).await;
@@ -124,8 +124,8 @@ pub async fn a_page_starts_behind_any_place(store: Arc<dyn Store>) {
     }
 }
 
-/// Filters by context, state and time hold alone and together, with exact totals.
-pub async fn filters_hold_together_and_totals_are_exact(store: Arc<dyn Store>) {
+/// Filters by context, state and time combine, with exact totals.
+pub async fn filters_combine_and_totals_are_exact(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let mut all = Vec::new();
     for number in 0..60_u8 {
@@ -162,8 +162,8 @@ pub async fn filters_hold_together_and_totals_are_exact(store: Arc<dyn Store>) {
     }
 }
 
-/// Totals follow tasks from state to state.
-pub async fn totals_follow_every_change_of_state(store: Arc<dyn Store>) {
+/// Totals track state changes.
+pub async fn totals_track_state_changes(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for id in ["a", "b", "c"] {
         insert(&*store, &scope, &task(id, "c", TaskState::Working, 1)).await;
@@ -185,8 +185,8 @@ pub async fn totals_follow_every_change_of_state(store: Arc<dyn Store>) {
     }
 }
 
-/// While tasks come and change, pages show no task twice, and every task that stays as it is.
-pub async fn paging_goes_on_undisturbed_by_writers(store: Arc<dyn Store>) {
+/// Under concurrent writes, pages return no task twice, and every unchanged task.
+pub async fn paging_is_stable_under_concurrent_writes(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for number in 0..200 {
         let id = format!("t{number:03}");
@@ -222,9 +222,9 @@ pub async fn paging_goes_on_undisturbed_by_writers(store: Arc<dyn Store>) {
         let number = id.strip_prefix('t').and_then(|number| number.parse::<i64>().ok());
         number.is_some_and(|number| number % 2 == 1)
     });
-    assert_eq!(unchanged.count(), 100, "every task that did not change is there");
+    assert_eq!(unchanged.count(), 100, "every unchanged task is returned");
     let count = seen.len();
     seen.sort();
     seen.dedup();
-    assert_eq!(seen.len(), count, "no task is there twice");
+    assert_eq!(seen.len(), count, "no task is returned twice");
 }

@@ -1,30 +1,31 @@
-//! Pushed events wait for their webhooks, and go to each in order.
+//! Webhook deliveries.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use super::scenery::{
+use super::fixtures::{
     at, chunk, due, get, hooked, insert, positions, push, scope, task, transition, webhook,
 };
 use crate::{
     EventId, Store,
     store::{
-        Backlog, DeadLetterQuery, Due, PushKey, PushOutcome, Redelivery, StoreError, Transition,
+        Backlog, ClaimedDeliveries, DeadLetterQuery, DeliveryKey, DeliveryOutcome, Redelivery,
+        StoreError, Transition,
     },
 };
 use a2a_core::TaskState;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// A webhook gets the events that were marked for webhooks and stored after it.
-pub async fn a_webhook_gets_the_pushed_events_behind_it(store: Arc<dyn Store>) {
+/// A webhook receives the pushed events that are stored after it.
+pub async fn webhook_receives_pushed_events_stored_after_it(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert(&*store, &scope, &task("t", "c", TaskState::Working, 5)).await;
     assert!(!push(&*store, &scope, "t").await.has_pushes, "there is no webhook yet");
     let webhook = webhook("t", "a");
-    store.put_config(&scope, webhook.clone()).await.expect("the store works");
-    let nothing = store.due(10).await.expect("the store works");
-    assert!(nothing.pushes.is_empty() && nothing.next.is_none(), "{nothing:?}");
-    assert_eq!(store.backlog().await.expect("the store works"), Backlog::default());
+    store.put_config(&scope, webhook.clone()).await.expect("the store succeeds");
+    let nothing = store.claim_deliveries(10).await.expect("the store succeeds");
+    assert!(nothing.deliveries.is_empty() && nothing.next.is_none(), "{nothing:?}");
+    assert_eq!(store.backlog().await.expect("the store succeeds"), Backlog::default());
     let silent = transition("t", 2, 1, vec![chunk(3, "t", "x")]);
     assert!(!store.commit(&scope, silent).await.expect("it is current").has_pushes);
     assert!(due(&*store, 10).await.is_empty());
@@ -43,15 +44,15 @@ pub async fn a_webhook_gets_the_pushed_events_behind_it(store: Arc<dyn Store>) {
     assert_eq!(push.task, get(&*store, &scope, "t").await.task);
 }
 
-/// A webhook that comes with a new task gets its first events too.
-pub async fn webhooks_of_a_new_task_get_its_first_events(store: Arc<dyn Store>) {
+/// A webhook of a new task receives the first events too.
+pub async fn webhooks_of_a_new_task_receive_its_first_events(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let quiet = store.insert(&scope, hooked("quiet", &["a"])).await.expect("the task is new");
     assert!(!quiet.has_pushes);
     let mut new = hooked("t", &["a", "b"]);
     new.pushes = vec![at(1)];
     assert!(store.insert(&scope, new).await.expect("the task is new").has_pushes);
-    let webhooks = store.configs(&scope, "t").await.expect("the store works");
+    let webhooks = store.configs(&scope, "t").await.expect("the store succeeds");
     assert_eq!(webhooks, [webhook("t", "a"), webhook("t", "b")]);
     let due = due(&*store, 10).await;
     let mut got: Vec<_> =
@@ -61,8 +62,8 @@ pub async fn webhooks_of_a_new_task_get_its_first_events(store: Arc<dyn Store>) 
     assert!(due.iter().all(|push| &*push.key.task_id == "t"));
 }
 
-/// A write that is refused leaves nothing to deliver.
-pub async fn a_refused_write_pushes_nothing(store: Arc<dyn Store>) {
+/// A rejected commit enqueues no deliveries.
+pub async fn rejected_commit_enqueues_no_deliveries(store: Arc<dyn Store>) {
     let scope = scope("ann");
     store.insert(&scope, hooked("t", &["a"])).await.expect("the task is new");
     for (version, epoch) in [(2, 1), (1, 2)] {
@@ -74,43 +75,47 @@ pub async fn a_refused_write_pushes_nothing(store: Arc<dyn Store>) {
     assert!(due(&*store, 10).await.is_empty());
 }
 
-/// While a webhook is claimed nobody else claims it, until it is given back; and who had it then
-/// can say nothing of it any more.
-pub async fn a_webhook_is_claimed_by_one_at_a_time(store: Arc<dyn Store>) {
+/// A claimed webhook cannot be claimed again until it is released; outcomes of the old claim are
+/// then rejected.
+pub async fn webhook_has_at_most_one_claim(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let first = claimed(&*store, "t", 1).await;
     assert!(due(&*store, 10).await.is_empty());
     push(&*store, &scope, "t").await;
-    assert!(due(&*store, 10).await.is_empty(), "an event that comes meanwhile waits too");
-    assert!(!say(&*store, &first, PushOutcome::Unclaimed).await);
+    assert!(due(&*store, 10).await.is_empty(), "new events are pending too");
+    assert!(!record(&*store, &first, DeliveryOutcome::Released).await);
     let again = due(&*store, 10).await;
     let [push] = &again[..] else { panic!("{again:?}") };
     assert_eq!((positions(&push.events), push.attempts), (vec![2, 3], 0));
     assert_ne!(push.key.claim, first.claim);
     for outcome in [
-        PushOutcome::Delivered(at(2)),
-        PushOutcome::Retry { event: at(2), after: Duration::ZERO },
-        PushOutcome::Dead { event: at(2), error: "late".into() },
-        PushOutcome::Unclaimed,
+        DeliveryOutcome::Delivered(at(2)),
+        DeliveryOutcome::Retry { event: at(2), after: Duration::ZERO },
+        DeliveryOutcome::DeadLetter { event: at(2), error: "late".into() },
+        DeliveryOutcome::Released,
     ] {
-        assert!(!say(&*store, &first, outcome).await, "the claim is void");
+        assert!(!record(&*store, &first, outcome).await, "the claim is void");
     }
     assert!(due(&*store, 10).await.is_empty(), "the new claim still holds");
     assert!(
-        store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store works").is_empty()
+        store
+            .dead_letters(&DeadLetterQuery::newest(10))
+            .await
+            .expect("the store succeeds")
+            .is_empty()
     );
-    assert!(say(&*store, &push.key, PushOutcome::Delivered(at(2))).await);
+    assert!(record(&*store, &push.key, DeliveryOutcome::Delivered(at(2))).await);
 }
 
-/// Of many workers at once, each gets other webhooks.
-pub async fn many_workers_share_the_webhooks(store: Arc<dyn Store>) {
+/// Concurrent workers claim different webhooks.
+pub async fn concurrent_workers_claim_different_webhooks(store: Arc<dyn Store>) {
     const TASKS: usize = 12;
     for number in 0..TASKS {
         let mut new = hooked(&format!("t{number}"), &["a", "b"]);
         new.pushes = vec![at(1)];
         store.insert(&scope("ann"), new).await.expect("the task is new");
     }
-    let backlog = store.backlog().await.expect("the store works");
+    let backlog = store.backlog().await.expect("the store succeeds");
     assert_eq!(backlog.webhooks, 2 * TASKS as u64);
     let workers = (0..6).map(|_| {
         let store = Arc::clone(&store);
@@ -134,80 +139,83 @@ pub async fn many_workers_share_the_webhooks(store: Arc<dyn Store>) {
     assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), 2 * TASKS);
 }
 
-/// A claim goes on from event to event, and ends with the last that waits: what comes after that
-/// is due at once.
-pub async fn a_claim_ends_when_nothing_waits(store: Arc<dyn Store>) {
+/// A claim continues from event to event, and ends with the last; later events are due at once.
+pub async fn claim_ends_when_the_outbox_is_empty(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let key = claimed(&*store, "t", 2).await;
-    assert!(say(&*store, &key, PushOutcome::Delivered(at(2))).await);
+    assert!(record(&*store, &key, DeliveryOutcome::Delivered(at(2))).await);
     assert!(due(&*store, 10).await.is_empty());
-    say(&*store, &key, PushOutcome::Delivered(at(3))).await;
-    let nothing = store.due(10).await.expect("the store works");
-    assert!(nothing.pushes.is_empty() && nothing.next.is_none(), "{nothing:?}");
+    record(&*store, &key, DeliveryOutcome::Delivered(at(3))).await;
+    let nothing = store.claim_deliveries(10).await.expect("the store succeeds");
+    assert!(nothing.deliveries.is_empty() && nothing.next.is_none(), "{nothing:?}");
     assert!(push(&*store, &scope, "t").await.has_pushes);
     let due = due(&*store, 10).await;
     let [push] = &due[..] else { panic!("{due:?}") };
     assert_eq!((positions(&push.events), push.attempts), (vec![4], 0));
-    assert!(!say(&*store, &key, PushOutcome::Unclaimed).await, "that claim has ended");
+    assert!(!record(&*store, &key, DeliveryOutcome::Released).await, "that claim has ended");
 }
 
-/// What comes during a claim is there for the next one.
-pub async fn events_that_come_during_a_claim_are_not_lost(store: Arc<dyn Store>) {
+/// Events stored during a claim are delivered by the next one.
+pub async fn events_stored_during_a_claim_are_delivered(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let key = claimed(&*store, "t", 1).await;
     push(&*store, &scope, "t").await;
-    assert!(say(&*store, &key, PushOutcome::Delivered(at(2))).await, "another one waits");
-    assert!(due(&*store, 10).await.is_empty(), "the claim goes on");
-    assert!(!say(&*store, &key, PushOutcome::Unclaimed).await);
+    assert!(
+        record(&*store, &key, DeliveryOutcome::Delivered(at(2))).await,
+        "another event is pending"
+    );
+    assert!(due(&*store, 10).await.is_empty(), "the claim continues");
+    assert!(!record(&*store, &key, DeliveryOutcome::Released).await);
     let due = due(&*store, 10).await;
     assert_eq!(due.iter().map(|push| positions(&push.events)).collect::<Vec<_>>(), [vec![3]]);
 }
 
-/// An event that is to be tried again holds back those behind it, for as long as was asked.
-pub async fn a_retry_waits_for_its_time(store: Arc<dyn Store>) {
+/// An event to be retried delays those after it, for the given time.
+pub async fn retry_waits_for_its_delay(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let key = claimed(&*store, "t", 1).await;
-    assert!(!say(&*store, &key, PushOutcome::Retry { event: at(2), after: HOUR }).await);
+    assert!(!record(&*store, &key, DeliveryOutcome::Retry { event: at(2), after: HOUR }).await);
     push(&*store, &scope, "t").await;
-    let later = store.due(10).await.expect("the store works");
-    assert!(later.pushes.is_empty(), "{later:?}");
-    let next = later.next.expect("there is something to look at again");
+    let later = store.claim_deliveries(10).await.expect("the store succeeds");
+    assert!(later.deliveries.is_empty(), "{later:?}");
+    let next = later.next.expect("an event is pending");
     assert!(next <= HOUR && next > HOUR / 2, "{next:?}");
     let other = claimed(&*store, "other", 1).await;
     let after = Duration::from_millis(50);
-    assert!(!say(&*store, &other, PushOutcome::Retry { event: at(2), after }).await);
-    let soon = store.due(10).await.expect("the store works");
+    assert!(!record(&*store, &other, DeliveryOutcome::Retry { event: at(2), after }).await);
+    let soon = store.claim_deliveries(10).await.expect("the store succeeds");
     assert!(soon.next.is_some_and(|next| next <= after), "{soon:?}");
 }
 
-/// The tries of an event are counted, and those of the next one anew.
-pub async fn tries_are_counted_for_each_event(store: Arc<dyn Store>) {
+/// Attempts are counted per event.
+pub async fn attempts_are_counted_per_event(store: Arc<dyn Store>) {
     let mut key = claimed(&*store, "t", 2).await;
     for attempts in 1..=3 {
         let after = Duration::from_millis(attempts.into());
-        say(&*store, &key, PushOutcome::Retry { event: at(2), after }).await;
+        record(&*store, &key, DeliveryOutcome::Retry { event: at(2), after }).await;
         let push = until_due(&*store).await;
         assert_eq!((positions(&push.events), push.attempts), (vec![2, 3], attempts));
         key = push.key;
     }
-    assert!(say(&*store, &key, PushOutcome::Delivered(at(2))).await);
-    say(&*store, &key, PushOutcome::Unclaimed).await;
+    assert!(record(&*store, &key, DeliveryOutcome::Delivered(at(2))).await);
+    record(&*store, &key, DeliveryOutcome::Released).await;
     let push = until_due(&*store).await;
     assert_eq!((positions(&push.events), push.attempts), (vec![3], 0));
 }
 
-/// An event that is given up is kept apart, with the number of all tries that were made of it,
-/// and the claim goes on with the next one.
-pub async fn an_event_that_is_given_up_is_a_dead_letter(store: Arc<dyn Store>) {
+/// An undeliverable event is stored with the number of its attempts, and the claim continues with
+/// the next event.
+pub async fn undeliverable_event_becomes_a_dead_letter(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let key = claimed(&*store, "t", 3).await;
-    let dead = |event, error: &str| PushOutcome::Dead { event, error: error.into() };
-    say(&*store, &key, PushOutcome::Retry { event: at(2), after: Duration::ZERO }).await;
+    let dead = |event, error: &str| DeliveryOutcome::DeadLetter { event, error: error.into() };
+    record(&*store, &key, DeliveryOutcome::Retry { event: at(2), after: Duration::ZERO }).await;
     let key = until_due(&*store).await.key;
-    assert!(say(&*store, &key, dead(at(2), "gone")).await);
-    assert!(say(&*store, &key, dead(at(3), "refused")).await);
-    assert!(due(&*store, 10).await.is_empty(), "the claim goes on");
-    let letters = store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store works");
+    assert!(record(&*store, &key, dead(at(2), "gone")).await);
+    assert!(record(&*store, &key, dead(at(3), "refused")).await);
+    assert!(due(&*store, 10).await.is_empty(), "the claim continues");
+    let letters =
+        store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store succeeds");
     let told: Vec<_> = letters
         .iter()
         .map(|letter| (letter.event, letter.attempts, letter.error.as_str()))
@@ -219,62 +227,63 @@ pub async fn an_event_that_is_given_up_is_a_dead_letter(store: Arc<dyn Store>) {
         assert_eq!(letter.url, "https://example.com/a");
         assert!(letter.time.as_millis() > 1_700_000_000_000, "{letter:?}");
     }
-    let newest = store.dead_letters(&DeadLetterQuery::newest(1)).await.expect("the store works");
+    let newest = store.dead_letters(&DeadLetterQuery::newest(1)).await.expect("the store succeeds");
     assert_eq!(newest, letters[..1]);
-    say(&*store, &key, PushOutcome::Unclaimed).await;
+    record(&*store, &key, DeliveryOutcome::Released).await;
     assert_eq!(positions(&until_due(&*store).await.events), [4]);
 }
 
-/// A dead letter that is redelivered is delivered again with all its tries, before what waits,
-/// and is a dead letter no more.
+/// A redelivered dead letter is delivered again with all attempts, before newer events, and is no
+/// longer a dead letter.
 pub async fn dead_letters_are_redelivered_in_order(store: Arc<dyn Store>) {
     let key = claimed(&*store, "t", 4).await;
-    let dead = |event| PushOutcome::Dead { event, error: "gone".into() };
-    say(&*store, &key, PushOutcome::Delivered(at(2))).await;
-    say(&*store, &key, dead(at(3))).await;
-    say(&*store, &key, dead(at(4))).await;
+    let dead = |event| DeliveryOutcome::DeadLetter { event, error: "gone".into() };
+    record(&*store, &key, DeliveryOutcome::Delivered(at(2))).await;
+    record(&*store, &key, dead(at(3))).await;
+    record(&*store, &key, dead(at(4))).await;
     // A second webhook of the task, whose letters stay.
     let other = claimed(&*store, "u", 1).await;
-    say(&*store, &other, dead(at(2))).await;
+    record(&*store, &other, dead(at(2))).await;
     let query = DeadLetterQuery { task_id: Some("t".into()), ..DeadLetterQuery::default() };
-    let done = store.redeliver(&query).await.expect("the store works");
+    let done = store.redeliver(&query).await.expect("the store succeeds");
     assert_eq!(done, Redelivery::new(2, 0));
-    assert!(!say(&*store, &key, PushOutcome::Delivered(at(5))).await, "the claim is void");
+    assert!(!record(&*store, &key, DeliveryOutcome::Delivered(at(5))).await, "the claim is void");
     let push = until_due(&*store).await;
     assert_eq!((&*push.key.task_id, push.attempts), ("t", 0));
     assert_eq!(positions(&push.events), [3, 4, 5]);
-    let letters = store.dead_letters(&DeadLetterQuery::default()).await.expect("the store works");
+    let letters =
+        store.dead_letters(&DeadLetterQuery::default()).await.expect("the store succeeds");
     let left: Vec<_> = letters.iter().map(|letter| letter.task_id.as_str()).collect();
     assert_eq!(left, ["u"]);
-    // It can be given up again.
-    assert!(say(&*store, &push.key, dead(at(3))).await);
-    let again = store.dead_letters(&query).await.expect("the store works");
+    // It can become a dead letter again.
+    assert!(record(&*store, &push.key, dead(at(3))).await);
+    let again = store.dead_letters(&query).await.expect("the store succeeds");
     assert_eq!(again.len(), 1, "{again:?}");
 }
 
-/// A dead letter whose webhook is gone can't be redelivered, and is kept.
-pub async fn dead_letters_without_a_webhook_are_lost(store: Arc<dyn Store>) {
+/// A dead letter of a deleted webhook cannot be redelivered, and stays.
+pub async fn dead_letters_of_deleted_webhooks_are_not_redelivered(store: Arc<dyn Store>) {
     let key = claimed(&*store, "t", 1).await;
-    say(&*store, &key, PushOutcome::Dead { event: at(2), error: "gone".into() }).await;
-    store.delete_config(&scope("ann"), "t", "a").await.expect("the store works");
+    record(&*store, &key, DeliveryOutcome::DeadLetter { event: at(2), error: "gone".into() }).await;
+    store.delete_config(&scope("ann"), "t", "a").await.expect("the store succeeds");
     let all = DeadLetterQuery::default();
-    let done = store.redeliver(&all).await.expect("the store works");
+    let done = store.redeliver(&all).await.expect("the store succeeds");
     assert_eq!(done, Redelivery::new(0, 1));
-    assert_eq!(store.dead_letters(&all).await.expect("the store works").len(), 1);
+    assert_eq!(store.dead_letters(&all).await.expect("the store succeeds").len(), 1);
     assert!(due(&*store, 10).await.is_empty());
 }
 
-/// Filters narrow down what is listed and purged, and purged letters are gone.
+/// Filters apply to listing and purging, and purged letters are deleted.
 pub async fn dead_letters_are_purged_by_filter(store: Arc<dyn Store>) {
     for task in ["t", "u"] {
         let key = claimed(&*store, task, 2).await;
         for event in [2, 3] {
             let error = "gone".into();
-            say(&*store, &key, PushOutcome::Dead { event: at(event), error }).await;
+            record(&*store, &key, DeliveryOutcome::DeadLetter { event: at(event), error }).await;
         }
     }
     let count = async |query: &DeadLetterQuery| {
-        store.dead_letters(query).await.expect("the store works").len()
+        store.dead_letters(query).await.expect("the store succeeds").len()
     };
     let filtered = |filter: fn(&mut DeadLetterQuery)| {
         let mut query = DeadLetterQuery::default();
@@ -293,11 +302,11 @@ pub async fn dead_letters_are_purged_by_filter(store: Arc<dyn Store>) {
     assert_eq!(count(&filtered(past)).await, 0);
     assert_eq!(count(&DeadLetterQuery::newest(3)).await, 3);
     let purge = async |query: &DeadLetterQuery| {
-        store.purge_dead_letters(query).await.expect("the store works")
+        store.purge_dead_letters(query).await.expect("the store succeeds")
     };
     assert_eq!(purge(&filtered(past)).await, 0);
     assert_eq!(purge(&filtered(|query| query.task_id = Some("t".into()))).await, 2);
-    let left = store.dead_letters(&DeadLetterQuery::default()).await.expect("the store works");
+    let left = store.dead_letters(&DeadLetterQuery::default()).await.expect("the store succeeds");
     let left: Vec<_> = left.iter().map(|letter| (&*letter.task_id, letter.event)).collect();
     assert_eq!(left, [("u", at(3)), ("u", at(2))]);
     assert_eq!(purge(&DeadLetterQuery::newest(1)).await, 1);
@@ -305,54 +314,54 @@ pub async fn dead_letters_are_purged_by_filter(store: Arc<dyn Store>) {
     assert_eq!(purge(&DeadLetterQuery::default()).await, 0);
 }
 
-/// A webhook that is postponed is due again after a while, and no try is counted.
-pub async fn a_postponed_webhook_is_due_later(store: Arc<dyn Store>) {
+/// A postponed webhook is due after a delay, and no attempt is counted.
+pub async fn postponed_webhook_is_due_later(store: Arc<dyn Store>) {
     let key = claimed(&*store, "t", 1).await;
-    assert!(!say(&*store, &key, PushOutcome::Postponed { after: HOUR }).await);
-    let later = store.due(10).await.expect("the store works");
-    assert!(later.pushes.is_empty());
+    assert!(!record(&*store, &key, DeliveryOutcome::Postponed { after: HOUR }).await);
+    let later = store.claim_deliveries(10).await.expect("the store succeeds");
+    assert!(later.deliveries.is_empty());
     assert!(later.next.is_some_and(|next| next > HOUR / 2 && next <= HOUR), "{later:?}");
     let key = claimed(&*store, "u", 1).await;
-    say(&*store, &key, PushOutcome::Postponed { after: Duration::from_millis(5) }).await;
+    record(&*store, &key, DeliveryOutcome::Postponed { after: Duration::from_millis(5) }).await;
     let push = until_due(&*store).await;
     assert_eq!((&*push.key.task_id, push.attempts), ("u", 0));
     assert_eq!(positions(&push.events), [2]);
 }
 
-/// A webhook that is deleted gets nothing more, not even from who has claimed it, and one that
-/// comes back under its id begins anew.
-pub async fn a_deleted_webhook_gets_nothing_more(store: Arc<dyn Store>) {
+/// A deleted webhook receives nothing more, even if it is claimed, and one with the same id starts
+/// anew.
+pub async fn deleted_webhook_receives_nothing(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let key = claimed(&*store, "t", 2).await;
-    store.delete_config(&scope, "t", "a").await.expect("the store works");
-    assert!(!say(&*store, &key, PushOutcome::Delivered(at(2))).await);
+    store.delete_config(&scope, "t", "a").await.expect("the store succeeds");
+    assert!(!record(&*store, &key, DeliveryOutcome::Delivered(at(2))).await);
     assert!(!push(&*store, &scope, "t").await.has_pushes);
-    let nothing = store.due(10).await.expect("the store works");
-    assert!(nothing.pushes.is_empty() && nothing.next.is_none(), "{nothing:?}");
-    store.put_config(&scope, webhook("t", "a")).await.expect("the store works");
-    assert!(due(&*store, 10).await.is_empty(), "nothing came since");
+    let nothing = store.claim_deliveries(10).await.expect("the store succeeds");
+    assert!(nothing.deliveries.is_empty() && nothing.next.is_none(), "{nothing:?}");
+    store.put_config(&scope, webhook("t", "a")).await.expect("the store succeeds");
+    assert!(due(&*store, 10).await.is_empty(), "no event was stored since");
     push(&*store, &scope, "t").await;
-    let dead = PushOutcome::Dead { event: at(2), error: "late".into() };
-    assert!(!say(&*store, &key, dead).await, "that was another webhook");
+    let dead = DeliveryOutcome::DeadLetter { event: at(2), error: "late".into() };
+    assert!(!record(&*store, &key, dead).await, "the claim was on the deleted webhook");
     assert_eq!(positions(&until_due(&*store).await.events), [5]);
 }
 
-/// A webhook that is replaced keeps its place.
-pub async fn a_replaced_webhook_goes_on_where_it_was(store: Arc<dyn Store>) {
+/// A replaced webhook keeps its cursor.
+pub async fn replaced_webhook_keeps_its_cursor(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let key = claimed(&*store, "t", 3).await;
-    assert!(say(&*store, &key, PushOutcome::Delivered(at(2))).await);
-    say(&*store, &key, PushOutcome::Unclaimed).await;
+    assert!(record(&*store, &key, DeliveryOutcome::Delivered(at(2))).await);
+    record(&*store, &key, DeliveryOutcome::Released).await;
     let mut other = webhook("t", "a");
     other.config.url = "https://example.com/other".into();
     other.config.token = "other".into();
-    store.put_config(&scope, other.clone()).await.expect("the store works");
+    store.put_config(&scope, other.clone()).await.expect("the store succeeds");
     let push = until_due(&*store).await;
     assert_eq!((positions(&push.events), push.webhook), (vec![3, 4], other));
 }
 
-/// The webhooks for which events wait longest are claimed first.
-pub async fn those_that_wait_longest_come_first(store: Arc<dyn Store>) {
+/// The webhooks that have waited longest are claimed first.
+pub async fn longest_waiting_webhooks_are_claimed_first(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for id in ["a", "b", "c"] {
         store.insert(&scope, hooked(id, &["a"])).await.expect("the task is new");
@@ -366,23 +375,23 @@ pub async fn those_that_wait_longest_come_first(store: Arc<dyn Store>) {
     for expected in [&["b", "c"][..], &["a"], &[]] {
         let due = due(&*store, 2).await;
         let mut ids: Vec<_> = due.iter().map(|push| &*push.key.task_id).collect();
-        // What is claimed at once comes in any order.
+        // Webhooks claimed in one call are in any order.
         ids.sort_by_key(|id| expected.iter().position(|expected| expected == id));
         assert_eq!(ids, expected);
     }
 }
 
-/// Each webhook of a task goes at its own pace.
-pub async fn webhooks_of_a_task_wait_for_nobody_else(store: Arc<dyn Store>) {
+/// Webhooks of a task progress independently.
+pub async fn webhooks_of_a_task_are_independent(store: Arc<dyn Store>) {
     let scope = scope("ann");
     store.insert(&scope, hooked("t", &["a", "b"])).await.expect("the task is new");
     push(&*store, &scope, "t").await;
     for push in due(&*store, 10).await {
         let outcome = match &*push.key.config_id {
-            "a" => PushOutcome::Retry { event: at(2), after: HOUR },
-            _ => PushOutcome::Delivered(at(2)),
+            "a" => DeliveryOutcome::Retry { event: at(2), after: HOUR },
+            _ => DeliveryOutcome::Delivered(at(2)),
         };
-        say(&*store, &push.key, outcome).await;
+        record(&*store, &push.key, outcome).await;
     }
     push(&*store, &scope, "t").await;
     let due = due(&*store, 10).await;
@@ -390,8 +399,8 @@ pub async fn webhooks_of_a_task_wait_for_nobody_else(store: Arc<dyn Store>) {
     assert_eq!((&*push.key.config_id, positions(&push.events)), ("b", vec![3]));
 }
 
-/// However many events wait, a webhook gets each of them once and in order if all arrive.
-pub async fn a_long_line_is_delivered_in_order(store: Arc<dyn Store>) {
+/// However many events are pending, each is delivered once and in order if none fails.
+pub async fn long_backlog_is_delivered_in_order(store: Arc<dyn Store>) {
     const EVENTS: u64 = 200;
     let scope = scope("ann");
     store.insert(&scope, hooked("t", &["a"])).await.expect("the task is new");
@@ -405,17 +414,16 @@ pub async fn a_long_line_is_delivered_in_order(store: Arc<dyn Store>) {
         let Some(push) = due.into_iter().next() else { break };
         assert!(!push.events.is_empty());
         for event in push.events.iter().filter_map(crate::Event::id) {
-            say(&*store, &push.key, PushOutcome::Delivered(event)).await;
+            record(&*store, &push.key, DeliveryOutcome::Delivered(event)).await;
             delivered.push(event);
         }
-        say(&*store, &push.key, PushOutcome::Unclaimed).await;
+        record(&*store, &push.key, DeliveryOutcome::Released).await;
     }
     assert_eq!(delivered, (2..2 + EVENTS).map(at).collect::<Vec<EventId>>());
 }
 
-/// Makes a task with a webhook for which a number of events wait, from position 2 on, and claims
-/// it.
-async fn claimed(store: &dyn Store, task_id: &str, events: u64) -> PushKey {
+/// Creates a task with a webhook and a number of pending events, from position 2, and claims it.
+async fn claimed(store: &dyn Store, task_id: &str, events: u64) -> DeliveryKey {
     let scope = scope("ann");
     store.insert(&scope, hooked(task_id, &["a"])).await.expect("the task is new");
     for _ in 0..events {
@@ -427,20 +435,21 @@ async fn claimed(store: &dyn Store, task_id: &str, events: u64) -> PushKey {
     push.key.clone()
 }
 
-async fn say(store: &dyn Store, key: &PushKey, outcome: PushOutcome) -> bool {
-    store.pushed(key, outcome).await.expect("the store works")
+async fn record(store: &dyn Store, key: &DeliveryKey, outcome: DeliveryOutcome) -> bool {
+    store.record_delivery(key, outcome).await.expect("the store succeeds")
 }
 
-/// Claims the next webhook, when it is due.
-async fn until_due(store: &dyn Store) -> crate::store::DuePush {
+/// Claims the next webhook when it is due.
+async fn until_due(store: &dyn Store) -> crate::store::ClaimedDelivery {
     let claim = async {
         loop {
-            let Due { pushes, next } = store.due(1).await.expect("the store works");
-            match pushes.into_iter().next() {
+            let ClaimedDeliveries { deliveries, next } =
+                store.claim_deliveries(1).await.expect("the store succeeds");
+            match deliveries.into_iter().next() {
                 Some(push) => return push,
-                None => tokio::time::sleep(next.expect("something waits")).await,
+                None => tokio::time::sleep(next.expect("an event is pending")).await,
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), claim).await.expect("it is due soon")
+    tokio::time::timeout(Duration::from_secs(10), claim).await.expect("due soon")
 }

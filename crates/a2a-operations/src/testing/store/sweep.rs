@@ -1,70 +1,70 @@
-//! What is old is forgotten, and nothing else.
+//! Retention.
 
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::TaskState;
 
-use super::scenery::{
+use super::fixtures::{
     at, change, get, hooked, ids, insert, insert_held, list, query, scope, task, webhook,
 };
 use crate::{
     Store,
-    store::{Claim, DeadLetterQuery, PushOutcome, Sweep},
+    store::{Claim, DeadLetterQuery, DeliveryOutcome, Sweep},
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Of a task that ended long enough ago nothing stays: its events, its webhooks and what waits
-/// for them go too, and its id is free again.
+/// A sweep removes an ended task completely, with its events, webhooks and pending deliveries, and
+/// frees its id.
 //
-pub async fn a_sweep_forgets_ended_tasks_whole(store: Arc<dyn Store>) {
+pub async fn sweep_removes_ended_tasks_completely(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let mut new = hooked("t", &["a"]);
     new.pushes = vec![at(1)];
     store.insert(&scope, new).await.expect("the task is new");
     insert(&*store, &scope, &task("failed", "d", TaskState::Failed, 6)).await;
     change(&*store, &scope, "t", TaskState::Completed, 7).await;
-    assert_eq!(sweep(&*store, Some(HOUR), 10).await, 0, "they ended just now");
+    assert_eq!(sweep(&*store, Some(HOUR), 10).await, 0, "they have just ended");
     assert_eq!(list(&*store, &scope, &query(10)).await.total, 2);
     some_time().await;
     assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 2);
     assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 0);
     for id in ["t", "failed"] {
-        assert!(store.get(&scope, id).await.expect("the store works").is_none());
-        assert!(store.load(&scope, id, at(1)).await.expect("the store works").is_none());
-        assert!(store.replay(&scope, id, at(1)).await.expect("the store works").is_none());
+        assert!(store.get(&scope, id).await.expect("the store succeeds").is_none());
+        assert!(store.load(&scope, id, at(1)).await.expect("the store succeeds").is_none());
+        assert!(store.replay(&scope, id, at(1)).await.expect("the store succeeds").is_none());
     }
     let page = list(&*store, &scope, &query(10)).await;
     assert_eq!((page.tasks.len(), page.total), (0, 0));
-    assert!(store.configs(&scope, "t").await.expect("the store works").is_empty());
-    let due = store.due(10).await.expect("the store works");
-    assert!(due.pushes.is_empty() && due.next.is_none(), "{due:?}");
+    assert!(store.configs(&scope, "t").await.expect("the store succeeds").is_empty());
+    let due = store.claim_deliveries(10).await.expect("the store succeeds");
+    assert!(due.deliveries.is_empty() && due.next.is_none(), "{due:?}");
     insert(&*store, &scope, &task("t", "c", TaskState::Working, 8)).await;
     assert_eq!(get(&*store, &scope, "t").await.version, 1);
-    assert!(store.configs(&scope, "t").await.expect("the store works").is_empty());
+    assert!(store.configs(&scope, "t").await.expect("the store succeeds").is_empty());
 }
 
-/// A task that has not ended stays however old it is, and every task where no age is given.
-pub async fn a_sweep_keeps_what_has_not_ended(store: Arc<dyn Store>) {
+/// An unfinished task stays, however old, and so does every task without an age limit.
+pub async fn sweep_keeps_unfinished_tasks(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert(&*store, &scope, &task("parked", "c", TaskState::InputRequired, 1)).await;
     insert(&*store, &scope, &task("auth", "c", TaskState::AuthRequired, 2)).await;
     insert_held(&*store, &scope, "held", b"work").await;
     insert(&*store, &scope, &task("ended", "c", TaskState::Canceled, 9)).await;
-    store.put_config(&scope, webhook("parked", "a")).await.expect("the store works");
+    store.put_config(&scope, webhook("parked", "a")).await.expect("the store succeeds");
     some_time().await;
     assert_eq!(sweep(&*store, None, 10).await, 0);
     assert_eq!(list(&*store, &scope, &query(10)).await.total, 4);
     assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 1);
     let page = list(&*store, &scope, &query(10)).await;
     assert_eq!((ids(&page), page.total), (vec!["held", "auth", "parked"], 3));
-    assert_eq!(store.configs(&scope, "parked").await.expect("the store works").len(), 1);
+    assert_eq!(store.configs(&scope, "parked").await.expect("the store succeeds").len(), 1);
     assert_eq!(get(&*store, &scope, "held").await.node.as_deref(), Some(store.node()));
 }
 
-/// A task that waits for its user or for an authorization goes when it has done so for long
-/// enough, but not while a node holds it, and not one that works.
-pub async fn a_sweep_forgets_parked_tasks_that_nobody_holds(store: Arc<dyn Store>) {
+/// A task that has waited for user input or authorization long enough is removed, unless it is
+/// leased or working.
+pub async fn sweep_removes_parked_tasks_without_a_lease(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert(&*store, &scope, &task("parked", "c", TaskState::InputRequired, 1)).await;
     insert(&*store, &scope, &task("auth", "c", TaskState::Working, 2)).await;
@@ -74,26 +74,26 @@ pub async fn a_sweep_forgets_parked_tasks_that_nobody_holds(store: Arc<dyn Store
     insert_held(&*store, &scope, "held", b"work").await;
     change(&*store, &scope, "held", TaskState::InputRequired, 6).await;
     insert(&*store, &scope, &task("ended", "c", TaskState::Completed, 7)).await;
-    store.put_config(&scope, webhook("parked", "a")).await.expect("the store works");
+    store.put_config(&scope, webhook("parked", "a")).await.expect("the store succeeds");
     some_time().await;
     let sweep = async |parked| {
         let sweep = Sweep { parked, limit: 10, ..Sweep::default() };
-        store.sweep(sweep).await.expect("the store works")
+        store.sweep(sweep).await.expect("the store succeeds")
     };
     assert_eq!(sweep(None).await, 0);
     assert_eq!(sweep(Some(HOUR)).await, 0);
     assert_eq!(sweep(Some(Duration::ZERO)).await, 2);
     let page = list(&*store, &scope, &query(10)).await;
     assert_eq!((ids(&page), page.total), (vec!["ended", "held", "went on"], 3));
-    assert!(store.get(&scope, "auth").await.expect("the store works").is_none());
-    assert!(store.configs(&scope, "parked").await.expect("the store works").is_empty());
+    assert!(store.get(&scope, "auth").await.expect("the store succeeds").is_none());
+    assert!(store.configs(&scope, "parked").await.expect("the store succeeds").is_empty());
     let epoch = get(&*store, &scope, "held").await.epoch;
-    assert!(store.release("held", epoch).await.expect("the store works"));
+    assert!(store.release("held", epoch).await.expect("the store succeeds"));
     assert_eq!(sweep(Some(Duration::ZERO)).await, 1);
 }
 
-/// A sweep does not do more than it may, and says whether more is left.
-pub async fn a_sweep_keeps_to_its_limit(store: Arc<dyn Store>) {
+/// A sweep removes no more than its limit, and reports whether more is left.
+pub async fn sweep_respects_its_limit(store: Arc<dyn Store>) {
     let scope = scope("ann");
     for number in 0..5 {
         let id = format!("t{number}");
@@ -106,45 +106,49 @@ pub async fn a_sweep_keeps_to_its_limit(store: Arc<dyn Store>) {
     }
 }
 
-/// Old keys are free again, whatever became of their tasks.
-pub async fn a_sweep_forgets_old_keys(store: Arc<dyn Store>) {
+/// Old keys can be claimed again, whether their tasks exist or not.
+pub async fn sweep_removes_old_keys(store: Arc<dyn Store>) {
     let scope = scope("ann");
-    let claim = async || store.claim(&scope, "key", 1, "t").await.expect("the store works");
+    let claim = async || store.claim_key(&scope, "key", 1, "t").await.expect("the store succeeds");
     let known = Claim::Known { task_id: "t".into(), fingerprint: 1 };
     assert_eq!(claim().await, Claim::New);
     some_time().await;
     let hour = Sweep { claims: HOUR, ..Sweep::default() };
-    store.sweep(hour).await.expect("the store works");
+    store.sweep(hour).await.expect("the store succeeds");
     assert_eq!(claim().await, known);
     let swept = Sweep { claims: Duration::ZERO, ..Sweep::default() };
-    assert_eq!(store.sweep(swept).await.expect("the store works"), 0, "keys are no tasks");
+    assert_eq!(
+        store.sweep(swept).await.expect("the store succeeds"),
+        0,
+        "keys do not count as tasks"
+    );
     assert_eq!(claim().await, Claim::New);
 }
 
-/// What never arrived can still be looked at when its task is gone.
-pub async fn a_dead_letter_outlives_its_task(store: Arc<dyn Store>) {
+/// A dead letter is still listed after its task was removed.
+pub async fn dead_letter_outlives_its_task(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let mut new = hooked("t", &["a"]);
     new.pushes = vec![at(1)];
     store.insert(&scope, new).await.expect("the task is new");
-    let due = store.due(1).await.expect("the store works");
-    let outcome = PushOutcome::Dead { event: at(1), error: "refused".into() };
-    store.pushed(&due.pushes[0].key, outcome).await.expect("the store works");
+    let due = store.claim_deliveries(1).await.expect("the store succeeds");
+    let outcome = DeliveryOutcome::DeadLetter { event: at(1), error: "refused".into() };
+    store.record_delivery(&due.deliveries[0].key, outcome).await.expect("the store succeeds");
     change(&*store, &scope, "t", TaskState::Completed, 7).await;
     some_time().await;
     assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 1);
     assert_eq!(
-        store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store works").len(),
+        store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store succeeds").len(),
         1
     );
 }
 
 async fn sweep(store: &dyn Store, tasks: Option<Duration>, limit: usize) -> usize {
     let sweep = Sweep { tasks, limit, ..Sweep::default() };
-    store.sweep(sweep).await.expect("the store works")
+    store.sweep(sweep).await.expect("the store succeeds")
 }
 
-/// Lets everything become older than nothing, for clocks that count in milliseconds.
+/// Waits until everything is older than zero, for stores with millisecond clocks.
 async fn some_time() {
     tokio::time::sleep(Duration::from_millis(5)).await;
 }

@@ -1,10 +1,10 @@
-//! Tasks are written whole, by one writer at a time, in one scope.
+//! Inserts and commits.
 
 use std::sync::Arc;
 
 use a2a_core::{TaskState, v1::Task};
 
-use super::scenery::{
+use super::fixtures::{
     at, changed, chunk, commit, get, ids, insert, list, new_task, query, scope, shown, status,
     task, with_events,
 };
@@ -13,29 +13,29 @@ use crate::{
     store::{StoreError, StoredTask, TaskQuery},
 };
 
-/// A task can be read as it was stored, at version 1.
-pub async fn a_stored_task_is_returned_as_it_was_given(store: Arc<dyn Store>) {
+/// An inserted task is returned unchanged, at version 1.
+pub async fn stored_task_is_returned_unchanged(store: Arc<dyn Store>) {
     let (scope, task) = (scope("ann"), task("t", "c", TaskState::Working, 5));
     let events = vec![shown(1, &task), chunk(2, "t", "x")];
     store.insert(&scope, with_events(&task, events)).await.expect("the task is new");
     let stored = get(&*store, &scope, "t").await;
     assert_eq!(*stored.task, task);
     assert_eq!((stored.version, stored.epoch, stored.last_event), (1, 1, at(2)));
-    assert_eq!(stored.node, None, "nobody works on it");
+    assert_eq!(stored.node, None, "unleased");
 }
 
-/// A task that does not exist is not found, and can't be written to.
-pub async fn an_unknown_task_is_none_and_takes_no_commit(store: Arc<dyn Store>) {
+/// An unknown task is not found, and cannot be written to.
+pub async fn unknown_task_is_none_and_rejects_commits(store: Arc<dyn Store>) {
     let (scope, task) = (scope("ann"), task("t", "c", TaskState::Working, 5));
-    assert!(store.get(&scope, "t").await.expect("the store works").is_none());
-    assert!(store.replay(&scope, "t", at(1)).await.expect("the store works").is_none());
+    assert!(store.get(&scope, "t").await.expect("the store succeeds").is_none());
+    assert!(store.replay(&scope, "t", at(1)).await.expect("the store succeeds").is_none());
     let events = vec![changed(1, &task)];
     let refused = commit(&*store, &scope, "t", 0, events, Some(&task)).await;
     assert!(matches!(refused, Err(StoreError::Conflict { task_id }) if task_id == "t"));
 }
 
-/// An id is taken once, in all scopes together, and what was there stays.
-pub async fn a_second_task_under_an_id_is_a_conflict(store: Arc<dyn Store>) {
+/// An id can be inserted once, in all scopes together, and the existing task stays.
+pub async fn duplicate_task_id_is_a_conflict(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let first = task("t", "c", TaskState::Working, 5);
     insert(&*store, &scope, &first).await;
@@ -53,18 +53,18 @@ pub async fn a_second_task_under_an_id_is_a_conflict(store: Arc<dyn Store>) {
     assert_eq!(list(&*store, &scope, &query(10)).await.total, 1);
 }
 
-/// Tasks of another tenant or owner are like none.
-pub async fn scopes_share_nothing(store: Arc<dyn Store>) {
+/// Tasks of another tenant or owner are not found.
+pub async fn scopes_are_isolated(store: Arc<dyn Store>) {
     let ann = scope("ann");
     let others =
         [Scope::default(), scope("bob"), Scope::new("acme", &Caller::authenticated("ann"))];
     let of_ann = task("t", "c", TaskState::Working, 5);
     insert(&*store, &ann, &of_ann).await;
     for other in &others {
-        assert!(store.get(other, "t").await.expect("the store works").is_none(), "{other:?}");
-        let replay = store.replay(other, "t", at(1)).await.expect("the store works");
+        assert!(store.get(other, "t").await.expect("the store succeeds").is_none(), "{other:?}");
+        let replay = store.replay(other, "t", at(1)).await.expect("the store succeeds");
         assert!(replay.is_none(), "{other:?}");
-        let loaded = store.load(other, "t", at(1)).await.expect("the store works");
+        let loaded = store.load(other, "t", at(1)).await.expect("the store succeeds");
         assert!(loaded.is_none(), "{other:?}");
         let events = vec![changed(2, &of_ann)];
         let refused = commit(&*store, other, "t", 1, events, Some(&of_ann)).await;
@@ -83,8 +83,8 @@ pub async fn scopes_share_nothing(store: Arc<dyn Store>) {
     assert_eq!(*get(&*store, &ann, "t").await.task, of_ann);
 }
 
-/// A commit replaces the task, and counts the version and the position on.
-pub async fn a_commit_replaces_the_task_and_raises_its_version(store: Arc<dyn Store>) {
+/// A commit replaces the task, and increments its version and position.
+pub async fn commit_replaces_the_task_and_increments_its_version(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let mut task = task("t", "c", TaskState::Submitted, 5);
     insert(&*store, &scope, &task).await;
@@ -92,15 +92,15 @@ pub async fn a_commit_replaces_the_task_and_raises_its_version(store: Arc<dyn St
         task.status = Some(status(state, 6));
         let events = vec![changed(version + 1, &task)];
         let written = commit(&*store, &scope, "t", version, events, Some(&task)).await;
-        written.expect("the version is the stored one");
+        written.expect("the version is current");
         let stored = get(&*store, &scope, "t").await;
         assert_eq!(*stored.task, task);
         assert_eq!((stored.version, stored.last_event), (version + 1, at(version + 1)));
     }
 }
 
-/// A writer who has not seen the newest version changes nothing at all.
-pub async fn a_commit_under_another_version_changes_nothing(store: Arc<dyn Store>) {
+/// A commit with a stale version changes nothing.
+pub async fn commit_with_a_stale_version_changes_nothing(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let before = task("t", "c", TaskState::Working, 5);
     insert(&*store, &scope, &before).await;
@@ -116,14 +116,14 @@ pub async fn a_commit_under_another_version_changes_nothing(store: Arc<dyn Store
     }
 }
 
-/// A task that is read has the chunks that were committed without a snapshot.
-pub async fn chunks_without_a_snapshot_are_in_the_task(store: Arc<dyn Store>) {
+/// A task is returned with the chunks that were committed without a snapshot.
+pub async fn chunks_without_a_snapshot_are_applied_to_the_task(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert(&*store, &scope, &task("t", "c", TaskState::Working, 5)).await;
     for version in 1..=3 {
         let events = vec![chunk(2 * version, "t", "a"), chunk(2 * version + 1, "t", "b")];
         let written = commit(&*store, &scope, "t", version, events, None).await;
-        written.expect("the version is the stored one");
+        written.expect("the version is current");
         let length = usize::try_from(2 * version).expect("a small number");
         assert_eq!(get(&*store, &scope, "t").await.task.text().len(), length);
     }
@@ -133,26 +133,26 @@ pub async fn chunks_without_a_snapshot_are_in_the_task(store: Arc<dyn Store>) {
     let ended = Task { status: Some(status(TaskState::Completed, 6)), ..Task::clone(&read.task) };
     let events = vec![changed(8, &ended)];
     let written = commit(&*store, &scope, "t", 4, events, Some(&ended)).await;
-    written.expect("the version is the stored one");
+    written.expect("the version is current");
     let after = get(&*store, &scope, "t").await.task;
     assert_eq!(after.text(), "ababab", "no chunk is added twice");
 }
 
-/// What a reader got does not change under it.
-pub async fn a_task_that_was_read_stays_as_it_was(store: Arc<dyn Store>) {
+/// A returned task does not change.
+pub async fn returned_task_is_immutable(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert(&*store, &scope, &task("t", "c", TaskState::Working, 5)).await;
     let events = vec![chunk(2, "t", "a")];
-    commit(&*store, &scope, "t", 1, events, None).await.expect("the version is the stored one");
+    commit(&*store, &scope, "t", 1, events, None).await.expect("the version is current");
     let before = get(&*store, &scope, "t").await.task;
     let events = vec![chunk(3, "t", "b")];
-    commit(&*store, &scope, "t", 2, events, None).await.expect("the version is the stored one");
+    commit(&*store, &scope, "t", 2, events, None).await.expect("the version is current");
     assert_eq!(get(&*store, &scope, "t").await.task.text(), "ab");
     assert_eq!(before.text(), "a");
 }
 
-/// Of writers who saw the same version, one wins.
-pub async fn concurrent_commits_are_made_one_after_the_other(store: Arc<dyn Store>) {
+/// Of concurrent commits with the same version, one succeeds.
+pub async fn concurrent_commits_are_serialized(store: Arc<dyn Store>) {
     const WRITERS: u64 = 8;
     const COMMITS: u64 = 25;
     let scope = scope("ann");

@@ -1,19 +1,19 @@
-//! What a store that fails does to deliveries.
+//! Deliveries while the store fails.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::store::{Backlog, Due, Redelivery, StoreError};
+use crate::store::{Backlog, ClaimedDeliveries, Redelivery, StoreError};
 
 /// A store that fails a number of times.
 #[derive(Debug)]
-struct Troubled {
+struct FailingStore {
     store: Arc<MemoryStore>,
-    due: AtomicU32,
-    pushed: AtomicU32,
+    claim_failures: AtomicU32,
+    record_failures: AtomicU32,
 }
 
-fn trouble(left: &AtomicU32) -> Result<(), StoreError> {
+fn fail_while(left: &AtomicU32) -> Result<(), StoreError> {
     match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)) {
         Ok(_) => Err(StoreError::failed("the disk is gone")),
         Err(_) => Ok(()),
@@ -21,7 +21,7 @@ fn trouble(left: &AtomicU32) -> Result<(), StoreError> {
 }
 
 #[async_trait]
-impl PushStore for Troubled {
+impl PushStore for FailingStore {
     async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
         self.store.put_config(scope, webhook).await
     }
@@ -39,14 +39,18 @@ impl PushStore for Troubled {
         self.store.delete_config(scope, task_id, id).await
     }
 
-    async fn due(&self, limit: usize) -> Result<Due, StoreError> {
-        trouble(&self.due)?;
-        self.store.due(limit).await
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        fail_while(&self.claim_failures)?;
+        self.store.claim_deliveries(limit).await
     }
 
-    async fn pushed(&self, key: &PushKey, outcome: PushOutcome) -> Result<bool, StoreError> {
-        trouble(&self.pushed)?;
-        self.store.pushed(key, outcome).await
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        fail_while(&self.record_failures)?;
+        self.store.record_delivery(key, outcome).await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -67,20 +71,22 @@ impl PushStore for Troubled {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_fails_delays_events_and_loses_none() {
+async fn store_failures_delay_events_without_loss() {
     let slow = vec![("a", Answer::Take(Duration::from_secs(1)))];
     let mut scene = Scene::new(&["a"], slow).await;
     scene.write(1).await;
-    let (due, pushed) = (AtomicU32::new(5), AtomicU32::new(NOTE_ATTEMPTS - 1));
-    let store = Arc::new(Troubled { store: Arc::clone(&scene.store), due, pushed });
+    let (claim_failures, record_failures) =
+        (AtomicU32::new(5), AtomicU32::new(RECORD_ATTEMPTS - 1));
+    let store =
+        Arc::new(FailingStore { store: Arc::clone(&scene.store), claim_failures, record_failures });
     let _running = scene.start_with(store.clone());
-    // What came of a try is said again.
+    // The outcome is recorded again.
     assert_eq!(scene.calls(2).await, ["a 1", "a 2"]);
-    // If that is of no use, the event comes again when the claim has ended.
+    // If that keeps failing, the event is delivered again after the claim expires.
     scene.sender.answers.lock().unwrap().push_back(("a", Answer::Take(Duration::from_secs(1))));
     scene.write(2).await;
     assert_eq!(scene.calls(1).await, ["a 3"]);
-    store.pushed.store(NOTE_ATTEMPTS, Ordering::Relaxed);
+    store.record_failures.store(RECORD_ATTEMPTS, Ordering::Relaxed);
     assert_eq!(scene.calls(2).await, ["a 3", "a 4"]);
     assert!(scene.is_quiet().await);
 }

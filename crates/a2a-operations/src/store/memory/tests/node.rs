@@ -1,4 +1,4 @@
-//! What nodes of this store do by tokio's clock, and in its bounds.
+//! Nodes of the memory store: lease expiry and limits.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::limited;
 use crate::{
     MemoryStore,
     store::{LeaseStore as _, MemoryLimits, Signal, StoreError, TaskStore as _},
-    testing::store::scenery::{chunk, command, insert_held, post, scope, transition},
+    testing::store::fixtures::{chunk, command, insert_held, post, scope, transition},
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_runs_out_after_ten_seconds() {
+async fn lease_expires_after_ten_seconds() {
     let one = MemoryStore::new();
     let two = one.join("two");
     insert_held(&one, &scope("ann"), "t", b"work").await;
@@ -26,7 +26,7 @@ async fn a_lease_runs_out_after_ten_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_of_the_only_node_does_not_run_out() {
+async fn lease_of_a_single_node_does_not_expire() {
     let store = MemoryStore::new();
     insert_held(&store, &scope("ann"), "t", b"work").await;
     tokio::time::advance(Duration::from_secs(3_600)).await;
@@ -35,7 +35,7 @@ async fn a_lease_of_the_only_node_does_not_run_out() {
 }
 
 #[tokio::test]
-async fn a_node_that_does_not_listen_is_told_that_it_missed_something() {
+async fn slow_node_gets_a_lagged_signal() {
     let one = MemoryStore::new();
     let two = one.join("two");
     let mut signals = two.signals().unwrap();
@@ -48,7 +48,7 @@ async fn a_node_that_does_not_listen_is_told_that_it_missed_something() {
     let mut missed = 0;
     while let Some(signal) = signals.next().now_or_never() {
         heard += 1;
-        missed += usize::from(matches!(signal, Some(Signal::Missed)));
+        missed += usize::from(matches!(signal, Some(Signal::Lagged)));
     }
     assert_eq!(missed, 1);
     assert!(heard <= 1_025, "{heard}");
@@ -68,7 +68,7 @@ async fn signals_end_with_their_node() {
 }
 
 #[tokio::test]
-async fn a_node_is_told_nothing_of_its_own_writes() {
+async fn node_gets_no_signals_of_its_own_writes() {
     let one = MemoryStore::new();
     let two = one.join("two");
     let mut signals = two.signals().unwrap();
@@ -77,20 +77,20 @@ async fn a_node_is_told_nothing_of_its_own_writes() {
 }
 
 #[tokio::test]
-async fn commands_and_answers_are_bounded() {
+async fn commands_and_answers_are_limited() {
     let store = limited(MemoryLimits::default().with_max_commands(2));
     let ann = scope("ann");
     insert_held(&store, &ann, "t", b"work").await;
     for id in ["a", "b"] {
         assert!(post(&store, &ann, "t", id).await);
     }
-    let refused = store.post(&ann, "t", command("c")).await;
+    let refused = store.post_command(&ann, "t", command("c")).await;
     assert!(matches!(refused, Err(StoreError::Full)), "{refused:?}");
     for id in ["a", "b"] {
-        store.answer(id, Bytes::from_static(b"done")).await.unwrap();
+        store.answer_command(id, Bytes::from_static(b"done")).await.unwrap();
     }
     assert!(post(&store, &ann, "t", "c").await);
-    store.answer("c", Bytes::from_static(b"done")).await.unwrap();
+    store.answer_command("c", Bytes::from_static(b"done")).await.unwrap();
     assert_eq!(store.read_answer("a").await.unwrap(), None, "the oldest answer is forgotten");
     assert!(store.read_answer("b").await.unwrap().is_some());
     assert!(store.read_answer("c").await.unwrap().is_some());

@@ -1,0 +1,14 @@
+//! Clients of agents that speak an older revision; each is an [`Agent`](a2a_operations::Agent).
+
+mod extended_card;
+pub(crate) mod history;
+mod jsonrpc;
+pub(crate) mod normalize;
+mod rest;
+mod subscribe;
+pub(crate) mod transport;
+
+pub(crate) use transport::Transport;
+
+pub use jsonrpc::JsonRpcClient;
+pub use rest::RestClient;

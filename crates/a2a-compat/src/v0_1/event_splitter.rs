@@ -1,0 +1,74 @@
+//! Splits events so that 0.1 can represent them.
+
+use a2a_core::v1::{
+    StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent, stream_response::Payload,
+};
+
+use super::types::artifact_id;
+
+/// Splits the events of a stream into status and artifact updates.
+///
+/// The artifacts get ids that represent their position in the task, which is the index on the wire.
+/// An ended task is split into its artifacts and its status, which no later event would report.
+#[derive(Clone, Debug, Default)]
+pub struct EventSplitter {
+    /// The ids of the artifacts, by position.
+    artifacts: Vec<String>,
+}
+
+impl EventSplitter {
+    /// Creates a splitter for a new stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the events to write for an event of the stream.
+    pub fn split(&mut self, event: StreamResponse) -> Vec<StreamResponse> {
+        let payloads = match event.payload {
+            Some(Payload::ArtifactUpdate(mut update)) => {
+                if let Some(artifact) = &mut update.artifact {
+                    artifact.artifact_id = self.position(&artifact.artifact_id);
+                }
+                vec![Payload::ArtifactUpdate(update)]
+            }
+            Some(Payload::Task(mut task)) => {
+                for artifact in &mut task.artifacts {
+                    artifact.artifact_id = self.position(&artifact.artifact_id);
+                }
+                if task.state().is_terminal() {
+                    let artifacts = task.artifacts.into_iter().map(|artifact| {
+                        Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
+                            task_id: task.id.clone(),
+                            context_id: task.context_id.clone(),
+                            artifact: Some(artifact),
+                            last_chunk: true,
+                            ..TaskArtifactUpdateEvent::default()
+                        })
+                    });
+                    let mut payloads: Vec<_> = artifacts.collect();
+                    payloads.push(Payload::StatusUpdate(TaskStatusUpdateEvent {
+                        task_id: task.id,
+                        context_id: task.context_id,
+                        status: task.status,
+                        metadata: task.metadata,
+                    }));
+                    payloads
+                } else {
+                    vec![Payload::Task(task)]
+                }
+            }
+            Some(other @ (Payload::StatusUpdate(_) | Payload::Message(_))) => vec![other],
+            None => Vec::new(),
+        };
+        payloads.into_iter().map(|payload| StreamResponse { payload: Some(payload) }).collect()
+    }
+
+    fn position(&mut self, id: &str) -> String {
+        let known = self.artifacts.iter().position(|known| known == id);
+        let position = known.unwrap_or_else(|| {
+            self.artifacts.push(id.to_owned());
+            self.artifacts.len() - 1
+        });
+        artifact_id(u32::try_from(position).unwrap_or(u32::MAX))
+    }
+}

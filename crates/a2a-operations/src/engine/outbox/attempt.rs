@@ -1,0 +1,105 @@
+use std::{
+    error::Error as _,
+    fmt::Write as _,
+    panic::AssertUnwindSafe,
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt as _;
+use tracing::Span;
+
+use super::Worker;
+use crate::{
+    Delivery, EventId, PushError, Webhook, metrics,
+    store::{DeliveryKey, DeliveryOutcome},
+};
+
+/// Maximum `Retry-After` of a receiver.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+
+/// Maximum length of an error text, in characters.
+const MAX_TEXT: usize = 1_000;
+
+impl Worker {
+    /// Makes one attempt in the current span, and measures it. Without a call it fails at once,
+    /// because the retry budget of the host is exhausted.
+    pub(super) async fn attempt(
+        &self,
+        key: &DeliveryKey,
+        call: Option<(&Webhook, &Delivery)>,
+        event: EventId,
+        attempt: u32,
+    ) -> DeliveryOutcome {
+        let begun = Instant::now();
+        let tried = match call {
+            Some((webhook, delivery)) => self.deliver_once(webhook, delivery).await,
+            None => Err(PushError::Retry {
+                after: None,
+                source: "the retry budget of the host is exhausted (push_retries_per_host)".into(),
+            }),
+        };
+        let (outcome, counts_as) = match tried {
+            Ok(()) => (DeliveryOutcome::Delivered(event), "delivered"),
+            Err(failure) => match self.outcome_of(key, event, attempt, failure) {
+                dead @ DeliveryOutcome::DeadLetter { .. } => (dead, "dead"),
+                retry => (retry, "retried"),
+            },
+        };
+        let span = Span::current();
+        span.record("a2a.outcome", counts_as);
+        if counts_as != "delivered" {
+            span.record("otel.status_code", "ERROR");
+        }
+        metrics::delivered(counts_as, begun.elapsed());
+        outcome
+    }
+
+    async fn deliver_once(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
+        let delivered = AssertUnwindSafe(self.sender.deliver(webhook, delivery)).catch_unwind();
+        let again = |source: &str| Err(PushError::Retry { after: None, source: source.into() });
+        match tokio::time::timeout(self.config.push_timeout, delivered).await {
+            Ok(Ok(result)) => result,
+            // Counted like any other failure, so that it ends eventually.
+            Ok(Err(_panic)) => again("the sender panicked"),
+            Err(_elapsed) => again("timed out waiting for a response"),
+        }
+    }
+
+    /// The outcome of a failed attempt; `attempt` starts at 1.
+    fn outcome_of(
+        &self,
+        DeliveryKey { task_id, config_id, .. }: &DeliveryKey,
+        event: EventId,
+        attempt: u32,
+        failure: PushError,
+    ) -> DeliveryOutcome {
+        let error = text(&failure);
+        match failure {
+            PushError::Retry { after, .. } if attempt < self.config.push_attempts => {
+                let asked = after.unwrap_or_default().min(MAX_RETRY_AFTER);
+                let after = self.backoff(attempt - 1).max(asked);
+                tracing::debug!(task.id = %task_id, config.id = %config_id, event.id = %event, attempt, ?after, error, "webhook delivery failed, will retry");
+                DeliveryOutcome::Retry { event, after }
+            }
+            PushError::Retry { .. } | PushError::Refused { .. } => {
+                tracing::warn!(task.id = %task_id, config.id = %config_id, event.id = %event, attempt, error, "webhook delivery failed, event dead-lettered");
+                DeliveryOutcome::DeadLetter { event, error }
+            }
+        }
+    }
+}
+
+/// An error and its causes on one line.
+fn text(failure: &PushError) -> String {
+    let mut text = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text,
+    }
+}

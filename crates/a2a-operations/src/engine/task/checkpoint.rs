@@ -1,0 +1,100 @@
+//! Checkpoints of the work on a task, for the node that takes it over.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use a2a_core::{ExtensionSet, Message, ProtocolVersion, well_known::Struct};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::turn::TurnRequest;
+use crate::{CallContext, Caller};
+
+/// A turn as stored in a checkpoint, and as sent to the node that holds the task.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::engine) struct Checkpoint {
+    /// The message, unless it is in the history of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::engine) message: Option<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<Struct>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accepted_output_modes: Vec<String>,
+    #[serde(default)]
+    joins: bool,
+    #[serde(flatten)]
+    context: Context,
+}
+
+/// The context of a call without its credentials.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::engine) struct Context {
+    version: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    extensions: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caller: Option<String>,
+}
+
+impl Context {
+    pub(in crate::engine) fn of(context: &CallContext) -> Self {
+        Self {
+            version: context.version.to_string(),
+            extensions: context.extensions.iter().map(str::to_owned).collect(),
+            parameters: context.parameters.clone(),
+            caller: context.caller.subject().map(str::to_owned),
+        }
+    }
+
+    pub(in crate::engine) fn read(self) -> CallContext {
+        CallContext {
+            version: self.version.parse().unwrap_or(ProtocolVersion::LATEST),
+            extensions: self.extensions.into_iter().collect::<ExtensionSet>(),
+            parameters: self.parameters,
+            caller: self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated),
+            ..CallContext::default()
+        }
+    }
+}
+
+impl Checkpoint {
+    /// Encodes a turn whose message is in the history of its task.
+    pub(in crate::engine) fn encode_turn(turn: &TurnRequest) -> Bytes {
+        encode(&Self::of(turn, None))
+    }
+
+    pub(in crate::engine) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
+        Self {
+            message,
+            metadata: turn.metadata.as_deref().cloned(),
+            accepted_output_modes: turn.accepted_output_modes.to_vec(),
+            joins: turn.joins,
+            context: Context::of(&turn.call),
+        }
+    }
+
+    /// Decodes a checkpoint; `None` if it is invalid.
+    pub(in crate::engine) fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// Restores the turn.
+    pub(in crate::engine) fn into_turn(self, message: Message) -> TurnRequest {
+        TurnRequest {
+            message: Arc::new(message),
+            call: Arc::new(self.context.read()),
+            accepted_output_modes: self.accepted_output_modes.into(),
+            metadata: self.metadata.map(Arc::new),
+            streams: false,
+            joins: self.joins,
+            rerun: false,
+            commands: Vec::new(),
+        }
+    }
+}
+
+pub(in crate::engine) fn encode(value: &impl Serialize) -> Bytes {
+    // Map keys are strings, and nothing else here can fail.
+    serde_json::to_vec(value).unwrap_or_default().into()
+}

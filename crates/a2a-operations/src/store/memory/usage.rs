@@ -1,0 +1,82 @@
+//! Usage of each owner, across all tenants.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use super::lock;
+use crate::store::Usage;
+
+/// The usage of an owner.
+#[derive(Debug, Default)]
+pub(super) struct OwnerUsage {
+    open: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl OwnerUsage {
+    /// Replaces the contribution of a task.
+    pub(super) fn change(&self, before: TaskUsage, now: TaskUsage) {
+        // Each contribution is added and subtracted exactly once, so no sum stays negative.
+        for (sum, before, now) in [
+            (&self.open, usize::from(before.is_open), usize::from(now.is_open)),
+            (&self.bytes, before.bytes, now.bytes),
+        ] {
+            if now > before {
+                sum.fetch_add(now - before, Ordering::Relaxed);
+            } else if before > now {
+                sum.fetch_sub(before - now, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// The contribution of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TaskUsage {
+    pub(super) is_open: bool,
+    pub(super) bytes: usize,
+}
+
+/// The owners that have tasks.
+#[derive(Debug, Default)]
+pub(super) struct Owners(Mutex<HashMap<Arc<str>, Used>>);
+
+#[derive(Debug, Default)]
+struct Used {
+    owner_usage: Arc<OwnerUsage>,
+    tasks: usize,
+}
+
+impl Owners {
+    /// Returns the usage of an owner, and counts one more task.
+    pub(super) fn acquire(&self, owner: &Arc<str>) -> Arc<OwnerUsage> {
+        let mut owners = lock(&self.0);
+        let used = owners.entry(Arc::clone(owner)).or_default();
+        used.tasks += 1;
+        Arc::clone(&used.owner_usage)
+    }
+
+    /// Counts one task less.
+    pub(super) fn release(&self, owner: &str) {
+        let mut owners = lock(&self.0);
+        if let Some(used) = owners.get_mut(owner) {
+            used.tasks = used.tasks.saturating_sub(1);
+            if used.tasks == 0 {
+                owners.remove(owner);
+            }
+        }
+    }
+
+    pub(super) fn usage(&self, owner: &str) -> Usage {
+        let owners = lock(&self.0);
+        owners.get(owner).map_or_else(Usage::default, |Used { owner_usage, .. }| {
+            let bytes = owner_usage.bytes.load(Ordering::Relaxed) as u64;
+            Usage::new(owner_usage.open.load(Ordering::Relaxed), bytes)
+        })
+    }
+}

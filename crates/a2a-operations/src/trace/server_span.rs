@@ -1,0 +1,153 @@
+//! The server span and metrics of an operation.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use a2a_core::{ErrorKind, Operation, Result};
+use futures_core::Stream;
+use tracing::{Span, field, info_span};
+
+use super::{SERVICE, known, outcome, propagation, system};
+use crate::{CallContext, Event, EventStream, metrics};
+
+/// An operation served by a binding, once it is known which one it is.
+///
+/// The span is of kind `server` and a child of the caller's. The operation is counted when it
+/// [ends](Self::end); one that is dropped before counts as `dropped`, which is how disconnects
+/// show.
+#[derive(Debug)]
+pub struct ServerSpan {
+    span: Span,
+    begun: Instant,
+    operation: Operation,
+    binding: &'static str,
+    revision: &'static str,
+    ended: bool,
+}
+
+impl ServerSpan {
+    /// Starts an operation. The parameters of the context then carry its span, for calls made on
+    /// its behalf.
+    pub fn begin(operation: Operation, binding: &'static str, context: &mut CallContext) -> Self {
+        let revision = context.version.as_str();
+        let span = span(operation, binding, revision);
+        propagation::pass_through(&span, &mut context.parameters);
+        Self { span, begun: Instant::now(), operation, binding, revision, ended: false }
+    }
+
+    /// The span to perform the operation in.
+    pub fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Records the ids of the task and its context, if known.
+    pub fn record_ids(&self, task_id: &str, context_id: &str) {
+        record_ids(&self.span, task_id, context_id);
+    }
+
+    /// Records the outcome. For a stream that is the time when it opens.
+    pub fn end<T>(&mut self, result: &Result<T>) {
+        let is_fault = result.as_ref().is_err_and(|error| is_fault(error.kind()));
+        self.close(outcome(result), is_fault);
+    }
+
+    /// Keeps the span open until the stream ends.
+    #[must_use]
+    pub fn keep_open(self, events: EventStream) -> EventStream {
+        if self.span.is_disabled() {
+            events
+        } else {
+            EventStream::new(SpannedStream { events, served: self })
+        }
+    }
+
+    fn close(&mut self, outcome: &'static str, is_fault: bool) {
+        self.ended = true;
+        self.span.record("a2a.outcome", outcome);
+        if is_fault {
+            self.span.record("otel.status_code", "ERROR");
+        }
+        let Self { operation, binding, revision, begun, .. } = self;
+        metrics::served(*operation, binding, revision, outcome, begun.elapsed());
+    }
+}
+
+impl Drop for ServerSpan {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.close(metrics::DROPPED, false);
+        }
+    }
+}
+
+/// A stream inside the span of its operation.
+struct SpannedStream {
+    events: EventStream,
+    served: ServerSpan,
+}
+
+impl Stream for SpannedStream {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let _entered = this.served.span.enter();
+        Pin::new(&mut this.events).poll_next(cx)
+    }
+}
+
+/// Returns whether an error is the server's fault.
+fn is_fault(kind: ErrorKind) -> bool {
+    kind.codes().http >= 500
+}
+
+pub(super) fn record_ids(span: &Span, task_id: &str, context_id: &str) {
+    if let Some(id) = known(task_id) {
+        span.record("a2a.task.id", id);
+    }
+    if let Some(id) = known(context_id) {
+        span.record("a2a.context.id", id);
+    }
+}
+
+/// A span named for the operation; each name has to be a literal.
+fn span(operation: Operation, binding: &'static str, revision: &'static str) -> Span {
+    macro_rules! span {
+        ($name:literal) => {
+            info_span!(
+                $name,
+                otel.kind = "server",
+                otel.name = format_args!("{SERVICE}/{}", operation.name()),
+                otel.status_code = field::Empty,
+                rpc.system = system(binding),
+                rpc.service = SERVICE,
+                rpc.method = operation.name(),
+                a2a.binding = binding,
+                a2a.revision = revision,
+                a2a.task.id = field::Empty,
+                a2a.context.id = field::Empty,
+                a2a.outcome = field::Empty,
+            )
+        };
+    }
+    match operation {
+        Operation::SendMessage => span!("send_message"),
+        Operation::SendStreamingMessage => span!("send_streaming_message"),
+        Operation::GetTask => span!("get_task"),
+        Operation::ListTasks => span!("list_tasks"),
+        Operation::CancelTask => span!("cancel_task"),
+        Operation::SubscribeToTask => span!("subscribe_to_task"),
+        Operation::CreateTaskPushNotificationConfig => {
+            span!("create_task_push_notification_config")
+        }
+        Operation::GetTaskPushNotificationConfig => span!("get_task_push_notification_config"),
+        Operation::ListTaskPushNotificationConfigs => span!("list_task_push_notification_configs"),
+        Operation::DeleteTaskPushNotificationConfig => {
+            span!("delete_task_push_notification_config")
+        }
+        Operation::GetExtendedAgentCard => span!("get_extended_agent_card"),
+    }
+}
