@@ -145,7 +145,7 @@ fn what_cannot_be_used_is_named() {
         ([&sign[..], &["--alg", "RS256"]].concat(), 2, "--alg RS256: the key signs with ES256"),
         ([&sign[..], &["--alg", "HS256"]].concat(), 2, "HS256"),
         ([&sign[..], &["--jku", "keys"]].concat(), 2, "--jku"),
-        (vec!["card", "sign", "card.json", "--key", "card.json"], 2, "no private key as JSON"),
+        (vec!["card", "sign", "card.json", "--key", "card.json"], 2, "not a private JSON Web Key"),
         (vec!["card", "sign", "card.json", "--key", "one.json"], 2, "--key one.json"),
         (vec!["card", "sign", "none.json", "--key", "one.pem"], 3, "none.json"),
         (vec!["card", "sign", "one.pem", "--key", "one.pem"], 1, "one.pem"),
@@ -181,7 +181,7 @@ async fn keys_are_taken_from_an_address_that_is_given_or_trusted() {
     }
     let run = scene.run(&["card", "verify", &url, "--trust-jku", "keys.example"]);
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.field("Signature").contains("are not trusted"), "{run:?}");
+    assert!(run.field("Signature").contains("untrusted key URL"), "{run:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

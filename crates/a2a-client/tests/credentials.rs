@@ -238,10 +238,10 @@ async fn first_alternative_with_all_schemes_satisfiable_is_used() {
         assert_ne!(text(&headers, "a2a-version"), Some("k"));
     }
     for (required, reason) in [
-        (&[&["digest"][..]][..], "\"digest\", authentication over HTTP"),
+        (&[&["digest"][..]][..], "\"digest\" (HTTP authentication)"),
         (&[&["mtls"]], "no client certificate"),
-        (&[&["host"]], "can't be the name of a key"),
-        (&[&["undeclared"]], "the card does not declare"),
+        (&[&["host"]], "invalid API key name"),
+        (&[&["undeclared"]], "is not declared in the card"),
         (&[&["bearer", "digest"]], "digest"),
     ] {
         let card = secured(card(Transport::JsonRpc, address), &schemes, required);

@@ -68,7 +68,7 @@ fn invalid_client_certificates_and_roots_are_rejected_on_load() {
     let error = new().with_roots(&Pem::text("")).unwrap_err();
     assert!(matches!(error, TlsError::Missing("root certificate")), "{error}");
     let error = new().with_roots(&Pem::file("/nowhere/ca.pem")).unwrap_err();
-    assert!(error.to_string().ends_with("root certificate in /nowhere/ca.pem"), "{error}");
+    assert!(error.to_string().ends_with("root certificate from /nowhere/ca.pem"), "{error}");
 }
 
 #[test]
