@@ -89,7 +89,7 @@ impl Handle {
                     return self.inner.detached(reached).await?;
                 }
                 LeaseRequest::InProgress => {
-                    self.wait(|live| (!live.is_requesting_lease()).then_some(())).await
+                    self.wait(|live| (!live.is_requesting_lease()).then_some(())).await;
                 }
             }
         }

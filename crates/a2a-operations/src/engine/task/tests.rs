@@ -335,7 +335,7 @@ impl Fixture {
             Ok((ticket, Some(_))) => format!("ticket {ticket}, run"),
             Err(refusal) => {
                 let refusal: Refusal = refusal;
-                format!("refused: {refusal:?}")
+                format!("rejected: {refusal:?}")
             }
         }
     }
