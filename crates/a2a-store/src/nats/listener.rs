@@ -99,7 +99,7 @@ impl Listener {
                 match self.open().await {
                     Ok(open) => break open,
                     Err(error) => {
-                        tracing::debug!(%error, "failed to subscribe to signals, will retry")
+                        tracing::debug!(%error, "failed to subscribe to signals, will retry");
                     }
                 }
                 sleep(backoff(attempt)).await;

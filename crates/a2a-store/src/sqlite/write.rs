@@ -220,7 +220,7 @@ impl Change {
         match lease {
             LeaseUpdate::Keep => {}
             LeaseUpdate::Checkpoint(checkpoint) => {
-                lease::set_checkpoint(db, no, *epoch, checkpoint)?
+                lease::set_checkpoint(db, no, *epoch, checkpoint)?;
             }
             LeaseUpdate::Release => lease::release_unchecked(db, no)?,
         }
