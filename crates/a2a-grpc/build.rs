@@ -18,9 +18,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = DescriptorPool::decode(compiler.encode_file_descriptor_set().as_slice())?;
     let service = pool.get_service_by_name(SERVICE).ok_or("the proto has no A2AService")?;
 
-    // The generator of prost would answer with messages by value, and a stored task or an event
-    // that many read would be cloned for each. The server's answers may be shared or encoded, and
-    // its requests are bytes until they are decoded, large ones on the blocking pool.
+    // prost's generator returns messages by value, which would clone stored tasks and shared events.
+    // Responses of this server may be shared or encoded, and requests are decoded later, large ones on
+    // the blocking pool.
     let server = describe(
         &service,
         "crate::codec::ServerCodec",
@@ -47,11 +47,11 @@ fn describe(
     service: &ServiceDescriptor,
     codec: &str,
     request: impl Fn(String) -> String,
-    answer: impl Fn(String) -> String,
+    response: impl Fn(String) -> String,
 ) -> Service {
     let mut described = Service::builder().name(service.name()).package(service.package_name());
     for method in service.methods() {
-        described = described.method(describe_method(&method, codec, &request, &answer));
+        described = described.method(describe_method(&method, codec, &request, &response));
     }
     described.build()
 }
@@ -60,13 +60,13 @@ fn describe_method(
     method: &MethodDescriptor,
     codec: &str,
     request: impl Fn(String) -> String,
-    answer: impl Fn(String) -> String,
+    response: impl Fn(String) -> String,
 ) -> Method {
     let described = Method::builder()
         .name(snake_case(method.name()))
         .route_name(method.name())
         .input_type(request(rust_type(method.input().full_name())))
-        .output_type(answer(rust_type(method.output().full_name())))
+        .output_type(response(rust_type(method.output().full_name())))
         .codec_path(codec);
     if method.is_server_streaming() { described.server_streaming() } else { described }.build()
 }

@@ -159,7 +159,9 @@ fn without_current(request: &JsonRpcRequest<'_>, served: &Revisions) -> Decision
         None if served.contains(ProtocolVersion::V1Draft) => {
             Decision::Older(ProtocolVersion::V1Draft)
         }
-        None if served.contains_v0_2_or_v0_3() => method_not_found(request.method, ProtocolVersion::V0_3),
+        None if served.contains_v0_2_or_v0_3() => {
+            method_not_found(request.method, ProtocolVersion::V0_3)
+        }
         None => method_not_found(request.method, ProtocolVersion::V0_1),
     }
 }

@@ -118,7 +118,9 @@ impl TaskOrigins {
 
     /// Marks a task as ended, which starts the retention time of its entry.
     pub(crate) fn mark_ended(&self, scope: &Scope, id: &str) {
-        if let Some(entry) = self.lock().scopes.get_mut(scope).and_then(|entries| entries.get_mut(id)) {
+        if let Some(entry) =
+            self.lock().scopes.get_mut(scope).and_then(|entries| entries.get_mut(id))
+        {
             entry.ended.get_or_insert_with(Instant::now);
         }
     }

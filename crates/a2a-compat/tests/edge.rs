@@ -12,8 +12,7 @@ const INSIDE: [&str; 6] =
     ["a2a-core", "a2a-operations", "a2a-http", "a2a-jsonrpc", "a2a-rest", "a2a-grpc"];
 
 /// Names that only occur in older revisions.
-const MARKERS: [&str; 4] =
-    ["\"tasks/send\"", "\"message/send\"", "\"sessionId\"", "\"blocking\""];
+const MARKERS: [&str; 4] = ["\"tasks/send\"", "\"message/send\"", "\"sessionId\"", "\"blocking\""];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {

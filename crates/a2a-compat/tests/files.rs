@@ -14,8 +14,8 @@ use std::sync::Arc;
 use a2a_compat::{
     ServerOptions,
     client::{JsonRpcClient, RestClient},
-    server,
     grpc::{self, GrpcClient},
+    server,
 };
 use a2a_core::{
     AgentCard, Artifact, Message, Part, ProtocolVersion, Role,

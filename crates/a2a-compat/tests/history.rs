@@ -14,8 +14,8 @@ use std::sync::Arc;
 use a2a_compat::{
     ServerOptions,
     client::{JsonRpcClient, RestClient},
-    server,
     grpc::{self, GrpcClient},
+    server,
 };
 use a2a_core::{
     AgentCard, Message, ProtocolVersion,
@@ -69,7 +69,8 @@ async fn get_task_truncates_history() {
         for (binding, agent) in agents {
             for (requested, right) in REQUESTED {
                 let id = "t-1".into();
-                let request = GetTaskRequest { id, history_length: requested, ..Default::default() };
+                let request =
+                    GetTaskRequest { id, history_length: requested, ..Default::default() };
                 let task = agent.get_task(Call::new(request)).await.unwrap().response;
                 let case = format!("{requested:?} of {revision} over {binding}");
                 assert_eq!(texts(&task.history), newest(right), "{case}");

@@ -27,7 +27,8 @@ async fn ask(method: &str) -> String {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let request = Request::post("/").header(CONTENT_TYPE, "application/json");
     let request = request.body(Body::from(body.to_string())).unwrap();
-    let response = server::jsonrpc(engine, ServerOptions::default()).oneshot(request).await.unwrap();
+    let response =
+        server::jsonrpc(engine, ServerOptions::default()).oneshot(request).await.unwrap();
     let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
     String::from_utf8(body.into()).unwrap()
 }

@@ -332,7 +332,10 @@ async fn errors_have_status_and_body_of_their_revision() {
         assert_eq!(body["code"], kind.codes().jsonrpc, "{kind:?}");
         assert!(body["message"].is_string(), "{kind:?}: {body}");
         if kind == ErrorKind::TaskNotCancelable {
-            assert_eq!(body["type"], "TaskNotCancelableError", "for clients that only look at the type");
+            assert_eq!(
+                body["type"], "TaskNotCancelableError",
+                "for clients that only look at the type"
+            );
         }
         let got = connection.ask("GET /v1/tasks/t", &[V1_0], "").await;
         assert_eq!(got.status, draft, "{kind:?}");

@@ -48,7 +48,7 @@ pub(crate) fn configure(
         }
         if message.oneofs().any(|oneof| !oneof.is_synthetic()) {
             return Err(format!(
-                "no JSON form for {}, a union with members beside it: write one as for {BY_HAND} \
+                "no JSON form for {}, a union with other members: write one as for {BY_HAND} \
                  in crates/a2a-core/src/part.rs, and name it in crates/a2a-core/build/json.rs",
                 message.full_name()
             )
@@ -123,11 +123,11 @@ fn form(
 ) -> Result<(String, &'static str), Box<dyn Error>> {
     let or_default = || "deserialize_with = \"crate::json::or_default\"".to_owned();
     let none = "::std::option::Option::is_none";
-    let refused =
+    let unsupported =
         |what: String| format!("no JSON form for {what} of {}: {FORMS}", field.full_name());
     if field.is_map() {
         let Kind::Message(entry) = field.kind() else {
-            return Err(refused("the map".into()).into());
+            return Err(unsupported("the map".into()).into());
         };
         let (key, value) =
             (entry.map_entry_key_field().kind(), entry.map_entry_value_field().kind());
@@ -135,7 +135,7 @@ fn form(
             (Kind::String, Kind::Message(_) | Kind::Bool | Kind::String) => {
                 Ok((or_default(), "::std::collections::BTreeMap::is_empty"))
             }
-            _ => Err(refused(format!("map<{key:?}, {value:?}>")).into()),
+            _ => Err(unsupported(format!("map<{key:?}, {value:?}>")).into()),
         };
     }
     if field.is_list() {
@@ -143,7 +143,7 @@ fn form(
             Kind::Message(_) | Kind::Bool | Kind::String => {
                 Ok((or_default(), "::std::vec::Vec::is_empty"))
             }
-            kind => Err(refused(format!("repeated {kind:?}")).into()),
+            kind => Err(unsupported(format!("repeated {kind:?}")).into()),
         };
     }
     Ok(match (field.kind(), field.supports_presence()) {
@@ -162,7 +162,7 @@ fn form(
             format!("with = \"crate::json::AsName::<{}>\"", rust_type(kind.name())),
             "crate::json::is_default",
         ),
-        (kind, _) => return Err(refused(format!("{kind:?}")).into()),
+        (kind, _) => return Err(unsupported(format!("{kind:?}")).into()),
     })
 }
 

@@ -161,7 +161,9 @@ impl<'de> Visitor<'de> for PartVisitor {
             if let Some(content) = content
                 && part.content.replace(content).is_some()
             {
-                return Err(de::Error::custom("a part must have exactly one of text, raw, url, data"));
+                return Err(de::Error::custom(
+                    "a part must have exactly one of text, raw, url, data",
+                ));
             }
         }
         Ok(part)

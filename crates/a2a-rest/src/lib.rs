@@ -8,9 +8,9 @@
 //! use a2a_rest::operations::{Engine, agent_fn};
 //!
 //! # async fn example() -> Result<(), a2a_rest::ServeError> {
-//! let card = AgentCard::new("Echo", "Repeats messages"); let engine = Engine::new(card,
-//! agent_fn(async |text: String| format!("You said: {text}"))); a2a_rest::serve(engine,
-//! "127.0.0.1:8080").await
+//! let card = AgentCard::new("Echo", "Repeats messages");
+//! let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
+//! a2a_rest::serve(engine, "127.0.0.1:8080").await
 //! # }
 //! ```
 //!

@@ -47,7 +47,7 @@ pub use a2a_client as client;
 #[cfg(feature = "client")]
 pub use a2a_client::{Client, Events, MessageRequest, SendOutcome};
 pub use a2a_compat as compat;
-pub use a2a_compat::{TaskOrigins, Revisions};
+pub use a2a_compat::{Revisions, TaskOrigins};
 pub use a2a_core as core;
 pub use a2a_core::{
     AgentCard, Artifact, Error, ErrorKind, Message, Part, Role, Task, TaskState, v1,

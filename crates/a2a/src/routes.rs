@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use a2a_compat::{ServerOptions, Revisions};
+use a2a_compat::{Revisions, ServerOptions};
 use a2a_core::{ProtocolVersion, Result};
 use a2a_http::{Options, card::CardDocument};
 use axum::{
@@ -134,8 +134,8 @@ fn card_document(server: &Server) -> Result<Router> {
 
 fn grpc_bindings(server: &Server) -> Router {
     let agent = || server.agent.clone();
-    let has_older =
-        server.revisions.contains_v0_2_or_v0_3() || server.revisions.contains(ProtocolVersion::V1Draft);
+    let has_older = server.revisions.contains_v0_2_or_v0_3()
+        || server.revisions.contains(ProtocolVersion::V1Draft);
     let mut options = a2a_grpc::Options::default()
         .with_limits(server.limits.clone())
         .with_versions(server.versions);

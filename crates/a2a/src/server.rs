@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use a2a_compat::{TaskOrigins, Revisions};
+use a2a_compat::{Revisions, TaskOrigins};
 use a2a_core::{AgentCard, Error, Validate as _};
 use a2a_http::{Drain, Limits, VersionPolicy, bind, rate::AddressRate, tls::Tls};
 use a2a_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use a2a::{TaskOrigins, Server};
+use a2a::{Server, TaskOrigins};
 use a2a_auth::webhook::{JWKS_PATH, Signer};
 use a2a_client::Transport;
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};

@@ -1,7 +1,7 @@
 //! A client of agents that speak 0.3 or the draft of 1.0 over HTTP+JSON.
 
-mod response;
 mod request;
+mod response;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_http::{

@@ -32,7 +32,11 @@ pub(crate) async fn subscribe_with_snapshot<T: Transport>(
     context: CallContext,
     request: SubscribeToTaskRequest,
 ) -> Result<Reply<EventStream>> {
-    let reader = TaskReader { transport: transport.clone(), context: context.clone(), request: request.clone() };
+    let reader = TaskReader {
+        transport: transport.clone(),
+        context: context.clone(),
+        request: request.clone(),
+    };
     // The task is read before its events: in the opposite order, chunks of an artifact in between
     // would be applied twice, which is not detectable.
     let Reply { response: task, activated } = reader.read().await?;
@@ -40,7 +44,9 @@ pub(crate) async fn subscribe_with_snapshot<T: Transport>(
         return Ok(Reply { response: single(task), activated });
     }
     let mut opening: Opening =
-        Box::pin(async move { transport.stream(context, AnyRequest::SubscribeToTask(request)).await });
+        Box::pin(
+            async move { transport.stream(context, AnyRequest::SubscribeToTask(request)).await },
+        );
     let (activated, events) = match tokio::time::timeout(OPEN_TIMEOUT, &mut opening).await {
         Ok(Ok(reply)) => (reply.activated, reply.response),
         Ok(Err(error)) => return reader.after_rejection(error).await,
@@ -208,7 +214,8 @@ mod tests {
 
         async fn subscribe(&self) -> Result<Vec<String>> {
             let request = SubscribeToTaskRequest { id: "t".into(), ..Default::default() };
-            let reply = subscribe_with_snapshot(self.clone(), CallContext::default(), request).await?;
+            let reply =
+                subscribe_with_snapshot(self.clone(), CallContext::default(), request).await?;
             let words = reply.response.map(|item| word(&item.unwrap())).collect().await;
             assert!(self.tasks.lock().unwrap().is_empty(), "{words:?}");
             Ok(words)
@@ -313,7 +320,8 @@ mod tests {
         // The task ends or is interrupted between the two requests.
         let rejected = || Err(Error::task_not_found("t"));
         for state in [COMPLETED, TaskState::InputRequired] {
-            let agent = ScriptedTransport::new([task(WORKING, &[]), task(state, &["1"])], rejected());
+            let agent =
+                ScriptedTransport::new([task(WORKING, &[]), task(state, &["1"])], rejected());
             let expected = format!("{} 1", state.as_str_name().replace("TASK_STATE_", ""));
             assert_eq!(agent.subscribe().await.unwrap(), [expected]);
         }

@@ -105,9 +105,7 @@ impl GrpcClient {
         let mut position = wire::read_position(headers);
         let target = Arc::clone(&self.target);
         let events = response.into_inner().map(move |item| match item {
-            Ok(event) if event.payload.is_none() => {
-                Err(invalid("the event has no payload"))
-            }
+            Ok(event) if event.payload.is_none() => Err(invalid("the event has no payload")),
             Ok(event) => {
                 let id = position;
                 position = position.map(EventId::next);

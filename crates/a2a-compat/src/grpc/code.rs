@@ -107,7 +107,8 @@ mod tests {
     fn every_error_kind_round_trips() {
         for kind in ErrorKind::ALL {
             let status = encode(Error::new(kind, "the reason"));
-            let named = error_data::name(kind).is_some_and(|name| status.message().starts_with(name));
+            let named =
+                error_data::name(kind).is_some_and(|name| status.message().starts_with(name));
             assert_eq!(named, error_data::name(kind).is_some(), "{status:?}");
             let decoded = decode(status, Operation::CancelTask, "peer");
             assert_eq!(decoded.kind().codes().reason, kind.codes().reason, "{kind:?}");

@@ -20,7 +20,6 @@ use super::{
 };
 use crate::{
     AnyOutput, AnyRequest, AnyResponse, ServerOptions,
-    server::dispatch,
     proto::{
         self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
         CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest, Files as _,
@@ -32,6 +31,7 @@ use crate::{
         TaskPushNotificationConfig, TaskSubscriptionRequest, a2_a_service_server::A2AService,
         expects_text,
     },
+    server::dispatch,
 };
 
 /// An agent as the generated service.

@@ -17,8 +17,8 @@ use tonic::Status;
 
 use super::code;
 use crate::{
-    server::stream::is_last,
     proto::{Files as _, StreamResponse, event_from_v1},
+    server::stream::is_last,
 };
 
 /// The response stream of a streaming call.

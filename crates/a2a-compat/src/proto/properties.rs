@@ -9,8 +9,8 @@ use prost::Message as _;
 
 use super::{
     AgentCard, CreateConfig, CreateTaskPushNotificationConfigRequest, Files, GetTaskRequest,
-    ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_from_v1, card_into_v1, event_from_v1,
-    json,
+    ListTasksRequest, SendMessageRequest, StreamResponse, Task, card_from_v1, card_into_v1,
+    event_from_v1, json,
 };
 use crate::{
     arbitrary,

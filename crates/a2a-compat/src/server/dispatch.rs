@@ -21,7 +21,9 @@ use super::{
     send_timeout::send_with_timeout,
     stream::{end_stream, split_events},
 };
-use crate::{AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call, task_origin::Claimed, v0_1::chosen_id};
+use crate::{
+    AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call, task_origin::Claimed, v0_1::chosen_id,
+};
 
 /// The name of `A2A-Extensions` before 1.0.
 const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");

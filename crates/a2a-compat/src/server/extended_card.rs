@@ -12,9 +12,8 @@ use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_TYPE, reque
 use serde_json::{Value, json};
 
 use super::{
-    ServerOptions,
+    ServerOptions, dialect,
     dispatch::{context, dispatch, write_activated},
-    dialect,
 };
 use crate::{AnyOutput, AnyRequest};
 

@@ -22,9 +22,8 @@ use serde_json::{Value, value::RawValue};
 use tower::ServiceExt as _;
 
 use super::{
-    ServerOptions,
+    ServerOptions, dialect,
     dispatch::{context, dispatch, requested_version, write_activated},
-    dialect,
     stream::is_last,
 };
 use crate::{
@@ -218,7 +217,9 @@ impl Server {
                     AnyOutput::Stream(events) => self.events(&dialect, parts, id, events),
                 };
                 write_activated(revision, &reply.activated, response.headers_mut());
-                Instead::of(&mut response, move |error| reject(Some(&*dialect), &request_id, error));
+                Instead::of(&mut response, move |error| {
+                    reject(Some(&*dialect), &request_id, error)
+                });
                 response
             }
             // Clients of 0.3 only accept an event stream here.

@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 use a2a_core::ProtocolVersion;
 use a2a_http::Options;
 
-use crate::{Dialect, TaskOrigins, Revisions, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
+use crate::{Dialect, Revisions, TaskOrigins, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
 
 /// Options of the servers for older revisions.
 #[derive(Clone, Debug)]

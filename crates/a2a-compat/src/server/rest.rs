@@ -1,7 +1,7 @@
 //! HTTP+JSON of 0.3 and the draft of 1.0, below `/v1`.
 
-mod response;
 mod request;
+mod response;
 mod route;
 
 use std::sync::Arc;
@@ -153,7 +153,8 @@ impl Server {
         if as_text && shape == RestShape::V03Proto {
             request.read_text();
         }
-        let reply = dispatch(&*self.agent, card::HTTP_JSON, &self.options, context, request).await?;
+        let reply =
+            dispatch(&*self.agent, card::HTTP_JSON, &self.options, context, request).await?;
         let mut response = match reply.response {
             AnyOutput::Unary(response) => response::result(shape, operation, response, as_text)?,
             AnyOutput::Stream(events) => {

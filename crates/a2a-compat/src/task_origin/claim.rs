@@ -116,9 +116,10 @@ impl TaskOrigins {
         let mut inner = self.lock();
         if let Some(entry) = inner.entry(scope, id) {
             return match &entry.target {
-                Target::Task(task_id) => {
-                    Claim::Known(TaskOrigin { revision: entry.revision, task_id: task_id.to_string() })
-                }
+                Target::Task(task_id) => Claim::Known(TaskOrigin {
+                    revision: entry.revision,
+                    task_id: task_id.to_string(),
+                }),
                 Target::Send(send) => Claim::Unresolved(Unresolved::new(entry, send)),
             };
         }

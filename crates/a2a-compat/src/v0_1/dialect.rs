@@ -20,7 +20,7 @@ use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
-        json::{read_result, read_params, write},
+        json::{read_params, read_result, write},
     },
 };
 
@@ -36,7 +36,9 @@ impl Dialect for V0_1 {
     fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest> {
         let query = || read_params::<TaskQueryParams>(&params);
         Ok(match method {
-            "tasks/send" => AnyRequest::SendMessage(read_params::<TaskSendParams>(&params)?.into_v1()),
+            "tasks/send" => {
+                AnyRequest::SendMessage(read_params::<TaskSendParams>(&params)?.into_v1())
+            }
             "tasks/sendSubscribe" => {
                 AnyRequest::SendStreamingMessage(read_params::<TaskSendParams>(&params)?.into_v1())
             }
@@ -181,5 +183,6 @@ impl Dialect for V0_1 {
 }
 
 fn read_config(result: &Value) -> Result<AnyResponse> {
-    read_result::<TaskPushNotificationConfig>(result).map(|config| AnyResponse::Config(config.into_v1()))
+    read_result::<TaskPushNotificationConfig>(result)
+        .map(|config| AnyResponse::Config(config.into_v1()))
 }

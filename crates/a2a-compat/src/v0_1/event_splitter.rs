@@ -23,7 +23,7 @@ impl EventSplitter {
     }
 
     /// Returns the events to write for an event of the stream.
-    pub fn unfold(&mut self, event: StreamResponse) -> Vec<StreamResponse> {
+    pub fn split(&mut self, event: StreamResponse) -> Vec<StreamResponse> {
         let payloads = match event.payload {
             Some(Payload::ArtifactUpdate(mut update)) => {
                 if let Some(artifact) = &mut update.artifact {

@@ -129,7 +129,9 @@ impl Task {
             id: task.id.clone(),
             session_id: some(&task.context_id),
             status: TaskStatus::from_v1(task.status.as_ref()),
-            artifacts: artifacts.map(|(index, artifact)| Artifact::from_v1(artifact, index)).collect(),
+            artifacts: artifacts
+                .map(|(index, artifact)| Artifact::from_v1(artifact, index))
+                .collect(),
             history: task.history.iter().map(Message::from_v1).collect(),
             metadata: task.metadata.clone(),
         }

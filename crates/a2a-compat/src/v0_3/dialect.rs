@@ -17,7 +17,7 @@ use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
-        json::{read_result, read_params, write},
+        json::{read_params, read_result, write},
     },
 };
 
@@ -192,7 +192,9 @@ impl Dialect for V0_3 {
                         send_message_response::Payload::Message(message)
                     }
                     Event::StatusUpdate(_) | Event::ArtifactUpdate(_) => {
-                        return Err(invalid_response("the response is neither a task nor a message"));
+                        return Err(invalid_response(
+                            "the response is neither a task nor a message",
+                        ));
                     }
                 };
                 AnyResponse::Sent(v1::SendMessageResponse { payload: Some(payload) })

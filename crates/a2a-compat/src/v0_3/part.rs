@@ -93,7 +93,9 @@ impl TryFrom<Form> for Part {
             "" if form.data.is_some() => "data",
             "" if form.file.is_some() => "file",
             "" => return Err("kind is required: text, file or data".into()),
-            other => return Err(format!("unknown part kind {other:?}: must be text, file or data")),
+            other => {
+                return Err(format!("unknown part kind {other:?}: must be text, file or data"));
+            }
         };
         let metadata = form.metadata.take();
         match kind {

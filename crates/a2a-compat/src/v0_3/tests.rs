@@ -1,9 +1,9 @@
 //! Tests of the JSON format.
 
-mod response;
 mod card;
 mod part;
 mod request;
+mod response;
 
 use a2a_core::{Error, v1};
 use serde_json::Value;

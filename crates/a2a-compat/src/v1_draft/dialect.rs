@@ -27,7 +27,7 @@ use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
-        json::{read_result, read_params, write},
+        json::{read_params, read_result, write},
     },
 };
 

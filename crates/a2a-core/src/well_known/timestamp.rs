@@ -37,10 +37,7 @@ impl Timestamp {
     /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a remainder of 1,000 is in range"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "a remainder of 1,000 is in range")]
         let subsecond = millis.rem_euclid(1_000) as i32;
         Self { seconds: millis.div_euclid(1_000), nanos: subsecond * 1_000_000 }
     }
@@ -316,8 +313,8 @@ mod tests {
         for text in
             ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"]
         {
-            let refused = text.parse::<Timestamp>();
-            assert!(matches!(refused, Err(TimestampError::OutOfRange(_))), "{text}: {refused:?}");
+            let rejected = text.parse::<Timestamp>();
+            assert!(matches!(rejected, Err(TimestampError::OutOfRange(_))), "{text}: {rejected:?}");
         }
         for seconds in [i64::MIN, -62_135_596_801, 253_402_300_800, i64::MAX] {
             let timestamp = Timestamp { seconds, nanos: 0 };

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn accessors_check_the_type() {
         let kinds = [json!(null), json!(true), json!(7), json!("a"), json!([1]), json!({"a": 1})];
-        let answers = kinds.map(|kind| {
+        let results = kinds.map(|kind| {
             let value = Value::from(kind);
             [
                 value.is_null(),
@@ -145,9 +145,9 @@ mod tests {
                 value.as_object().is_some() && value.get("a").is_some(),
             ]
         });
-        for (kind, answers) in answers.into_iter().enumerate() {
-            for (accessor, answer) in answers.into_iter().enumerate() {
-                assert_eq!(answer, accessor == kind, "kind {kind}, accessor {accessor}");
+        for (kind, results) in results.into_iter().enumerate() {
+            for (accessor, result) in results.into_iter().enumerate() {
+                assert_eq!(result, accessor == kind, "kind {kind}, accessor {accessor}");
             }
         }
     }

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_input_is_refused() {
+    fn malformed_input_is_rejected() {
         let cases: [(&str, &[u8]); 7] = [
             ("a length past the end", b"\x1a\x05a"),
             ("a length of almost 2^64", b"\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),

@@ -45,9 +45,10 @@ use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_pos
 /// use a2a_grpc::{Client, operations::{Agent, Call}};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let agent = Client::connect("localhost:50051")?; let message = Some(Message::user("hello")); let
-/// call = Call::new(SendMessageRequest { message, ..Default::default() }); let response =
-/// agent.send_message(call).await?.response;
+/// let agent = Client::connect("localhost:50051")?;
+/// let message = Some(Message::user("hello"));
+/// let call = Call::new(SendMessageRequest { message, ..Default::default() });
+/// let response = agent.send_message(call).await?.response;
 /// # Ok(())
 /// # }
 /// ```

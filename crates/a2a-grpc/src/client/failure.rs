@@ -15,8 +15,8 @@ pub(crate) fn decode(status: Status, target: &str) -> Error {
     if status.source().is_none() {
         return status::decode(status);
     }
-    if let Some(answer) = cause::<NotGrpc>(&status) {
-        return answer.error(target).with_source(status);
+    if let Some(response) = cause::<NotGrpc>(&status) {
+        return response.error(target).with_source(status);
     }
     let sent = cause::<ConnectError>(&status).is_none();
     let timed_out = cause::<TimeoutExpired>(&status).is_some();

@@ -67,19 +67,19 @@ fn translated(mut response: Answer) -> Answer {
     if response.headers().contains_key(DETAILS) {
         return response;
     }
-    let Some(refusal) = Status::from_header_map(response.headers()) else {
+    let Some(rejection) = Status::from_header_map(response.headers()) else {
         return response;
     };
-    let Some(error) = error_of(&refusal) else {
+    let Some(error) = error_of(&rejection) else {
         return response;
     };
-    let answer = status::encode(error).into_http::<Body>();
-    response.headers_mut().extend(answer.into_parts().0.headers);
+    let encoded = status::encode(error).into_http::<Body>();
+    response.headers_mut().extend(encoded.into_parts().0.headers);
     response
 }
 
-fn error_of(refusal: &Status) -> Option<Error> {
-    let kind = match refusal.code() {
+fn error_of(rejection: &Status) -> Option<Error> {
+    let kind = match rejection.code() {
         Code::Ok => return None,
         Code::OutOfRange | Code::ResourceExhausted => ErrorKind::PayloadTooLarge,
         Code::Unimplemented => ErrorKind::MethodNotFound,
@@ -88,7 +88,7 @@ fn error_of(refusal: &Status) -> Option<Error> {
         Code::Internal => ErrorKind::InvalidRequest,
         other => ErrorKind::from_grpc(i32::from(other)),
     };
-    let message = match (kind, refusal.message()) {
+    let message = match (kind, rejection.message()) {
         (ErrorKind::PayloadTooLarge, _) => "the message exceeds the size limit".into(),
         (_, "") => "unknown method".into(),
         (_, message) => message.to_owned(),

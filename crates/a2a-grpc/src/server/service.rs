@@ -87,10 +87,10 @@ impl AgentService {
         M: prost::Message,
     {
         let called = self.call(name, request, operation).await;
-        let answer = called.and_then(|Called { reply, .. }| {
+        let result = called.and_then(|Called { reply, .. }| {
             Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
         });
-        let (message, activated) = answer.map_err(status::encode)?;
+        let (message, activated) = result.map_err(status::encode)?;
         let mut response = Response::new(message);
         service_parameters::write_activated(&activated, response.metadata_mut().as_mut());
         Ok(response)
@@ -106,14 +106,14 @@ impl AgentService {
         Q: Concerns + prost::Message + Default + 'static,
     {
         let drain = Drain::of(request.extensions());
-        let answer = async {
+        let result = async {
             let called = self.call(name, request, operation).await?;
             let Called { reply, served, deadline, resumed_after } = called;
             let events = served.keep_open(reply.response);
             let events = Events::open(events, resumed_after, deadline, drain).await?;
             Ok((events.limited_to(self.max_answer_bytes), reply.activated))
         };
-        let (events, activated) = answer.await.map_err(status::encode)?;
+        let (events, activated) = result.await.map_err(status::encode)?;
         let position = events.position();
         let mut response = Response::new(events);
         let headers = response.metadata_mut().as_mut();
@@ -152,7 +152,7 @@ pub(crate) async fn within<T>(
     match deadline {
         None => operation.await,
         Some(deadline) => match timeout_at(deadline, operation).await {
-            Ok(answer) => answer,
+            Ok(result) => result,
             Err(elapsed) => Err(deadline::exceeded().with_source(elapsed)),
         },
     }

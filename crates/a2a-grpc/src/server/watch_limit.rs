@@ -97,10 +97,10 @@ where
             return Either::Left(ready(Ok(status::encode(error).into_http())));
         };
         let idle_timeout = self.idle_timeout;
-        let answered = self.service.call(request).map_ok(move |response| {
+        let response = self.service.call(request).map_ok(move |response| {
             response.map(|body| Body::new(WatchBody::new(body, place, idle_timeout)))
         });
-        Either::Right(Either::Right(Box::pin(answered)))
+        Either::Right(Either::Right(Box::pin(response)))
     }
 }
 

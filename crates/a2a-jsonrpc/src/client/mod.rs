@@ -1,7 +1,7 @@
 //! The client: a remote agent at a URL.
 
-mod response;
 mod operation;
+mod response;
 
 use std::sync::{
     Arc,

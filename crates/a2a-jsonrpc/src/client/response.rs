@@ -23,7 +23,8 @@ struct Response<'a> {
 /// The error of the response, in any format; [`ErrorKind::InvalidAgentResponse`] for a malformed
 /// response, or one to another request.
 pub(super) fn read<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<R> {
-    read_optional(id, body)?.ok_or_else(|| invalid("the response has neither a result nor an error"))
+    read_optional(id, body)?
+        .ok_or_else(|| invalid("the response has neither a result nor an error"))
 }
 
 /// Reads an event of the response stream of request `id`.

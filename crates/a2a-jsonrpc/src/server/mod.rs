@@ -1,7 +1,7 @@
 //! The server: one route for all operations.
 
-mod response;
 mod envelope;
+mod response;
 mod router;
 mod serve;
 

@@ -1,4 +1,4 @@
-//! Writing answers: results, errors and the frames of a stream (spec §9.4, §9.5).
+//! Writes responses: results, errors and stream events (spec §9.4, §9.5).
 
 use a2a_core::{Detail, Error, Result};
 use a2a_http::{content_type, error_body, pieces, report, sse};

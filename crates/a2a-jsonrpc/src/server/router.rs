@@ -21,8 +21,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
 
 use super::{
-    response,
     envelope::{Id, Opened, Params},
+    response,
 };
 
 /// Serves `agent` over JSON-RPC (spec §9) at `POST /`.

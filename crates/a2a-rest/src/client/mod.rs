@@ -1,8 +1,8 @@
 //! The client: a remote agent at a URL.
 
 mod address;
-mod response;
 mod operation;
+mod response;
 
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_http::{

@@ -1,8 +1,8 @@
 //! The server: the routes of the descriptor.
 
-mod response;
 mod query;
 mod request;
+mod response;
 mod route;
 mod router;
 mod serve;

@@ -323,11 +323,7 @@ mod tests {
             ("status=WORKING", "status", "is not a known value"),
             ("page_size=ten", "pageSize", "invalid digit found in string"),
             ("pageSize=1.5", "pageSize", "invalid digit found in string"),
-            (
-                "a.b=1",
-                "a.b",
-                "must be a top-level member of the request",
-            ),
+            ("a.b=1", "a.b", "must be a top-level member of the request"),
         ] {
             let error = list(query).unwrap_err();
             let [violation] = error.violations() else { panic!("{query}: {error:?}") };

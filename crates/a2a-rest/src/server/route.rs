@@ -50,14 +50,17 @@ static TEMPLATES: LazyLock<Vec<PathTemplate>> = LazyLock::new(templates);
 /// variables, so a route without a tenant over one with a tenant, and a verb over an id with the
 /// same ending.
 pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
-    let segments: Vec<&str> = path.strip_prefix('/').ok_or(NoMatch::UnknownPath)?.split('/').collect();
+    let segments: Vec<&str> =
+        path.strip_prefix('/').ok_or(NoMatch::UnknownPath)?.split('/').collect();
     let (template, values) = TEMPLATES
         .iter()
         .find_map(|template| Some((template, template.matches(&segments)?)))
         .ok_or(NoMatch::UnknownPath)?;
     let route = template.methods.iter().find(|(verb, ..)| *verb == method.as_str());
     let Some((_, operation, has_body)) = route else {
-        return Err(NoMatch::WrongMethod(template.methods.iter().map(|(verb, ..)| *verb).collect()));
+        return Err(NoMatch::WrongMethod(
+            template.methods.iter().map(|(verb, ..)| *verb).collect(),
+        ));
     };
     let decode = |(name, value): (&'static str, &str)| {
         let text = percent_decode_str(value).decode_utf8().map_err(|error| {
@@ -95,7 +98,7 @@ impl PathTemplate {
     }
 
     /// Returns the variables, still encoded, if the path matches.
-    fn fit<'a>(&self, path: &[&'a str]) -> Option<Vec<(&'static str, &'a str)>> {
+    fn matches<'a>(&self, path: &[&'a str]) -> Option<Vec<(&'static str, &'a str)>> {
         if path.len() != self.segments.len() {
             return None;
         }
@@ -149,8 +152,11 @@ fn templates() -> Vec<PathTemplate> {
     }
     let mut templates: Vec<_> = templates.into_iter().map(|(_, template)| template).collect();
     templates.sort_by_cached_key(|template| {
-        let variables: Vec<_> =
-            template.segments.iter().map(|segment| matches!(segment, Segment::Variable(_))).collect();
+        let variables: Vec<_> = template
+            .segments
+            .iter()
+            .map(|segment| matches!(segment, Segment::Variable(_)))
+            .collect();
         (variables, Reverse(template.verb))
     });
     templates
@@ -175,7 +181,8 @@ mod tests {
 
     fn found(method: &str, path: &str) -> (Operation, Vec<(&'static str, String)>) {
         let method = method.parse().unwrap();
-        let target = resolve(&method, path).unwrap_or_else(|no_match| panic!("{path}: {no_match:?}"));
+        let target =
+            resolve(&method, path).unwrap_or_else(|no_match| panic!("{path}: {no_match:?}"));
         (target.operation, target.variables)
     }
 

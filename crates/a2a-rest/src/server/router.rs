@@ -19,9 +19,9 @@ use http::{
 };
 
 use super::{
-    response,
     query::Query,
     request::RequestSource,
+    response,
     route::{self, NoMatch, Target},
 };
 

@@ -29,7 +29,8 @@ pub(super) struct EncodedRequest {
 /// implementation of 0.3 has; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that
 /// is not allowed in a path.
 pub(super) fn of_v0_3(request: AnyRequest) -> Result<EncodedRequest> {
-    let encoded = |method, target, body: Vec<u8>| EncodedRequest { method, target, body: body.into() };
+    let encoded =
+        |method, target, body: Vec<u8>| EncodedRequest { method, target, body: body.into() };
     let get = |target| encoded(Method::GET, target, Vec::new());
     let post = |target, body| encoded(Method::POST, target, body);
     Ok(match request {

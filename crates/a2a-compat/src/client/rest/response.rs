@@ -42,7 +42,9 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
         Operation::DeleteTaskPushNotificationConfig
         | Operation::ListTasks
         | Operation::SendStreamingMessage
-        | Operation::SubscribeToTask => return Err(invalid("the response is of another operation")),
+        | Operation::SubscribeToTask => {
+            return Err(invalid("the response is of another operation"));
+        }
     };
     response.read_text();
     Ok(response)
@@ -56,10 +58,12 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
 pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<StreamResponse> {
     let event = match shape {
         RestShape::Draft => value(data).and_then(|event| V1Draft.read_event(event)),
-        RestShape::V03Proto | RestShape::V03Json => proto_json::read_event(data).map(|mut event| {
-            event.read_text();
-            event
-        }),
+        RestShape::V03Proto | RestShape::V03Json => {
+            proto_json::read_event(data).map(|mut event| {
+                event.read_text();
+                event
+            })
+        }
     };
     event.map_err(|error| match serde_json::from_slice::<Value>(data) {
         Ok(document) if document.get("error").is_some() || document["code"].is_number() => {
@@ -86,9 +90,9 @@ pub(super) fn read_error(
         kind_of(operation, status).map(|kind| Error::new(kind, message.to_owned()))
     } else {
         // In a stream, only the document has a status.
-        let error_status = document["status"].as_u64().and_then(|status| u16::try_from(status).ok());
         let error_status =
-            error_status.filter(|_| status.is_success()).unwrap_or(status.as_u16());
+            document["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let error_status = error_status.filter(|_| status.is_success()).unwrap_or(status.as_u16());
         v1_draft::read_problem(error_status, &document)
     };
     match error {

@@ -15,8 +15,8 @@ use crate::{
     AnyResponse, Dialect as _, card,
     common::error_data::name,
     detect::RestShape,
-    server::stream::is_last,
     proto::{Files as _, json as proto_json},
+    server::stream::is_last,
     v0_3::{self, V0_3},
     v1_draft::{self, PROBLEM_JSON, V1Draft},
 };

@@ -1,4 +1,4 @@
-mod response;
 mod error;
 mod property;
 mod request;
+mod response;
