@@ -213,8 +213,11 @@ impl Load {
                 Ok(task) if task["status"]["state"] == "TASK_STATE_CANCELED" => return Ok(()),
                 Ok(task) => return Err(format!("a cancel made it {}", task["status"])),
                 Err(problem) if problem.may_pass() => {}
-                // An earlier try has done it.
-                Err(Problem::Refused(_, said)) if said.to_string().contains("is CANCELED") => {
+                // An earlier attempt may have canceled it.
+                Err(Problem::Refused(_, said))
+                    if said.to_string().contains("TASK_NOT_CANCELABLE")
+                        && self.get(task).await?["status"]["state"] == "TASK_STATE_CANCELED" =>
+                {
                     return Ok(());
                 }
                 Err(problem) => return Err(format!("no cancel: {problem:?}")),
