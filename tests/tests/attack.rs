@@ -71,7 +71,7 @@ async fn without_defences() -> Open {
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let scene = scene(listener.local_addr().unwrap()).await;
     let server = tokio::spawn(async move {
-        a2a::Server::of(engine).serve(listener, std::future::pending()).await.unwrap();
+        a2a::Server::from(engine).serve(listener, std::future::pending()).await.unwrap();
     });
     Open { scene, server }
 }

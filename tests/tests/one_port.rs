@@ -30,7 +30,7 @@ struct Server {
 
 impl Server {
     async fn start(options: Options) -> Self {
-        Self::serve(a2a::Server::of(engine(&options, &Control::default()))).await
+        Self::serve(a2a::Server::from(engine(&options, &Control::default()))).await
     }
 
     async fn serve(server: a2a::Server) -> Self {
@@ -255,7 +255,7 @@ async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
     let limits = Limits::default().with_max_pending_response_bytes(1 << 20);
     let card = AgentCard::new("Echo", "Says what it hears").with_streaming(true);
     let engine = Engine::new(card, agent_fn(async |text: String| text));
-    let server = Server::serve(a2a::Server::of(engine).with_limits(limits)).await;
+    let server = Server::serve(a2a::Server::from(engine).with_limits(limits)).await;
     let unread = large_task(&server, 7 << 20).await;
     let id = large_task(&server, 100 << 10).await;
 

@@ -223,7 +223,7 @@ async fn nothing_that_is_told_has_a_secret_or_a_part_of_a_message_in_it() {
         .build();
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let server = a2a::Server::of(engine.clone());
+    let server = a2a::Server::from(engine.clone());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(async move {
         server.serve(listener, async { drop(stopped.await) }).await.unwrap();

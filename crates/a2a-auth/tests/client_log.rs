@@ -90,7 +90,7 @@ async fn log_has_no_secrets_at_any_level() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let engine = Engine::new(card, agent_fn(async |text: String| text));
-    let server = Server::of(engine).with_auth(guard);
+    let server = Server::from(engine).with_auth(guard);
     tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
 
     let client = OAuthClient::confidential("app", "planted-secret").unwrap();

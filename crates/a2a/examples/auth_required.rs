@@ -139,7 +139,7 @@ fn lock(
 async fn start(engine: Engine) -> Result<String, Failure> {
     let listener = a2a::http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
     Ok(url)
 }
 

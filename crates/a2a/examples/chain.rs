@@ -52,6 +52,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 async fn start(engine: Engine) -> Result<String, a2a::ServeError> {
     let listener = a2a::http::bind("127.0.0.1:0").await?;
     let url = listener.local_addr().map(|address| format!("http://{address}"));
-    tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
     url.map_err(a2a::ServeError::Address)
 }

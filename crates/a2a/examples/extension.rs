@@ -56,7 +56,7 @@ impl Extension for Department {
 
 #[tokio::main]
 async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let card = AgentCard::new("Office", "Says what it hears");
+    let card = AgentCard::new("Office", "Repeats its input");
     let engine = Engine::builder(card, agent_fn(async |text: String| format!("Noted: {text}")))
         .extension(Department)
         .extension(Timestamps)
@@ -64,7 +64,7 @@ async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         .build();
     let listener = a2a_http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
-    let server = tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    let server = tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
 
     let client = Client::builder().extensions([URI, Timestamps::URI]).connect(&url).await?;
     let mut message = Message::user("a complaint");

@@ -23,7 +23,7 @@ impl AgentExecutor for Waiter {
 }
 
 #[tokio::main]
-async fn main() -> a2a::core::Result<()> {
+async fn main() -> a2a::types::Result<()> {
     let card = AgentCard::new("Waiter", "Takes your order");
     let engine = Engine::new(card.clone(), Waiter);
     // A client of an engine in the same process; over a wire it is `Client::connect`.

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         tokio_stream::iter(words).throttle(Duration::from_millis(300))
     });
     let listener = a2a::http::bind("127.0.0.1:8080").await?;
-    let server = Server::of(Engine::new(card, speller));
+    let server = Server::from(Engine::new(card, speller));
     tokio::spawn(server.serve(listener, std::future::pending()));
 
     let client = Client::connect("localhost:8080").await?;

@@ -1,4 +1,4 @@
-//! The interfaces that a served card names.
+//! The interfaces in the card of a server.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,17 +6,17 @@ use a2a_compat::{Revisions, card::DRAFT};
 use a2a_core::{AgentCard, ProtocolVersion, card, host::is_loopback, v1::AgentInterface};
 use http::Uri;
 
-use crate::Server;
+use crate::config::Config;
 
-/// Names in the card what `server` serves at `address`, unless the card names something already.
-pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
+/// Adds the interfaces served at `address` to the card, unless it has interfaces already.
+pub(crate) fn fill(config: &Config, address: SocketAddr, card: &mut AgentCard) {
     if !card.supported_interfaces.is_empty() {
         return;
     }
-    let places = places(server, address);
-    for version in listed(&server.revisions) {
-        let spoken = places.iter().filter(|(binding, _)| has(version, binding));
-        card.supported_interfaces.extend(spoken.map(|(binding, url)| AgentInterface {
+    let urls = urls(config, address);
+    for version in listed(&config.revisions) {
+        let supported = urls.iter().filter(|(binding, _)| has(version, binding));
+        card.supported_interfaces.extend(supported.map(|(binding, url)| AgentInterface {
             url: url.clone(),
             protocol_binding: (*binding).to_owned(),
             protocol_version: version.to_owned(),
@@ -25,27 +25,27 @@ pub(crate) fn fill(server: &Server, address: SocketAddr, card: &mut AgentCard) {
     }
 }
 
-/// The bindings that are served, in the order of preference, and where.
-fn places(server: &Server, address: SocketAddr) -> Vec<(&'static str, String)> {
-    let base = base(server, address);
-    let mut places = Vec::new();
-    if server.jsonrpc {
-        let path = server.rpc_path.as_deref().unwrap_or_default();
-        places.push((card::JSONRPC, format!("{base}{path}")));
+/// The bindings in the order of preference, with their URLs.
+fn urls(config: &Config, address: SocketAddr) -> Vec<(&'static str, String)> {
+    let base = base(config, address);
+    let mut urls = Vec::new();
+    if config.bindings.jsonrpc {
+        let path = config.paths.rpc_path.as_deref().unwrap_or_default();
+        urls.push((card::JSONRPC, format!("{base}{path}")));
     }
-    if server.rest {
-        let prefix = server.rest_prefix.as_deref().unwrap_or_default();
-        places.push((card::HTTP_JSON, format!("{base}{prefix}")));
+    if config.bindings.rest {
+        let prefix = config.paths.rest_prefix.as_deref().unwrap_or_default();
+        urls.push((card::HTTP_JSON, format!("{base}{prefix}")));
     }
-    if server.grpc {
-        places.push((card::GRPC, grpc_address(server, address, None)));
+    if config.bindings.grpc {
+        urls.push((card::GRPC, grpc_address(config, address, None)));
     }
-    places
+    urls
 }
 
-/// The revisions to name, the newest first. One URL serves them all, so that a revision is not
-/// named where one is that its clients understand too: 1.0 for the draft, 0.3 for 0.2, and any
-/// before the draft for 0.1.
+/// The revisions to list, newest first. One URL serves all revisions, so a revision is omitted if
+/// its clients understand a listed one: 1.0 for the draft, 0.3 for 0.2, and any revision before
+/// the draft for 0.1.
 fn listed(revisions: &Revisions) -> Vec<&'static str> {
     use ProtocolVersion::{V0_1, V0_2, V0_3, V1_0, V1Draft};
     let served = |version| revisions.contains(version);
@@ -68,30 +68,30 @@ fn has(version: &str, binding: &str) -> bool {
 }
 
 /// The URL under which clients reach the server.
-fn base(server: &Server, address: SocketAddr) -> String {
-    match &server.public_url {
+fn base(config: &Config, address: SocketAddr) -> String {
+    match &config.paths.public_url {
         Some(url) => url.clone(),
         None => {
-            let scheme = if server.tls.is_some() { "https" } else { "http" };
+            let scheme = if config.has_tls { "https" } else { "http" };
             format!("{scheme}://{}:{}", host(address), address.port())
         }
     }
 }
 
-/// `host:port`, as most gRPC libraries want it, which stands for TLS but on the loopback: there
-/// it is a URL where TLS is spoken.
-pub(crate) fn grpc_address(server: &Server, address: SocketAddr, port: Option<u16>) -> String {
-    if let Some(given) = &server.grpc_address {
+/// The address of gRPC: `host:port`, the form that most gRPC libraries expect. It implies TLS
+/// except on loopback hosts, where TLS needs a URL.
+pub(crate) fn grpc_address(config: &Config, address: SocketAddr, port: Option<u16>) -> String {
+    if let Some(given) = &config.paths.grpc_address {
         return given.clone();
     }
-    let public = server.public_url.as_ref().and_then(|url| url.parse::<Uri>().ok());
+    let public = config.paths.public_url.as_ref().and_then(|url| url.parse::<Uri>().ok());
     let (host, port, is_secure) = match public.as_ref().and_then(|url| Some((url, url.host()?))) {
         Some((url, host)) => {
             let is_secure = url.scheme_str() != Some("http");
             let default = if is_secure { 443 } else { 80 };
             (host.to_owned(), port.or(url.port_u16()).unwrap_or(default), is_secure)
         }
-        None => (host(address), port.unwrap_or(address.port()), server.tls.is_some()),
+        None => (host(address), port.unwrap_or(address.port()), config.has_tls),
     };
     if is_secure && is_loopback(&host) {
         return format!("https://{host}:{port}");
@@ -99,7 +99,8 @@ pub(crate) fn grpc_address(server: &Server, address: SocketAddr, port: Option<u1
     format!("{host}:{port}")
 }
 
-/// A host that clients on this machine can connect to, also where every address is listened on.
+/// A host that clients on this machine can connect to, also if the server listens on all
+/// addresses.
 fn host(address: SocketAddr) -> String {
     match address.ip() {
         ip if ip.is_unspecified() => "localhost".into(),
@@ -113,10 +114,11 @@ mod tests {
     use a2a_operations::{Engine, agent_fn};
 
     use super::*;
+    use crate::Server;
 
     fn server() -> Server {
-        let card = AgentCard::new("Echo", "Says what it hears");
-        Server::of(Engine::new(card, agent_fn(async |text: String| text)))
+        let card = AgentCard::new("Echo", "Repeats its input");
+        Server::from(Engine::new(card, agent_fn(async |text: String| text)))
     }
 
     fn interfaces(server: &Server, address: &str) -> Vec<(String, String)> {
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_names_what_is_served_in_the_order_of_preference() {
+    fn interfaces_are_listed_in_the_order_of_preference() {
         let at = |host: &str| {
             vec![
                 ("JSONRPC".to_owned(), format!("http://{host}:80")),
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn older_clients_find_the_same_places_behind_the_current_ones() {
+    fn interfaces_of_older_revisions_follow_with_the_same_urls() {
         let card = server().card_at("127.0.0.1:80".parse().unwrap());
         let older = &card.supported_interfaces[3..];
         let urls: Vec<_> = older.iter().map(|interface| interface.url.as_str()).collect();
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_names_the_revisions_that_are_served_and_no_other() {
+    fn only_served_revisions_are_listed() {
         let every = ["JSONRPC", "HTTP+JSON", "GRPC"].as_slice();
         let before_rest = ["JSONRPC", "GRPC"].as_slice();
         let first = ["JSONRPC"].as_slice();
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_the_public_url_are_named_as_clients_see_them() {
+    fn paths_and_the_public_url_are_in_the_interfaces() {
         let server = server()
             .with_public_url("https://echo.example/")
             .with_rpc_path("rpc/")
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn grpc_on_the_loopback_is_a_url_where_tls_is_spoken() {
+    fn grpc_with_tls_on_a_loopback_host_is_a_url() {
         for (url, grpc) in [
             ("https://localhost:8443", "https://localhost:8443"),
             ("https://127.0.0.1", "https://127.0.0.1:443"),
@@ -218,12 +220,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_not_named_and_what_is_named_is_left_alone() {
+    fn disabled_bindings_are_not_listed_and_given_interfaces_are_kept() {
         let one = server().without_rest().without_grpc();
         let named = pairs(&[("JSONRPC", "http://127.0.0.1:80")]);
         assert_eq!(interfaces(&one, "127.0.0.1:80"), named);
         let mut given = server();
-        given.card = given.card.with_interface("GRPC", "gateway:443");
+        given.parts.card = given.parts.card.with_interface("GRPC", "gateway:443");
         assert_eq!(interfaces(&given, "127.0.0.1:80"), pairs(&[("GRPC", "gateway:443")]));
     }
 }

@@ -1,14 +1,14 @@
-//! The front door to A2A: agents on every binding on one port, and clients that call them.
+//! The Agent2Agent (A2A) protocol: agents on every binding on one port, and clients that call them.
 //!
-//! Start here. [`serve`] puts an [`Engine`] on the wire, [`Server`] does the same with settings,
-//! and [`Client`] calls agents. What is said daily is at this root; the rest is in the modules
-//! named like the crates they come from.
+//! [`serve`] serves an [`Engine`], [`Server`] does the same with settings, and [`Client`] calls
+//! agents. Common types are re-exported here and in the [`prelude`]; everything else is in the
+//! module named after its crate.
 //!
 //! ```no_run
 //! use a2a::{AgentCard, Engine, agent_fn};
 //!
 //! # async fn example() -> Result<(), a2a::ServeError> {
-//! let card = AgentCard::new("Echo", "Says what it hears");
+//! let card = AgentCard::new("Echo", "Repeats its input");
 //! let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
 //! a2a::serve(engine, "127.0.0.1:8080").await
 //! # }
@@ -16,27 +16,33 @@
 //!
 //! # Features
 //!
-//! The first two are on by default.
+//! The first two are enabled by default.
 //!
-//! - `client`: discover agents and call them.
+//! - `client`: discover and call agents.
 //! - `server`: serve agents on every binding on one port.
-//! - `auth`: let in only those who may, as the card says (`auth`).
-//! - `sqlite`: keep tasks in a file that one process owns (`store::sqlite`).
-//! - `postgres`: keep tasks in a database that many nodes share (`store::postgres`).
-//! - `nats`: let nodes hear of each other through NATS (`store::nats`).
+//! - `auth`: enforce the security requirements of the card (`auth`).
+//! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
+//! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
+//! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 
+#[cfg(feature = "server")]
+mod config;
+#[cfg(feature = "server")]
+mod error;
 #[cfg(feature = "server")]
 mod extended;
 #[cfg(feature = "server")]
 mod interface;
 #[cfg(feature = "server")]
-mod origin;
-#[cfg(feature = "server")]
 mod ready;
 #[cfg(feature = "server")]
 mod routes;
 #[cfg(feature = "server")]
+mod serve;
+#[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod sites;
 #[cfg(feature = "auth")]
 pub mod webhook;
 
@@ -48,7 +54,7 @@ pub use a2a_client as client;
 pub use a2a_client::{Client, Events, MessageRequest, SendOutcome};
 pub use a2a_compat as compat;
 pub use a2a_compat::{Revisions, TaskOrigins};
-pub use a2a_core as core;
+pub use a2a_core as types;
 pub use a2a_core::{
     AgentCard, Artifact, Error, ErrorKind, Message, Part, Role, Task, TaskState, v1,
 };
@@ -64,4 +70,29 @@ pub use a2a_rest as rest;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
 pub use a2a_store as store;
 #[cfg(feature = "server")]
-pub use server::{ServeError, Server, serve};
+pub use error::ServeError;
+#[cfg(feature = "server")]
+pub use serve::serve;
+#[cfg(feature = "server")]
+pub use server::Server;
+
+/// The names that most programs need, for a glob import.
+///
+/// ```
+/// use a2a::prelude::*;
+///
+/// let card = AgentCard::new("Echo", "Repeats its input");
+/// let engine = Engine::new(card, agent_fn(async |text: String| text));
+/// ```
+pub mod prelude {
+    #[cfg(feature = "client")]
+    pub use a2a_client::{Client, SendOutcome};
+    pub use a2a_core::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
+    pub use a2a_operations::{
+        Agent, AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater, agent_fn,
+        agent_fn_with, stream_fn,
+    };
+
+    #[cfg(feature = "server")]
+    pub use crate::{ServeError, Server, serve};
+}

@@ -22,7 +22,7 @@ use tokio::{net::TcpListener, time::timeout};
 const LONG: Duration = Duration::from_secs(60);
 
 fn server() -> Server {
-    let card = AgentCard::new("Echo", "Says what it hears")
+    let card = AgentCard::new("Echo", "Repeats its input")
         .with_input_modes(["text/plain", "application/json"]);
     let agent = agent_fn(async |text: String| {
         if text == "wait" {
@@ -30,7 +30,7 @@ fn server() -> Server {
         }
         format!("You said: {text}")
     });
-    Server::of(Engine::new(card, agent))
+    Server::from(Engine::new(card, agent))
 }
 
 async fn start(server: Server) -> SocketAddr {

@@ -91,7 +91,7 @@ async fn serve(make: impl FnOnce(a2a_operations::engine::EngineBuilder) -> Engin
     let engine = make(Engine::builder(card, Worker));
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let server = Server::of(engine);
+    let server = Server::from(engine);
     tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
     url
 }

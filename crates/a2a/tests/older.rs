@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use a2a::{
     AgentCard, Client, Engine, ErrorKind, Server, agent_fn, client::Transport,
-    core::ProtocolVersion,
+    types::ProtocolVersion,
 };
 use axum::{extract::Request, middleware::Next, response::Response};
 use http::{StatusCode, header::AUTHORIZATION};
@@ -16,10 +16,10 @@ use tokio::{
 };
 
 fn server() -> Server {
-    let card = AgentCard::new("Echo", "Says what it hears").with_extended_card(true);
+    let card = AgentCard::new("Echo", "Repeats its input").with_extended_card(true);
     let extended = AgentCard::new("Echo", "Says more to those it knows");
     let agent = agent_fn(async |text: String| format!("You said: {text}"));
-    Server::of(Engine::builder(card, agent).extended_card(extended).build())
+    Server::from(Engine::builder(card, agent).extended_card(extended).build())
 }
 
 /// A server that lets in nobody without the token `t`.
@@ -114,7 +114,7 @@ async fn each_url_of_a_card_of_0_3_answers_in_every_transport_that_it_is_listed_
     assert!(listed.contains(&main), "{main:?} is not in {listed:?}");
     assert_eq!(listed.len(), Transport::ALL.len());
     for (url, transport) in listed {
-        let mut card = AgentCard::new("Echo", "Says what it hears").with_interface(&transport, url);
+        let mut card = AgentCard::new("Echo", "Repeats its input").with_interface(&transport, url);
         "0.3".clone_into(&mut card.supported_interfaces[0].protocol_version);
         let client = Client::builder().build(card).unwrap();
         assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi", "{transport}");

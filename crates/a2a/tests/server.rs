@@ -24,8 +24,8 @@ use tonic_health::pb::{
 };
 
 fn server() -> Server {
-    let card = AgentCard::new("Echo", "Says what it hears");
-    Server::of(Engine::new(card, agent_fn(async |text: String| format!("You said: {text}"))))
+    let card = AgentCard::new("Echo", "Repeats its input");
+    Server::from(Engine::new(card, agent_fn(async |text: String| format!("You said: {text}"))))
 }
 
 async fn start(server: Server) -> SocketAddr {
@@ -48,7 +48,7 @@ async fn exchange(address: SocketAddr, head: &str, body: &str) -> String {
     answer
 }
 
-async fn call(address: SocketAddr, transport: Transport) -> a2a::core::Result<String> {
+async fn call(address: SocketAddr, transport: Transport) -> a2a::types::Result<String> {
     let client = Client::builder().only([transport]).connect(&address.to_string()).await.unwrap();
     assert_eq!(client.interface().unwrap().protocol_binding, transport.as_str());
     client.send_text("hi").await
@@ -123,9 +123,9 @@ async fn layers_are_around_the_bindings_and_not_around_the_card() {
 
 #[tokio::test]
 async fn a_card_that_breaks_rules_is_not_served() {
-    let mut card = AgentCard::new("Echo", "Says what it hears");
+    let mut card = AgentCard::new("Echo", "Repeats its input");
     card.version.clear();
-    let server = Server::of(Engine::new(card, agent_fn(async |text: String| text)));
+    let server = Server::from(Engine::new(card, agent_fn(async |text: String| text)));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let error = server.serve(listener, std::future::pending()).await.unwrap_err();
     assert!(matches!(error, a2a::ServeError::Card(_)), "{error}");

@@ -40,7 +40,7 @@ fn card() -> AgentCard {
     };
     let scheme = SecurityScheme { scheme: Some(Scheme::ApiKeySecurityScheme(scheme)) };
     let schemes = [("key".to_owned(), StringList::default())].into();
-    let mut card = AgentCard::new("Echo", "Says what it hears")
+    let mut card = AgentCard::new("Echo", "Repeats its input")
         .with_skill(a2a_core::v1::AgentSkill::new("echo", "Echo", ""))
         .with_provider("Example", "https://example.com");
     card.security_schemes = [("key".to_owned(), scheme)].into();
@@ -54,7 +54,7 @@ async fn serve(server: impl FnOnce(Server) -> Server) -> String {
         .build();
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let server = server(Server::of(engine).with_security_elsewhere());
+    let server = server(Server::from(engine).with_external_security());
     tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
     url
 }
@@ -109,7 +109,7 @@ async fn a_signature_is_kept_where_the_card_is_served_as_it_was_signed() {
     {
         let signed = Signer::new(key.clone()).sign(card).unwrap();
         let engine = Engine::new(signed, agent_fn(async |text: String| text));
-        let server = Server::of(engine).with_security_elsewhere();
+        let server = Server::from(engine).with_external_security();
         let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });

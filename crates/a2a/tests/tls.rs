@@ -35,8 +35,8 @@ fn trusting(authority: &Authority) -> ClientTls {
 }
 
 fn server(tls: Tls) -> Server {
-    let card = AgentCard::new("Echo", "Says what it hears");
-    Server::of(Engine::new(card, agent_fn(async |text: String| format!("You said: {text}"))))
+    let card = AgentCard::new("Echo", "Repeats its input");
+    Server::from(Engine::new(card, agent_fn(async |text: String| format!("You said: {text}"))))
         .with_tls(tls)
 }
 

@@ -18,12 +18,12 @@ use tokio::{
 const MOST: usize = 1_000;
 
 async fn start() -> SocketAddr {
-    let card = AgentCard::new("Echo", "Says what it hears");
+    let card = AgentCard::new("Echo", "Repeats its input");
     let engine = Engine::new(card, agent_fn(async |_: String| "heard".to_owned()));
     let limits = Limits::default().with_max_json_values(MOST);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = Server::of(engine).with_limits(limits);
+    let server = Server::from(engine).with_limits(limits);
     tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
     address
 }

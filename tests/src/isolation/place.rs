@@ -49,12 +49,12 @@ impl Place {
             let engine = engine_on(&options, &control, Arc::new(store));
             let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
-            let server = a2a::Server::of(engine).with_public_url("http://agent.test").with_layers(
-                move |router| match identifies {
+            let server = a2a::Server::from(engine)
+                .with_public_url("http://agent.test")
+                .with_layers(move |router| match identifies {
                     true => router.layer(middleware::from_fn(identify)),
                     false => router,
-                },
-            );
+                });
             let server = tokio::spawn(async move {
                 server.serve(listener, std::future::pending()).await.expect("serving");
             });

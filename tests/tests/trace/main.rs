@@ -254,7 +254,7 @@ async fn what_another_node_goes_on_with_stays_in_its_trace() {
             let engine = engine(store);
             let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}", listener.local_addr().unwrap());
-            let server = a2a::Server::of(engine.clone());
+            let server = a2a::Server::from(engine.clone());
             let serving =
                 tokio::spawn(async move { server.serve(listener, std::future::pending()).await });
             let client = Client::connect(&url).await.unwrap();

@@ -43,7 +43,7 @@ impl Node {
         self.run(async move {
             let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}", listener.local_addr().unwrap());
-            let server = a2a::Server::of(engine());
+            let server = a2a::Server::from(engine());
             tokio::spawn(async move {
                 server.serve(listener, std::future::pending()).await.unwrap();
             });

@@ -202,7 +202,7 @@ impl Served {
             }
         }
         let control = Control::default();
-        let server = Server::of(engine(&options, &control))
+        let server = Server::from(engine(&options, &control))
             .with_limits(limits)
             .with_version_policy(policy)
             .with_drain(drain)

@@ -72,7 +72,7 @@ async fn what_the_card_promises_works_and_nothing_else_does() {
 //
 #[tokio::test]
 async fn every_interface_of_the_card_answers_in_its_binding() {
-    let server = Server::of(engine(&Options::default(), &Control::default()))
+    let server = Server::from(engine(&Options::default(), &Control::default()))
         .with_revisions(Revisions::latest())
         .with_allowed_hosts([HOST]);
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
@@ -169,7 +169,7 @@ async fn an_agent_sees_the_tasks_that_a_message_names_and_those_of_its_context()
     let engine = Engine::new(AgentCard::new("Librarian", "Knows what was"), Librarian);
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let server = tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    let server = tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
     let agent: Arc<dyn Agent> = Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client"));
     let first = call::task_of(&agent, call::send("a")).await;
     let second = call::task_of(&agent, call::send("b")).await;
@@ -193,7 +193,7 @@ async fn agents_of_one_host_have_a_path_and_a_card_each() {
         let answer = agent_fn_with(said, |said: Arc<String>, _: String| async move {
             Message::agent(said.as_str())
         });
-        let server = Server::of(Engine::new(AgentCard::new(name, "One of two"), answer))
+        let server = Server::from(Engine::new(AgentCard::new(name, "One of two"), answer))
             .without_grpc()
             .with_allowed_hosts([HOST])
             .with_public_url(format!("http://{address}/{name}"));
@@ -247,7 +247,7 @@ async fn the_metadata_of_a_cancel_reaches_the_executor() {
     let engine = Engine::new(AgentCard::new("Patient", "Works on"), Patient(sender));
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let server = tokio::spawn(Server::of(engine).serve(listener, std::future::pending()));
+    let server = tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
     for agent in [
         Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client")) as Arc<dyn Agent>,
         Arc::new(a2a_rest::Client::new(&url).expect("a client")),

@@ -47,7 +47,7 @@ async fn ask(
     transport: Transport,
     tls: ClientTls,
     key: Option<&str>,
-) -> a2a::core::Result<String> {
+) -> a2a::types::Result<String> {
     let mut builder = Client::builder()
         .only([transport])
         .retry(RetryPolicy::NEVER)
@@ -142,7 +142,7 @@ async fn ask_by_card(
     address: SocketAddr,
     transport: Transport,
     tls: ClientTls,
-) -> Result<a2a::core::Result<String>, DiscoveryError> {
+) -> Result<a2a::types::Result<String>, DiscoveryError> {
     let client = Client::builder()
         .only([transport])
         .retry(RetryPolicy::NEVER)

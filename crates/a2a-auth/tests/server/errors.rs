@@ -5,8 +5,8 @@ use std::time::Duration;
 use a2a::{
     AgentCard, Client, Error, ErrorKind, ServeError,
     client::{RetryPolicy, Transport},
-    core::ProtocolVersion,
     operations::Caller,
+    types::ProtocolVersion,
     v1::AgentSkill,
 };
 use a2a_auth::server::{ApiKeys, BearerTokens, Guard, GuardError, Throttle};
@@ -428,7 +428,7 @@ async fn card_with_schemes_needs_a_guard_or_external_security() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let served = server(card()).serve(listener, std::future::pending()).await;
     assert!(matches!(served, Err(ServeError::Unguarded)), "{served:?}");
-    let address = serve(server(card()).with_security_elsewhere()).await;
+    let address = serve(server(card()).with_external_security()).await;
     let anyone = client(address, JSON_RPC, &[]).await;
     assert_eq!(anyone.send_text("hi").await.unwrap(), "nobody");
 }

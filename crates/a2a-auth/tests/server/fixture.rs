@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 use a2a::{
     AgentCard, AgentError, AgentExecutor, Client, Engine, RequestContext, Server, TaskUpdater,
     client::{RetryPolicy, Transport},
-    core::{Operation, ProtocolVersion, Result},
     operations::{Agent, Call, Caller, EngineConfig},
+    types::{Operation, ProtocolVersion, Result},
 };
 use a2a_auth::server::{ApiKeys, BasicUsers, BearerTokens, Guard};
 use a2a_core::v1::{
@@ -129,7 +129,7 @@ pub(crate) fn server(card: AgentCard) -> Server {
     let extended = AgentCard::new("Who", "Says more to those it knows");
     let engine =
         Engine::builder(card.clone(), WhoAmI).config(config).extended_card(extended).build();
-    Server::of(engine)
+    Server::from(engine)
 }
 
 pub(crate) async fn start(card: AgentCard, guard: Guard) -> SocketAddr {

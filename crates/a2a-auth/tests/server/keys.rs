@@ -1,6 +1,6 @@
 //! API keys, passwords and static tokens.
 
-use a2a::{ErrorKind, client::Transport, core::ProtocolVersion, operations::Caller};
+use a2a::{ErrorKind, client::Transport, operations::Caller, types::ProtocolVersion};
 use a2a_auth::server::{ApiKeys, Guard};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 

@@ -128,7 +128,7 @@ pub(super) fn compose(
     // With the interfaces in the card, each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
         let ready = |server: Server| match &engine {
-            Some(engine) => server.with_readiness_of(engine.clone()),
+            Some(engine) => server.with_engine_readiness(engine.clone()),
             None => server,
         };
         let has_bearer = options.bearer.is_some();
@@ -138,7 +138,7 @@ pub(super) fn compose(
             .with_layers(move |router| layered(router, cuts, forwards, has_bearer));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
-            None if !is_open => server.with_security_elsewhere(),
+            None if !is_open => server.with_external_security(),
             None => server,
         };
         let server = match &options.address_rate {
