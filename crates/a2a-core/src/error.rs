@@ -5,7 +5,7 @@ mod kind;
 
 use std::{borrow::Cow, collections::BTreeMap, error::Error as StdError, fmt, time::Duration};
 
-pub use detail::Detail;
+pub use detail::{Detail, Violation};
 pub use kind::{Codes, ErrorKind};
 
 /// The domain of [`Detail::ErrorInfo`] for errors of the protocol (spec §9.5, §10.6, §11.6).
@@ -30,24 +30,6 @@ struct Inner {
     retry_after: Option<Duration>,
     challenge: Option<String>,
     source: Option<BoxError>,
-}
-
-/// A rule violation in a request, as in `google.rpc.BadRequest`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Violation {
-    /// JSON path of the member, for example `message.parts[1].url`.
-    #[serde(default)]
-    pub field: String,
-    /// What is invalid, and what is expected.
-    #[serde(default)]
-    pub description: String,
-}
-
-impl Violation {
-    /// Creates a violation of the member at `field`.
-    pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
-        Self { field: field.into(), description: description.into() }
-    }
 }
 
 impl Error {

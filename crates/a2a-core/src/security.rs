@@ -107,7 +107,7 @@ impl AgentCard {
     /// ```
     /// use a2a_core::{AgentCard, v1::{SecurityRequirement, SecurityScheme}};
     ///
-    /// let card = AgentCard::new("Echo", "Says what it hears")
+    /// let card = AgentCard::new("Echo", "Repeats its input")
     ///     .with_security_scheme("key", SecurityScheme::api_key_header("X-API-Key"))
     ///     .with_security_scheme("login", SecurityScheme::bearer())
     ///     .requiring("key")

@@ -56,7 +56,7 @@ use task::{LiveTask, Log};
 /// use a2a_core::AgentCard;
 /// use a2a_operations::{Engine, agent_fn};
 ///
-/// let card = AgentCard::new("Echo", "Says what it hears");
+/// let card = AgentCard::new("Echo", "Repeats its input");
 /// let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
 /// ```
 #[derive(Clone)]

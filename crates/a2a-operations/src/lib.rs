@@ -22,6 +22,7 @@ mod stream;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod trace;
+mod update_error;
 mod updater;
 
 #[doc(hidden)]
@@ -37,4 +38,5 @@ pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 pub use quota::{Quota, QuotaConfig};
 pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
-pub use updater::{StatusMessage, TaskUpdater, UpdateError};
+pub use update_error::UpdateError;
+pub use updater::{StatusMessage, TaskUpdater};

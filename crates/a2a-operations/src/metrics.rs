@@ -9,12 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::store::Backlog;
 use a2a_core::{Operation, TaskState};
 use metrics::{
     Counter, Histogram, Key, Label, Level, Metadata, Unit, counter, describe_counter,
     describe_gauge, describe_histogram, gauge, histogram, with_recorder,
 };
+
+use crate::store::Backlog;
 
 static METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));

@@ -6,7 +6,7 @@ mod running;
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, Result, Task, TaskState,
+    Error, ErrorKind, Result, Task,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -20,7 +20,7 @@ use tokio::task::JoinError;
 
 use self::{
     permit::{Kind, Permit, Permits},
-    running::{CountedStream, RunningTask},
+    running::{CountedStream, RunningTask, is_working},
 };
 use crate::{
     Agent, Call, CallContext, Caller, EventStream, Reply, metrics,
@@ -238,12 +238,6 @@ counted! {
         -> ListTaskPushNotificationConfigsResponse;
     delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ();
     get_extended_agent_card(GetExtendedAgentCardRequest) -> AgentCard;
-}
-
-/// Returns whether a task continues without further input.
-fn is_working(task: &Task) -> bool {
-    let state = task.status.as_ref().map_or(TaskState::Unspecified, |status| status.state());
-    !state.is_terminal() && !state.is_interrupted()
 }
 
 /// The spawned call was lost: it panicked, or the runtime is shutting down.

@@ -7,7 +7,6 @@ use std::{
     mem,
     num::{NonZeroU32, ParseIntError},
     str::FromStr,
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -17,6 +16,7 @@ use governor::{
     middleware::NoOpMiddleware,
     state::{InMemoryState, NotKeyed},
 };
+use parking_lot::Mutex;
 
 /// A rate: a count per period, spread evenly, with a burst after an idle time.
 ///
@@ -150,8 +150,7 @@ impl<K: Eq + Hash> Rates<K> {
     ///
     /// The delay after which to retry, if the rate is exceeded. Nothing is counted then.
     pub fn check(&self, key: K) -> Result<(), Duration> {
-        let Generations { young, old } =
-            &mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Generations { young, old } = &mut *self.seen.lock();
         if young.len() >= self.half && !young.contains_key(&key) {
             *old = mem::take(young);
         }
@@ -165,7 +164,7 @@ impl<K: Eq + Hash> Rates<K> {
 
     /// The number of remembered keys.
     pub fn len(&self) -> usize {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         seen.young.len() + seen.old.len()
     }
 

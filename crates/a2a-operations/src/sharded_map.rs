@@ -1,11 +1,9 @@
 //! A hash map in shards.
 
-use std::{
-    hash::{BuildHasher, Hash, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::hash::{BuildHasher, Hash, RandomState};
 
 use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
+use parking_lot::{Mutex, MutexGuard};
 
 /// A single table would stop all users while it grows. With a million items in 256 shards, the
 /// longest pause is that of four thousand items.
@@ -74,13 +72,13 @@ impl<T: Keyed, S: BuildHasher + Default> ShardedMap<T, S> {
         let hash = self.hasher.hash_one(key);
         // The inner table uses both ends of the hash.
         let shard = usize::from(hash.to_be_bytes()[2]) % self.shards.len();
-        ShardGuard { shard: lock(&self.shards[shard]), hash, key }
+        ShardGuard { shard: self.shards[shard].lock(), hash, key }
     }
 
     /// Visits all items, one shard after the other.
     pub(crate) fn for_each(&self, mut look: impl FnMut(&T)) {
         for shard in &self.shards {
-            lock(shard).iter().for_each(|one| look(&one.item));
+            shard.lock().iter().for_each(|one| look(&one.item));
         }
     }
 }
@@ -136,9 +134,4 @@ impl<'a, T> Vacant<'a, T> {
         let Self { entry, hash } = self;
         &mut entry.insert(Hashed { hash, item }).into_mut().item
     }
-}
-
-fn lock<T>(shard: &Mutex<HashTable<T>>) -> MutexGuard<'_, HashTable<T>> {
-    // Every change is complete before anything in it can panic.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

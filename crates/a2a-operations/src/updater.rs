@@ -5,10 +5,7 @@ use a2a_core::v1::{
     TaskStatusUpdateEvent,
 };
 
-use crate::{
-    engine::{Handle, TaskLimit},
-    extension::Active,
-};
+use crate::{engine::Handle, extension::Active, update_error::UpdateError};
 
 /// Updates the task of an executor.
 ///
@@ -21,27 +18,6 @@ pub struct TaskUpdater {
     run: u64,
     /// The extensions requested by the message.
     extensions: Option<Active>,
-}
-
-/// Why an update was rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum UpdateError {
-    /// The task has ended, or was answered with a message.
-    #[error("the task has ended")]
-    Ended,
-    /// The client has canceled, so no further message will come.
-    #[error("the task is being canceled")]
-    Canceled,
-    /// The task has reached a size limit; it is FAILED with that reason.
-    #[error("the task reached its limit {0}")]
-    Limit(TaskLimit),
-    /// The update could not be stored.
-    #[error("the task could not be stored")]
-    Store,
-    /// Another run has taken over the task, on this or another node: this one was presumed dead.
-    #[error("another run has taken over the task")]
-    Superseded,
 }
 
 /// The message of a status: none, a text, parts, or a whole message.

@@ -42,16 +42,14 @@ mod stream;
 mod tls;
 mod wire;
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{fmt, sync::Arc};
 
 use a2a_operations::{
     Store,
     store::{Signal, Signals},
 };
 use futures_util::stream::poll_fn;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -89,7 +87,7 @@ impl Clustered {
     }
 
     fn take_signals(&self) -> Option<Signals> {
-        let mut receiver = self.signals.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let mut receiver = self.signals.lock().take()?;
         Some(Box::pin(poll_fn(move |context| receiver.poll_recv(context))))
     }
 }

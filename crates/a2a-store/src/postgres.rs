@@ -32,12 +32,15 @@ mod outbox;
 mod pool;
 mod read;
 mod row;
+mod session;
 mod signal;
 mod store;
 mod sweep;
 mod tls;
 mod usage;
+mod usage_cache;
 mod webhook;
+mod webhook_row;
 mod writer;
 
 pub use config::PostgresConfig;

@@ -15,6 +15,7 @@ mod page;
 mod push;
 mod read;
 mod reader;
+mod scope;
 mod store;
 mod sweep;
 mod write;

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Violation;
-
 /// A typed detail of an error (`google.rpc`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "@type")]
@@ -17,7 +15,7 @@ pub enum Detail {
         /// The error name in upper snake case, without "Error".
         #[serde(default)]
         reason: String,
-        /// The domain of the reason; [`ERROR_DOMAIN`](super::ERROR_DOMAIN) for the protocol.
+        /// The domain of the reason; [`ERROR_DOMAIN`](crate::ERROR_DOMAIN) for the protocol.
         #[serde(default)]
         domain: String,
         /// Properties of this occurrence; keys are camelCase.
@@ -34,6 +32,24 @@ pub enum Detail {
     /// A detail of another type. Never sent.
     #[serde(other)]
     Other,
+}
+
+/// A rule violation in a request, as in `google.rpc.BadRequest`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    /// JSON path of the member, for example `message.parts[1].url`.
+    #[serde(default)]
+    pub field: String,
+    /// What is invalid, and what is expected.
+    #[serde(default)]
+    pub description: String,
+}
+
+impl Violation {
+    /// Creates a violation of the member at `field`.
+    pub fn new(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { field: field.into(), description: description.into() }
+    }
 }
 
 impl Detail {

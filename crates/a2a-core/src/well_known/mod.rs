@@ -5,9 +5,9 @@
 #[cfg(test)]
 mod arbitrary;
 mod convert;
+mod field_numbers;
 mod json;
 mod number;
-mod structure;
 mod timestamp;
 mod value;
 mod wire;
@@ -15,6 +15,5 @@ mod wire_decode;
 mod wire_encode;
 
 pub use number::Number;
-pub use structure::{NotAnObject, Struct};
 pub use timestamp::{Timestamp, TimestampError};
-pub use value::Value;
+pub use value::{NotAnObject, Struct, Value};

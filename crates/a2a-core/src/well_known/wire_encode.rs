@@ -11,7 +11,7 @@ use prost::{
 
 use super::{
     Value,
-    wire::{
+    field_numbers::{
         BOOL_VALUE, ENTRY_KEY, ENTRY_VALUE, LIST_VALUE, LIST_VALUES, NULL_VALUE, NUMBER_VALUE,
         STRING_VALUE, STRUCT_FIELDS, STRUCT_VALUE,
     },

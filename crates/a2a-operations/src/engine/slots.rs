@@ -1,10 +1,8 @@
 //! Execution slots: running tasks per caller.
 
-use std::{
-    collections::HashMap,
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
+
+use parking_lot::Mutex;
 
 /// The slots in use, by caller. A caller with no running task and no draft has no entry.
 #[derive(Debug, Default)]
@@ -19,13 +17,9 @@ struct Used {
 }
 
 impl Slots {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Used>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes the usage of a caller. The change rejects by returning `false`.
     fn update(&self, owner: &Arc<str>, change: impl FnOnce(&mut Used) -> bool) -> bool {
-        let mut callers = self.lock();
+        let mut callers = self.0.lock();
         let mut used = callers.get(owner).copied().unwrap_or_default();
         if !change(&mut used) {
             return false;
@@ -40,13 +34,13 @@ impl Slots {
 
     /// The number of running tasks of a caller.
     pub(super) fn running(&self, owner: &str) -> usize {
-        self.lock().get(owner).map_or(0, |used| used.running)
+        self.0.lock().get(owner).map_or(0, |used| used.running)
     }
 
     /// The number of callers with an entry.
     #[cfg(test)]
     pub(super) fn callers(&self) -> usize {
-        self.lock().len()
+        self.0.lock().len()
     }
 
     /// Acquires a slot for a task; `None` if the caller is at `limit`.

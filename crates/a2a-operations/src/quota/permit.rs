@@ -1,9 +1,8 @@
 //! Permits in use, by caller.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::Mutex;
 
 /// What a permit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub(super) struct Permits(Arc<Mutex<HashMap<Arc<str>, Counts>>>);
 impl Permits {
     /// Takes a permit for a caller; `None` if it has `most`.
     pub(super) fn take(&self, caller: &str, kind: Kind, most: usize) -> Option<Permit> {
-        let mut counts_by_caller = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts_by_caller = self.0.lock();
         let caller: Arc<str> = caller.into();
         let counts = counts_by_caller.entry(Arc::clone(&caller)).or_default();
         if *counts.of(kind) >= most {
@@ -56,7 +55,7 @@ impl Permits {
     }
 
     pub(super) fn callers(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.lock().len()
     }
 }
 
@@ -70,7 +69,7 @@ pub(super) struct Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut counts_by_caller = self.of.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts_by_caller = self.of.0.lock();
         if let Some(counts) = counts_by_caller.get_mut(&self.caller) {
             *counts.of(self.kind) -= 1;
             if counts.tasks == 0 && counts.streams == 0 {

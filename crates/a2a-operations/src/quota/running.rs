@@ -8,14 +8,14 @@ use std::{
 };
 
 use a2a_core::{
-    ErrorKind, Result,
+    ErrorKind, Result, Task, TaskState,
     v1::{GetTaskRequest, SubscribeToTaskRequest, stream_response::Payload},
 };
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 use tokio::{runtime::Handle, time::Instant};
 
-use super::{is_working, permit::Permit};
+use super::permit::Permit;
 use crate::{Agent, Call, CallContext, Event, EventStream, event::StreamEnd};
 
 /// The delay before a task is polled again, doubled each time.
@@ -183,4 +183,10 @@ impl RunningTask {
         }
         false
     }
+}
+
+/// Returns whether a task continues without further input.
+pub(super) fn is_working(task: &Task) -> bool {
+    let state = task.status.as_ref().map_or(TaskState::Unspecified, |status| status.state());
+    !state.is_terminal() && !state.is_interrupted()
 }

@@ -25,7 +25,7 @@ mod usage;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
 };
 
 use a2a_core::fresh_id;
@@ -301,9 +301,4 @@ impl PushStore for MemoryStore {
     async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
         Ok(self.data.dispatch.purge(query))
     }
-}
-
-/// Locks data that no panic can leave half modified.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use super::{TRACEPARENT, TRACESTATE};
+/// The parameter with the trace id and the parent span id (W3C Trace Context §3.2).
+pub const TRACEPARENT: &str = "traceparent";
+/// The parameter with vendor-specific trace data (W3C Trace Context §3.3).
+pub const TRACESTATE: &str = "tracestate";
 
 /// Length of a version 00 `traceparent`, in bytes.
 const LENGTH: usize = 55;

@@ -13,16 +13,11 @@ mod propagation;
 mod server_span;
 
 pub use client_span::ClientSpan;
-pub use context::{InvalidTraceContext, TraceContext};
+pub use context::{InvalidTraceContext, TRACEPARENT, TRACESTATE, TraceContext};
 pub(crate) use delivery_span::delivery;
 pub(crate) use execution_span::execution;
 pub use propagation::{Propagation, adopt, current, inject, install};
 pub use server_span::ServerSpan;
-
-/// The parameter with the trace id and the parent span id (W3C Trace Context §3.2).
-pub const TRACEPARENT: &str = "traceparent";
-/// The parameter with vendor-specific trace data (W3C Trace Context §3.3).
-pub const TRACESTATE: &str = "tracestate";
 
 /// The OpenTelemetry name of the service.
 const SERVICE: &str = "lf.a2a.v1.A2AService";

@@ -3,10 +3,11 @@
 use std::{
     collections::{HashMap, VecDeque},
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use a2a_operations::{Event, EventId, store::Signal};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// Maximum number of tasks, and of other signals, in the outbox. Beyond it all nodes are told that
@@ -81,7 +82,7 @@ impl Outbox {
     pub(super) async fn next(&self, limit: usize) -> Option<Batch> {
         loop {
             {
-                let mut waiting = self.lock();
+                let mut waiting = self.waiting.lock();
                 let batch = waiting.take(limit);
                 if !batch.is_empty() {
                     return Some(batch);
@@ -95,16 +96,12 @@ impl Outbox {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().closed
+        self.waiting.lock().closed
     }
 
     fn change(&self, change: impl FnOnce(&mut Waiting)) {
-        change(&mut self.lock());
+        change(&mut self.waiting.lock());
         self.wake.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -298,14 +295,14 @@ mod tests {
         }
         outbox.close();
         assert!(outbox.next(LIMIT).await.is_none());
-        assert_eq!(outbox.lock().bytes, 0);
+        assert_eq!(outbox.waiting.lock().bytes, 0);
     }
 
     #[tokio::test]
     async fn backlog_is_limited_and_overflow_signals_lag() {
         let outbox = Outbox::new();
         for number in 0..=MAX_WAITING {
-            assert!(outbox.lock().bytes <= MAX_BYTES);
+            assert!(outbox.waiting.lock().bytes <= MAX_BYTES);
             let id = number.to_string();
             outbox.written(&id.as_str().into(), at(20), chunks(&id, 1, 20));
         }

@@ -14,8 +14,8 @@ use crate::codec::encode_task;
 use super::{
     link::{Link, LinkError},
     row::{is_possible, number, pack},
+    session::{self, Session, Written},
     signal::Chunks,
-    writer::{Session, Written},
 };
 
 pub(super) const SQL: &str = include_str!("commit.sql");
@@ -174,5 +174,5 @@ pub(super) async fn write(
             ],
         )
         .await?;
-    super::writer::read(&found)
+    session::read(&found)
 }

@@ -14,9 +14,9 @@ use crate::{SecretKeys, codec::encode_task};
 use super::{
     link::{Link, LinkError},
     row::{is_possible, key, number, pack},
+    session::{Done, Session, Written},
     signal::Chunks,
-    webhook::HookRow,
-    writer::{Done, Session, Written},
+    webhook_row::HookRow,
 };
 
 pub(super) const SQL: &str = include_str!("insert.sql");

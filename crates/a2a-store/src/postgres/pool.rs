@@ -1,15 +1,12 @@
 //! A connection pool for everything but grouped writes.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use a2a_operations::{
     metrics::{PoolConnection, PoolWait},
     store::StoreError,
 };
+use parking_lot::Mutex;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
@@ -152,12 +149,12 @@ impl Pool {
     }
 
     fn pop(&self) -> Option<Link> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle.lock().pop()
     }
 
     /// Not reached if a statement was cancelled; its connection is then closed.
     fn check_in(&self, connection: PooledConnection<'_>) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection.link);
+        self.idle.lock().push(connection.link);
     }
 }
 

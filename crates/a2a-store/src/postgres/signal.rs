@@ -7,7 +7,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -15,6 +15,7 @@ use std::{
 
 use a2a_operations::store::{Signal, Signals};
 use futures_util::{StreamExt as _, stream};
+use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, mpsc},
     time::{interval, sleep, timeout},
@@ -158,7 +159,7 @@ impl Listener {
 
     /// The signals; called once.
     pub(super) fn signals(&self) -> Option<Signals> {
-        let mut receiver = self.signals.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let mut receiver = self.signals.lock().take()?;
         Some(Box::pin(stream::poll_fn(move |context| receiver.poll_recv(context))))
     }
 }

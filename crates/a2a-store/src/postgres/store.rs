@@ -22,7 +22,7 @@ use super::{
     migration,
     pool::Pool,
     signal::{Listener, channel},
-    usage::Usages,
+    usage_cache::Usages,
     writer::{Setup, Write, Writers},
 };
 use crate::SecretKeys;

@@ -5,7 +5,7 @@
 //! assigned to writers by id, so that the writes of a task stay in order.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashSet, VecDeque},
     fmt,
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     sync::Arc,
@@ -17,13 +17,13 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, sleep_until},
 };
-use tokio_postgres::{Row, Statement};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     commit::{self, CommitRow},
     insert::{self, InsertRow},
     link::{Connector, Link, LinkError},
+    session::{Done, Session, Written},
 };
 
 /// Maximum number of writes of one kind in a statement.
@@ -42,29 +42,6 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
 
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
-
-/// The results, by position in the statement, from 1.
-pub(super) type Written = HashMap<i64, Done>;
-
-/// The result of a write.
-pub(super) enum Done {
-    /// Written, and whether a webhook has pending events.
-    Written { has_pushes: bool },
-    /// Not written: the idempotency key is bound to another task.
-    Claimed { task_id: String },
-}
-
-/// The parameters that all statements of a writer share.
-pub(super) struct Session {
-    pub(super) insert: Statement,
-    pub(super) commit: Statement,
-    pub(super) node: Arc<str>,
-    pub(super) lease_millis: i64,
-    /// The notification channel, if enabled.
-    pub(super) channel: Option<String>,
-    /// The slot of totals that only this writer updates.
-    pub(super) slot: i64,
-}
 
 /// A write.
 pub(super) enum Write {
@@ -349,14 +326,6 @@ impl Writer {
 /// A duration for a statement.
 pub(super) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 1_000_000)
-}
-
-/// Decodes the results.
-pub(super) fn read(rows: &[Row]) -> Result<Written, LinkError> {
-    let written = |row: &Row| {
-        Ok((row.try_get("n")?, Done::Written { has_pushes: row.try_get("has_pushes")? }))
-    };
-    rows.iter().map(written).collect()
 }
 
 fn fail(jobs: Vec<Job>, error: LinkError) {

@@ -2,7 +2,10 @@ use a2a_core::well_known::Timestamp;
 use a2a_operations::{Scope, store::Claim};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure::Result, read::scope_no, write::intern_scope};
+use super::{
+    failure::Result,
+    scope::{intern_scope, scope_no},
+};
 
 pub(super) fn claim(
     db: &Connection,

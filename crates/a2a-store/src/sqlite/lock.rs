@@ -3,8 +3,9 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Exclusive access of one process to a database. The operating system releases the locks when the
 /// process ends.
@@ -126,7 +127,7 @@ fn identity(path: &Path, _data: &fs::Metadata) -> Identity {
 static FILES: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
 
 fn files() -> MutexGuard<'static, Vec<Identity>> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+    FILES.lock()
 }
 
 #[derive(Debug)]

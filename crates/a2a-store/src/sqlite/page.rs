@@ -8,10 +8,7 @@ use a2a_operations::{
 use prost::Message as _;
 use rusqlite::{Connection, OptionalExtension as _, ToSql, named_params};
 
-use super::{
-    failure::Result,
-    read::{scope_no, task},
-};
+use super::{failure::Result, read::task, scope::scope_no};
 
 /// Maximum count without a counter.
 const MAX_COUNTED: i64 = 10_000;

@@ -9,12 +9,6 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::failure::Result;
 use crate::codec;
 
-/// Returns the row number of a scope.
-pub(super) fn scope_no(db: &Connection, scope: &Scope) -> Result<Option<i64>> {
-    let mut query = db.prepare_cached("SELECT no FROM scopes WHERE tenant = ?1 AND owner = ?2")?;
-    Ok(query.query_row(params![&*scope.tenant, &*scope.owner], |row| row.get(0)).optional()?)
-}
-
 /// Returns the row number of a task in a scope.
 pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<Option<i64>> {
     let mut query = db.prepare_cached(

@@ -1,6 +1,7 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use a2a_operations::store::StoreError;
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
@@ -41,7 +42,7 @@ impl Readers {
     pub(super) async fn close(&self) {
         if let Ok(all) = self.permits.acquire_many(self.count).await {
             self.permits.close();
-            lock(&self.idle).clear();
+            self.idle.lock().clear();
             drop(all);
         }
     }
@@ -64,7 +65,7 @@ struct PooledConnection {
 
 impl PooledConnection {
     fn take(idle: Arc<Mutex<Vec<Connection>>>) -> Option<Self> {
-        let connection = Some(lock(&idle).pop()?);
+        let connection = Some(idle.lock().pop()?);
         Some(Self { connection, idle })
     }
 
@@ -75,10 +76,6 @@ impl PooledConnection {
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        lock(&self.idle).extend(self.connection.take());
+        self.idle.lock().extend(self.connection.take());
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

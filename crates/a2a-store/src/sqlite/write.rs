@@ -8,7 +8,7 @@ use a2a_operations::{
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure::Result, idempotency_key, lease, read::scope_no};
+use super::{failure::Result, idempotency_key, lease, scope::intern_scope};
 use crate::{
     codec::{self, CodecError},
     seal::SecretKeys,
@@ -296,15 +296,6 @@ fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
         insert.execute(params![no, position, has_pushes && *is_pushed, body])?;
     }
     Ok(has_pushes)
-}
-
-/// Returns the row number of a scope, inserting it if it is missing.
-pub(super) fn intern_scope(db: &Connection, scope: &Scope) -> Result<i64> {
-    if let Some(no) = scope_no(db, scope)? {
-        return Ok(no);
-    }
-    let mut insert = db.prepare_cached("INSERT INTO scopes (tenant, owner) VALUES (?1, ?2)")?;
-    Ok(insert.insert(params![&*scope.tenant, &*scope.owner])?)
 }
 
 fn intern_context(db: &Connection, scope: i64, context_id: &str) -> Result<i64> {

@@ -1,10 +1,6 @@
 //! Acquiring, taking over and releasing the lease on a task.
 
-use std::{
-    future::Future,
-    sync::{Arc, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use a2a_core::{Error, Result, TaskState};
 use futures_util::FutureExt as _;
@@ -41,18 +37,12 @@ impl Inner {
         self.tasks.spawn(work.in_current_span()).await.map_err(Error::internal)
     }
 
-    /// Leases still to be abandoned: at most as many as there were running tasks when the store
-    /// failed.
-    fn lock_abandoned(&self) -> MutexGuard<'_, Vec<(Arc<str>, u64)>> {
-        self.cluster.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Retries to abandon leases.
     pub(in crate::engine) async fn retry_abandoned(&self) {
-        let abandoned = std::mem::take(&mut *self.lock_abandoned());
+        let abandoned = std::mem::take(&mut *self.cluster.abandoned.lock());
         for (index, (task_id, epoch)) in abandoned.iter().enumerate() {
             if self.store.abandon(task_id, *epoch).await.is_err() {
-                self.lock_abandoned().extend_from_slice(&abandoned[index..]);
+                self.cluster.abandoned.lock().extend_from_slice(&abandoned[index..]);
                 return;
             }
         }
@@ -245,7 +235,7 @@ impl Handle {
     async fn abandon(&self, epoch: u64) {
         if let Err(error) = self.inner.store.abandon(&self.task_id, epoch).await {
             tracing::warn!(error = ?error, "failed to abandon lease, will retry");
-            self.inner.lock_abandoned().push((Arc::clone(&self.task_id), epoch));
+            self.inner.cluster.abandoned.lock().push((Arc::clone(&self.task_id), epoch));
         }
     }
 }

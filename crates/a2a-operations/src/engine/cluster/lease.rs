@@ -1,10 +1,11 @@
 //! Lease renewal and takeover.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
@@ -85,11 +86,11 @@ impl LastRenewal {
     }
 
     fn set(&self, time: Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = time;
+        *self.0.lock() = time;
     }
 
     /// The time since the last renewal.
     pub(in crate::engine) fn elapsed(&self) -> Duration {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.0.lock().elapsed()
     }
 }

@@ -8,8 +8,9 @@ mod remote_events;
 
 pub(in crate::engine) use self::{remote_call::answer_joined, remote_events::follow};
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use self::{lease::LastRenewal, pending_calls::PendingCalls};
@@ -25,7 +26,8 @@ pub(in crate::engine) struct Cluster {
     pub(in crate::engine) last_renewal: LastRenewal,
     /// Triggers a takeover.
     pub(in crate::engine) takeover_notify: Arc<Notify>,
-    /// Leases that could not be abandoned yet.
+    /// Leases that could not be abandoned yet: at most as many as there were running tasks when the
+    /// store failed.
     abandoned: Mutex<Vec<(Arc<str>, u64)>>,
     /// Calls to other nodes without an answer.
     pending_calls: PendingCalls,

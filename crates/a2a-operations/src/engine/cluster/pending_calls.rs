@@ -1,11 +1,9 @@
 //! Calls to other nodes that are waiting for an answer.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use a2a_core::fresh_id;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// Callers on this node, by command id.
@@ -13,20 +11,16 @@ use tokio::sync::Notify;
 pub(in crate::engine) struct PendingCalls(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
 
 impl PendingCalls {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Notify>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Wakes the caller of a command.
     pub(in crate::engine) fn wake(&self, command_id: &str) {
-        if let Some(waiting) = self.lock().get(command_id) {
+        if let Some(waiting) = self.0.lock().get(command_id) {
             waiting.notify_one();
         }
     }
 
     /// Wakes all callers.
     pub(in crate::engine) fn wake_all(&self) {
-        self.lock().values().for_each(|waiting| waiting.notify_one());
+        self.0.lock().values().for_each(|waiting| waiting.notify_one());
     }
 }
 
@@ -41,13 +35,13 @@ impl<'a> PendingCall<'a> {
     pub(in crate::engine) fn new(pending_calls: &'a PendingCalls) -> Self {
         let id: Arc<str> = fresh_id().into();
         let answered = Arc::new(Notify::new());
-        pending_calls.lock().insert(Arc::clone(&id), Arc::clone(&answered));
+        pending_calls.0.lock().insert(Arc::clone(&id), Arc::clone(&answered));
         Self { pending_calls, id, answered }
     }
 }
 
 impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
-        self.pending_calls.lock().remove(&self.id);
+        self.pending_calls.0.lock().remove(&self.id);
     }
 }

@@ -34,8 +34,8 @@ use crate::{
     trace::TraceContext,
 };
 
-use self::check::history_length;
 pub use self::replies::Exchange;
+use self::{check::history_length, response::limit_history};
 pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]
@@ -332,23 +332,4 @@ fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificati
         authentication.credentials.clear();
     }
     config
-}
-
-/// Returns the task with the newest `limit` messages of its history; cloned if it is shared.
-fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
-    let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
-    match Arc::try_unwrap(task) {
-        Ok(mut task) => {
-            task.history.drain(..skip);
-            task
-        }
-        Err(task) => Task {
-            id: task.id.clone(),
-            context_id: task.context_id.clone(),
-            status: task.status.clone(),
-            artifacts: task.artifacts.clone(),
-            history: task.history[skip..].to_vec(),
-            metadata: task.metadata.clone(),
-        },
-    }
 }

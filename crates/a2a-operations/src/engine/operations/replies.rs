@@ -2,10 +2,11 @@
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use a2a_core::Message;
+use parking_lot::Mutex;
 use prost::Message as _;
 
 use crate::Scope;
@@ -55,7 +56,7 @@ impl Replies {
         if bytes > MAX_SCOPE_BYTES {
             return;
         }
-        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.0.lock();
         let exchange =
             Exchange { message: Arc::new(message.clone()), reply: Arc::new(reply.clone()) };
         cache.change(scope, |replies| {
@@ -80,7 +81,7 @@ impl Replies {
 
     /// The exchanges of a conversation, oldest first.
     pub(in crate::engine) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
-        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = self.0.lock();
         let exchanges = cache.scopes.get(scope).into_iter().flat_map(|of| &of.exchanges);
         let in_context = exchanges.filter(|(known, _)| known.message.context_id == context_id);
         in_context.map(|(exchange, _)| exchange.clone()).collect()
@@ -157,7 +158,7 @@ mod tests {
             }
         }
         assert_eq!(replies.of(&scope("ann"), "talk").len(), 1);
-        let cache = replies.0.lock().unwrap();
+        let cache = replies.0.lock();
         assert!(cache.bytes <= MAX_BYTES, "{}", cache.bytes);
         assert_eq!(cache.bytes, cache.scopes.values().map(|of| of.bytes).sum::<usize>());
         assert_eq!(cache.by_bytes.len(), cache.scopes.len());

@@ -10,7 +10,6 @@ use a2a_core::{
 use crate::{
     Event, EventStream,
     engine::{
-        operations::{limit_history, send::ended},
         runtime::{Handle, Reader, Until},
         task::{Change, LiveTask, snapshot},
     },
@@ -221,4 +220,29 @@ fn refused(live: &LiveTask, ticket: u64, task_id: &str) -> Option<Error> {
 /// The turn of a message never came because this node is shutting down.
 fn left() -> Error {
     Error::unavailable("the server is shutting down; retry the request")
+}
+
+/// Returns the task with the newest `limit` messages of its history; cloned if it is shared.
+pub(super) fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
+    let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
+    match Arc::try_unwrap(task) {
+        Ok(mut task) => {
+            task.history.drain(..skip);
+            task
+        }
+        Err(task) => Task {
+            id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            artifacts: task.artifacts.clone(),
+            history: task.history[skip..].to_vec(),
+            metadata: task.metadata.clone(),
+        },
+    }
+}
+
+/// The task has ended, so it takes no further message.
+pub(super) fn ended(task_id: &str) -> Error {
+    Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
+        .with_metadata("taskId", task_id)
 }

@@ -23,7 +23,7 @@ use crate::{
         CallerLimits, Inner,
         executor::StartMode,
         now,
-        operations::response::{Accepted, RemoteTurn},
+        operations::response::{Accepted, RemoteTurn, ended},
         runtime::{Entry, Handle},
         slots::Draft,
         task::{AdmissionLimits, Creation, Holder, Refusal, Size, TurnRequest},
@@ -424,11 +424,6 @@ fn webhook(task_id: &str, mut config: TaskPushNotificationConfig, call: &CallCon
     }
     let trace = TraceContext::of(&call.parameters);
     Webhook { config, revision: call.version, trace }
-}
-
-pub(in crate::engine) fn ended(task_id: &str) -> Error {
-    Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
-        .with_metadata("taskId", task_id)
 }
 
 fn fingerprint(request: &SendMessageRequest) -> u64 {

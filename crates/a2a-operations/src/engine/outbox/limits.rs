@@ -3,12 +3,9 @@
 //! Neither a slow host nor a caller with many webhooks may delay the deliveries of others, and a
 //! failing host is not called by every webhook that points at it.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{EngineConfig, Scope};
@@ -84,7 +81,7 @@ impl DeliveryLimits {
         scope: &Scope,
     ) -> Result<DeliveryPermit<'_>, Duration> {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let State { hosts, callers } = &mut *state;
         let host_state = hosts.entry(host.clone()).or_insert_with(|| self.new_host(now));
         let caller_state = callers.entry(scope.clone()).or_insert_with(|| InFlight::new(now));
@@ -102,7 +99,7 @@ impl DeliveryLimits {
     /// Removes idle hosts and callers.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let is_crowded = state.hosts.len() > MAX_HOSTS;
         state.callers.retain(|_, in_flight| in_flight.is_used(now));
         state.hosts.retain(|_, host| {
@@ -119,10 +116,6 @@ impl DeliveryLimits {
         let (left, since) = host.retries;
         let more = now.saturating_duration_since(since).div_duration_f64(RETRY_REFILL);
         (left + more).min(self.retries)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,7 +146,7 @@ impl DeliveryPermit<'_> {
     /// Consumes a retry of the host; `false` if none is left.
     pub(super) fn take_retry(&self) -> bool {
         let now = Instant::now();
-        let mut state = self.limits.lock();
+        let mut state = self.limits.state.lock();
         let Some(host) = state.hosts.get_mut(&self.host) else { return true };
         let left = self.limits.retries_left(host, now);
         let may = left >= 1.0;
@@ -163,7 +156,7 @@ impl DeliveryPermit<'_> {
 
     /// Restores the retry budget after a successful delivery.
     pub(super) fn delivered(&self) {
-        if let Some(host) = self.limits.lock().hosts.get_mut(&self.host) {
+        if let Some(host) = self.limits.state.lock().hosts.get_mut(&self.host) {
             host.retries.0 = self.limits.retries;
         }
     }
@@ -172,7 +165,7 @@ impl DeliveryPermit<'_> {
 impl Drop for DeliveryPermit<'_> {
     fn drop(&mut self) {
         let took = self.since.elapsed();
-        let mut state = self.limits.lock();
+        let mut state = self.limits.state.lock();
         if let Some(host) = state.hosts.get_mut(&self.host) {
             host.in_flight.finish(took);
         }

@@ -2,13 +2,14 @@
 
 use std::{
     ops::Deref,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
+    sync::{Arc, atomic::AtomicUsize},
 };
 
 use a2a_core::v1::{
     Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
     stream_response::Payload,
 };
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -135,7 +136,7 @@ impl Entry {
 
     pub(in crate::engine) fn lock(&self) -> Locked<'_> {
         // Every change under the lock is complete before anything in it can panic.
-        Locked(self.shared.lock().unwrap_or_else(PoisonError::into_inner))
+        Locked(self.shared.lock())
     }
 
     /// Makes a transition and carries out its effects, without waking waiters.

@@ -1,7 +1,7 @@
 //! Background tasks: lease renewal, takeover, retention.
 
 use std::{
-    sync::{Arc, PoisonError, Weak, atomic::Ordering},
+    sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -30,7 +30,7 @@ impl Inner {
         }
         runtime.spawn(lease_loop(Arc::downgrade(self)));
         runtime.spawn(sweep_loop(Arc::downgrade(self)));
-        let signals = self.cluster.signals.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let signals = self.cluster.signals.lock().take();
         if let Some(signals) = signals {
             runtime.spawn(follow(Arc::downgrade(self), signals));
         }

@@ -2,12 +2,13 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 
-use super::{entry::Entry, lock};
+use super::entry::Entry;
 
 /// Pending commands, and answers that have not been read.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl Commands {
     }
 
     pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>, from: &Arc<str>) -> Posted {
-        let mut posts = lock(&self.posts);
+        let mut posts = self.posts.lock();
         if posts.waiting.contains_key(id) || posts.answered.contains_key(id) {
             return Posted::Known;
         }
@@ -59,12 +60,12 @@ impl Commands {
 
     /// The task of a pending command.
     pub(super) fn entry(&self, id: &str) -> Option<Arc<Entry>> {
-        lock(&self.posts).waiting.get(id).map(|waiting| Arc::clone(&waiting.entry))
+        self.posts.lock().waiting.get(id).map(|waiting| Arc::clone(&waiting.entry))
     }
 
     /// Stores the answer to a command, and returns the node that posted it.
     pub(super) fn answer(&self, id: &Arc<str>, answer: Bytes) -> Option<Arc<str>> {
-        let mut posts = lock(&self.posts);
+        let mut posts = self.posts.lock();
         let waiting = posts.waiting.remove(id)?;
         posts.answered.insert(Arc::clone(id), answer);
         posts.by_age.push_back(Arc::clone(id));
@@ -78,12 +79,12 @@ impl Commands {
 
     /// The answer to a command.
     pub(super) fn read(&self, id: &str) -> Option<Bytes> {
-        lock(&self.posts).answered.get(id).cloned()
+        self.posts.lock().answered.get(id).cloned()
     }
 
     /// Deletes an answer.
     pub(super) fn delete_answer(&self, id: &str) {
-        let mut posts = lock(&self.posts);
+        let mut posts = self.posts.lock();
         if posts.answered.remove(id).is_some()
             // Answers are read soon, so it is one of the newest.
             && let Some(at) = posts.by_age.iter().rposition(|known| **known == *id)
@@ -94,6 +95,6 @@ impl Commands {
 
     /// Removes a command whose task was removed.
     pub(super) fn remove(&self, id: &str) {
-        lock(&self.posts).waiting.remove(id);
+        self.posts.lock().waiting.remove(id);
     }
 }

@@ -14,7 +14,6 @@ use super::{
     entry::{Entry, Record, StatusKey},
     idempotency_key::IdempotencyKeys,
     limits::MemoryLimits,
-    lock,
     log::Weight,
     node_mailbox::NodeMailboxes,
     outbox::{Dispatch, Outbox},
@@ -122,7 +121,7 @@ impl Data {
             return Err(error);
         }
         let status_key = record.status_key();
-        lock(&entry.scoped().index).insert(status_key, &entry);
+        entry.scoped().index.lock().insert(status_key, &entry);
         self.contexts.insert(status_key, &entry);
         if let Some(checkpoint) = checkpoint {
             self.grant_lease(&entry, &mut record, node);
@@ -221,7 +220,7 @@ impl Data {
 
     fn move_to(&self, before: StatusKey, now: StatusKey, entry: &Arc<Entry>) {
         {
-            let mut index = lock(&entry.scoped().index);
+            let mut index = entry.scoped().index.lock();
             index.remove(before, entry);
             index.insert(now, entry);
         }
@@ -272,7 +271,7 @@ impl Data {
         if let Slot::Occupied(slot) = self.tasks.at(entry.task_id()).slot() {
             slot.remove();
         }
-        lock(&scoped.index).remove(status_key, entry);
+        scoped.index.lock().remove(status_key, entry);
         self.contexts.remove(status_key, entry);
         if let Some(timer) = record.parked.take() {
             self.parked.remove(*timer);
@@ -383,7 +382,7 @@ impl Data {
     ) -> Option<T> {
         match &query.context_id {
             Some(context_id) => self.contexts.read(scope, context_id, read),
-            None => Some(read(&lock(&self.scopes.find(scope)?.index))),
+            None => Some(read(&self.scopes.find(scope)?.index.lock())),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! One task in the store.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use a2a_core::{
     TaskState,
     v1::{Task, stream_response::Payload},
 };
+use parking_lot::{Mutex, MutexGuard};
 
 use prost::Message as _;
 
 use super::{
     lease::Lease,
-    lock,
     log::{Log, Weight},
     outbox::Outbox,
     packed_task::{Ids, TaskBody},
@@ -113,7 +113,7 @@ impl Entry {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Record> {
-        lock(&self.record)
+        self.record.lock()
     }
 }
 

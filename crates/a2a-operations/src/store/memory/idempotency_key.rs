@@ -2,13 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::lock;
 use crate::{Scope, store::Claim};
 
 /// Idempotency keys and the tasks that they are bound to, limited by number and age.
@@ -59,7 +59,7 @@ impl IdempotencyKeys {
     ) -> Claim {
         let key = Arc::new((scope.clone(), key.to_owned()));
         let now = Instant::now();
-        let mut maps = lock(&self.maps);
+        let mut maps = self.maps.lock();
         maps.remove_expired(now, self.max_age, usize::MAX);
         if let Some(claimed) = maps.by_key.get_mut(&key) {
             if !may_replace(&claimed.task_id) {
@@ -86,7 +86,7 @@ impl IdempotencyKeys {
         task_id: &str,
         work: impl FnOnce() -> T,
     ) -> Result<T, String> {
-        let maps = lock(&self.maps);
+        let maps = self.maps.lock();
         match maps.by_key.get(&(scope.clone(), key)) {
             Some(claimed) if claimed.task_id != task_id => Err(claimed.task_id.clone()),
             Some(_) | None => Ok(work()),
@@ -95,12 +95,12 @@ impl IdempotencyKeys {
 
     /// Removes up to `limit` keys older than `age`.
     pub(super) fn sweep(&self, age: Duration, limit: usize) {
-        lock(&self.maps).remove_expired(Instant::now(), age, limit);
+        self.maps.lock().remove_expired(Instant::now(), age, limit);
     }
 
     pub(super) fn release_key(&self, scope: &Scope, key: &str, task_id: &str) {
         let key = (scope.clone(), key.to_owned());
-        let mut maps = lock(&self.maps);
+        let mut maps = self.maps.lock();
         if let Some(claimed) = maps.by_key.get(&key).filter(|claimed| claimed.task_id == task_id) {
             let number = claimed.number;
             maps.remove(number);
@@ -188,12 +188,12 @@ mod tests {
             let task_id = format!("ann {number}");
             assert_eq!(known, Claim::Known { task_id, fingerprint: 1 });
         }
-        let maps = lock(&claims.maps);
+        let maps = claims.maps.lock();
         assert_eq!((maps.by_key.len(), maps.by_age.len()), (100, 100));
         assert_eq!(maps.by_owner.values().map(BTreeSet::len).sum::<usize>(), 100);
         drop(maps);
         claims.sweep(Duration::ZERO, usize::MAX);
-        let maps = lock(&claims.maps);
+        let maps = claims.maps.lock();
         assert!(maps.by_owner.is_empty() && maps.by_count.is_empty());
     }
 }

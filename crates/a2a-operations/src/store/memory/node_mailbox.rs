@@ -4,15 +4,15 @@ use std::{
     collections::VecDeque,
     pin::Pin,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Waker},
 };
 
 use futures_core::Stream;
+use parking_lot::Mutex;
 
-use super::lock;
 use crate::store::Signal;
 
 /// Maximum number of signals in a mailbox. Beyond it they are replaced by [`Signal::Lagged`].
@@ -48,7 +48,7 @@ impl NodeMailboxes {
     /// Adds a node.
     pub(super) fn join(&self, node: Arc<str>) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox { node, state: Mutex::default() });
-        let mut mailboxes = lock(&self.mailboxes);
+        let mut mailboxes = self.mailboxes.lock();
         mailboxes.push(Arc::clone(&mailbox));
         if mailboxes.len() > 1 {
             self.many.store(true, Ordering::Release);
@@ -58,7 +58,7 @@ impl NodeMailboxes {
 
     /// Removes a node.
     pub(super) fn leave(&self, gone: &Arc<Mailbox>) {
-        lock(&self.mailboxes).retain(|mailbox| !Arc::ptr_eq(mailbox, gone));
+        self.mailboxes.lock().retain(|mailbox| !Arc::ptr_eq(mailbox, gone));
         gone.change(|state| state.closed = true);
     }
 
@@ -77,7 +77,7 @@ impl NodeMailboxes {
     }
 
     fn send_if(&self, is_meant: impl Fn(&str) -> bool, signal: &Signal) {
-        let mailboxes = lock(&self.mailboxes);
+        let mailboxes = self.mailboxes.lock();
         let meant = mailboxes.iter().filter(|mailbox| is_meant(&mailbox.node));
         meant.for_each(|mailbox| mailbox.send(signal));
     }
@@ -86,7 +86,7 @@ impl NodeMailboxes {
 impl Mailbox {
     /// Subscribes to signals from now on.
     pub(super) fn open(self: &Arc<Self>) -> impl Stream<Item = Signal> + Send + use<> {
-        lock(&self.state).open = true;
+        self.state.lock().open = true;
         MailboxStream(Arc::clone(self))
     }
 
@@ -107,7 +107,7 @@ impl Mailbox {
 
     fn change(&self, change: impl FnOnce(&mut State)) {
         let waker = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             change(&mut state);
             state.waker.take()
         };
@@ -123,7 +123,7 @@ impl Stream for MailboxStream {
     type Item = Signal;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Signal>> {
-        let mut state = lock(&self.0.state);
+        let mut state = self.0.state.lock();
         if std::mem::take(&mut state.missed) {
             return Poll::Ready(Some(Signal::Lagged));
         }

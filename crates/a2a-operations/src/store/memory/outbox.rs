@@ -3,18 +3,18 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use a2a_core::well_known::Timestamp;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
     entry::Entry,
-    lock,
     timer_queue::{TimerKey, TimerQueue},
 };
 use crate::{
@@ -93,7 +93,7 @@ impl Dispatch {
 
     /// Returns dead letters, newest first.
     pub(super) fn dead_letters(&self, query: &DeadLetterQuery) -> Vec<DeadLetter> {
-        let dead = lock(&self.dead);
+        let dead = self.dead.lock();
         let letters = dead.iter().rev().filter(|letter| query.matches(letter));
         letters.take(query.limit).cloned().collect()
     }
@@ -101,7 +101,7 @@ impl Dispatch {
     /// Deletes dead letters, and returns how many.
     pub(super) fn purge(&self, query: &DeadLetterQuery) -> u64 {
         let letters = self.dead_letters(query);
-        let mut dead = lock(&self.dead);
+        let mut dead = self.dead.lock();
         let before = dead.len();
         dead.retain(|letter| !letters.contains(letter));
         u64::try_from(before - dead.len()).unwrap_or(u64::MAX)
@@ -109,13 +109,13 @@ impl Dispatch {
 
     /// Deletes the dead letters of a webhook from an event on.
     pub(super) fn remove_dead_letters(&self, task_id: &str, config_id: &str, from: EventId) {
-        lock(&self.dead).retain(|letter| {
+        self.dead.lock().retain(|letter| {
             letter.task_id != task_id || letter.config_id != config_id || letter.event < from
         });
     }
 
     fn dead_letter(&self, letter: DeadLetter) {
-        let mut dead = lock(&self.dead);
+        let mut dead = self.dead.lock();
         dead.push_back(letter);
         while dead.len() > self.max_dead {
             dead.pop_front();

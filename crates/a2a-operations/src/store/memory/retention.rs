@@ -1,14 +1,11 @@
 //! Retention of ended tasks, in the order in which they ended.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::{entry::Entry, lock, log::Weight};
+use super::{entry::Entry, log::Weight};
 
 /// Ended tasks, and the weights of the newest logs among them.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ impl Retention {
     /// Adds a task, and returns those whose logs have to be dropped in turn.
     pub(super) fn push(&self, entry: &Arc<Entry>, log: Weight) -> Vec<Arc<Entry>> {
         let now = self.now();
-        let mut queues = lock(&self.queues);
+        let mut queues = self.queues.lock();
         queues.tasks.push_back((Arc::clone(entry), now));
         queues.logs.push_back(log);
         queues.kept.add(log);
@@ -63,13 +60,13 @@ impl Retention {
 
     /// Removes the task that ended first.
     pub(super) fn pop(&self) -> Option<Arc<Entry>> {
-        lock(&self.queues).pop()
+        self.queues.lock().pop()
     }
 
     /// Removes the task that ended first, if that was at least `age` ago.
     pub(super) fn pop_older(&self, age: Duration) -> Option<Arc<Entry>> {
         let latest = self.now().checked_sub(millis(age))?;
-        let mut queues = lock(&self.queues);
+        let mut queues = self.queues.lock();
         let (_, end) = queues.tasks.front()?;
         if *end <= latest { queues.pop() } else { None }
     }

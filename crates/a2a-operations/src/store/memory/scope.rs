@@ -1,6 +1,8 @@
 //! State per scope.
 
-use std::sync::{Arc, Mutex, atomic::AtomicUsize};
+use std::sync::{Arc, atomic::AtomicUsize};
+
+use parking_lot::Mutex;
 
 use super::{
     status_index::StatusIndex,

@@ -1,10 +1,9 @@
 //! A queue of items ordered by due time.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::collections::BTreeMap;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
-
-use super::lock;
 
 /// Items ordered by due time.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ impl<T: Clone> TimerQueue<T> {
 
     /// Adds an item.
     pub(super) fn put(&self, time: Instant, item: T) -> TimerKey {
-        let mut timers = lock(&self.0);
+        let mut timers = self.0.lock();
         let timer = (time, timers.next);
         timers.next += 1;
         timers.items.insert(timer, item);
@@ -35,22 +34,22 @@ impl<T: Clone> TimerQueue<T> {
 
     /// Removes an item.
     pub(super) fn remove(&self, timer: TimerKey) {
-        lock(&self.0).items.remove(&timer);
+        self.0.lock().items.remove(&timer);
     }
 
     /// Returns up to `limit` due items, oldest first, without removing them.
     pub(super) fn due(&self, now: Instant, limit: usize) -> Vec<T> {
-        let timers = lock(&self.0);
+        let timers = self.0.lock();
         timers.items.range(..=(now, u64::MAX)).take(limit).map(|(_, item)| item.clone()).collect()
     }
 
     /// The number of items.
     pub(super) fn len(&self) -> usize {
-        lock(&self.0).items.len()
+        self.0.lock().items.len()
     }
 
     /// Returns the earliest due time.
     pub(super) fn first(&self) -> Option<Instant> {
-        lock(&self.0).items.first_key_value().map(|((time, _), _)| *time)
+        self.0.lock().items.first_key_value().map(|((time, _), _)| *time)
     }
 }

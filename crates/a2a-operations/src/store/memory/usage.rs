@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use super::lock;
+use parking_lot::Mutex;
+
 use crate::store::Usage;
 
 /// The usage of an owner.
@@ -55,7 +56,7 @@ struct Used {
 impl Owners {
     /// Returns the usage of an owner, and counts one more task.
     pub(super) fn acquire(&self, owner: &Arc<str>) -> Arc<OwnerUsage> {
-        let mut owners = lock(&self.0);
+        let mut owners = self.0.lock();
         let used = owners.entry(Arc::clone(owner)).or_default();
         used.tasks += 1;
         Arc::clone(&used.owner_usage)
@@ -63,7 +64,7 @@ impl Owners {
 
     /// Counts one task less.
     pub(super) fn release(&self, owner: &str) {
-        let mut owners = lock(&self.0);
+        let mut owners = self.0.lock();
         if let Some(used) = owners.get_mut(owner) {
             used.tasks = used.tasks.saturating_sub(1);
             if used.tasks == 0 {
@@ -73,7 +74,7 @@ impl Owners {
     }
 
     pub(super) fn usage(&self, owner: &str) -> Usage {
-        let owners = lock(&self.0);
+        let owners = self.0.lock();
         owners.get(owner).map_or_else(Usage::default, |Used { owner_usage, .. }| {
             let bytes = owner_usage.bytes.load(Ordering::Relaxed) as u64;
             Usage::new(owner_usage.open.load(Ordering::Relaxed), bytes)
