@@ -16,6 +16,7 @@ use a2a_core::{
     },
 };
 use async_trait::async_trait;
+use derive_setters::Setters;
 use tokio::task::JoinError;
 
 use self::{
@@ -31,8 +32,9 @@ use crate::{
 ///
 /// Callers are identified by their [subject](Caller::subject). All unauthenticated callers count as
 /// one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct QuotaConfig {
     /// Request rate per caller, all operations together. Default: none.
     pub rate: Option<Rate>,
@@ -43,37 +45,8 @@ pub struct QuotaConfig {
     /// Maximum number of open streams per caller. Default: none.
     pub open_streams: Option<NonZeroUsize>,
     /// Whether unauthenticated callers are exempt. Default: no.
+    #[setters(rename = "with_anonymous_exempt", into = false)]
     pub exempts_anonymous: bool,
-}
-
-impl QuotaConfig {
-    /// Sets the request rate per caller.
-    #[must_use]
-    pub fn with_rate(mut self, rate: impl Into<Option<Rate>>) -> Self {
-        self.rate = rate.into();
-        self
-    }
-
-    /// Sets the maximum number of running tasks per caller.
-    #[must_use]
-    pub fn with_running_tasks(mut self, tasks: impl Into<Option<NonZeroUsize>>) -> Self {
-        self.running_tasks = tasks.into();
-        self
-    }
-
-    /// Sets the maximum number of open streams per caller.
-    #[must_use]
-    pub fn with_open_streams(mut self, streams: impl Into<Option<NonZeroUsize>>) -> Self {
-        self.open_streams = streams.into();
-        self
-    }
-
-    /// Exempts unauthenticated callers.
-    #[must_use]
-    pub fn with_anonymous_exempt(mut self, exempt: bool) -> Self {
-        self.exempts_anonymous = exempt;
-        self
-    }
 }
 
 /// Maximum number of callers whose rate is remembered.

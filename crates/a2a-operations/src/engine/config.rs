@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use derive_setters::Setters;
+
 use super::limits::{CallerLimits, RunLimits, TaskLimits};
 
 /// Limits and timeouts of an [`Engine`](super::Engine).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct EngineConfig {
     /// Grace period of an executor after a cancel, before it is dropped; also the time limit of its
     /// `cancel`. Default: 5 s.
@@ -123,82 +126,4 @@ impl Default for EngineConfig {
             dedupe_by_message_id: false,
         }
     }
-}
-
-macro_rules! setters {
-    ($($(#[$doc:meta])* $with:ident: $field:ident: $type:ty,)*) => {
-        impl EngineConfig {
-            $(
-                $(#[$doc])*
-                #[must_use]
-                pub fn $with(mut self, value: $type) -> Self {
-                    self.$field = value;
-                    self
-                }
-            )*
-        }
-    };
-}
-
-setters! {
-    /// Sets [`cancel_grace`](Self::cancel_grace).
-    with_cancel_grace: cancel_grace: Duration,
-    /// Sets [`submitted_after`](Self::submitted_after).
-    with_submitted_after: submitted_after: Duration,
-    /// Sets [`max_queued_messages`](Self::max_queued_messages).
-    with_max_queued_messages: max_queued_messages: usize,
-    /// Sets [`max_log_events`](Self::max_log_events).
-    with_max_log_events: max_log_events: usize,
-    /// Sets [`max_log_bytes`](Self::max_log_bytes).
-    with_max_log_bytes: max_log_bytes: usize,
-    /// Sets [`max_running`](Self::max_running).
-    with_max_running: max_running: usize,
-    /// Sets [`max_input_waiters`](Self::max_input_waiters).
-    with_max_input_waiters: max_input_waiters: usize,
-    /// Sets [`ask_timeout`](Self::ask_timeout).
-    with_ask_timeout: ask_timeout: Duration,
-    /// Sets [`max_list_bytes`](Self::max_list_bytes).
-    with_max_list_bytes: max_list_bytes: usize,
-    /// Sets [`max_parts`](Self::max_parts).
-    with_max_parts: max_parts: usize,
-    /// Sets [`max_push_configs`](Self::max_push_configs).
-    with_max_push_configs: max_push_configs: usize,
-    /// Sets [`max_push_configs_per_host`](Self::max_push_configs_per_host).
-    with_max_push_configs_per_host: max_push_configs_per_host: usize,
-    /// Sets [`push_artifacts`](Self::push_artifacts).
-    with_push_artifacts: push_artifacts: bool,
-    /// Sets [`push_concurrency`](Self::push_concurrency).
-    with_push_concurrency: push_concurrency: usize,
-    /// Sets [`push_concurrency_per_host`](Self::push_concurrency_per_host).
-    with_push_concurrency_per_host: push_concurrency_per_host: usize,
-    /// Sets [`push_concurrency_per_caller`](Self::push_concurrency_per_caller).
-    with_push_concurrency_per_caller: push_concurrency_per_caller: usize,
-    /// Sets [`push_retries_per_host`](Self::push_retries_per_host).
-    with_push_retries_per_host: push_retries_per_host: u32,
-    /// Sets [`push_timeout`](Self::push_timeout).
-    with_push_timeout: push_timeout: Duration,
-    /// Sets [`push_attempts`](Self::push_attempts).
-    with_push_attempts: push_attempts: u32,
-    /// Sets [`push_backoff`](Self::push_backoff).
-    with_push_backoff: push_backoff: Duration,
-    /// Sets [`push_backoff_max`](Self::push_backoff_max).
-    with_push_backoff_max: push_backoff_max: Duration,
-    /// Sets [`store_retry_timeout`](Self::store_retry_timeout).
-    with_store_retry_timeout: store_retry_timeout: Duration,
-    /// Sets [`lease_renewal`](Self::lease_renewal).
-    with_lease_renewal: lease_renewal: Duration,
-    /// Sets [`max_reruns`](Self::max_reruns).
-    with_max_reruns: max_reruns: u64,
-    /// Sets [`retention`](Self::retention).
-    with_retention: retention: Option<Duration>,
-    /// Sets [`parked_retention`](Self::parked_retention).
-    with_parked_retention: parked_retention: Option<Duration>,
-    /// Sets [`task_limits`](Self::task_limits).
-    with_task_limits: task_limits: TaskLimits,
-    /// Sets [`caller_limits`](Self::caller_limits).
-    with_caller_limits: caller_limits: CallerLimits,
-    /// Sets [`run_limits`](Self::run_limits).
-    with_run_limits: run_limits: RunLimits,
-    /// Sets [`dedupe_by_message_id`](Self::dedupe_by_message_id).
-    with_dedupe_by_message_id: dedupe_by_message_id: bool,
 }

@@ -2,12 +2,15 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use derive_setters::Setters;
+
 /// Limits on the size of a task.
 ///
 /// A client message that exceeds a limit is rejected with `ResourceExhausted`. An executor gets
 /// [`UpdateError::Limit`](crate::UpdateError::Limit), and the task is FAILED with that reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct TaskLimits {
     /// Maximum number of messages in the history, of both sides. Default: 10,000.
     pub max_messages: usize,
@@ -31,40 +34,11 @@ impl Default for TaskLimits {
     }
 }
 
-impl TaskLimits {
-    /// Sets [`max_messages`](Self::max_messages).
-    #[must_use]
-    pub fn with_max_messages(mut self, messages: usize) -> Self {
-        self.max_messages = messages;
-        self
-    }
-
-    /// Sets [`max_history_bytes`](Self::max_history_bytes).
-    #[must_use]
-    pub fn with_max_history_bytes(mut self, bytes: usize) -> Self {
-        self.max_history_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_artifact_bytes`](Self::max_artifact_bytes).
-    #[must_use]
-    pub fn with_max_artifact_bytes(mut self, bytes: usize) -> Self {
-        self.max_artifact_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_turns`](Self::max_turns).
-    #[must_use]
-    pub fn with_max_turns(mut self, turns: usize) -> Self {
-        self.max_turns = turns;
-        self
-    }
-}
-
 /// Limits of one caller. Callers are identified by their [subject](crate::Caller::subject),
 /// whatever the tenant; all unauthenticated callers count as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct CallerLimits {
     /// Maximum number of running tasks on this node. A task that waits for user input or
     /// authorization does not count. Default: none.
@@ -75,38 +49,11 @@ pub struct CallerLimits {
     /// Default: none.
     pub stored_bytes: Option<u64>,
     /// Whether unauthenticated callers are exempt. Default: no.
+    #[setters(rename = "with_anonymous_exempt", into = false)]
     pub exempts_anonymous: bool,
 }
 
 impl CallerLimits {
-    /// Sets [`running_tasks`](Self::running_tasks).
-    #[must_use]
-    pub fn with_running_tasks(mut self, tasks: impl Into<Option<NonZeroUsize>>) -> Self {
-        self.running_tasks = tasks.into();
-        self
-    }
-
-    /// Sets [`open_tasks`](Self::open_tasks).
-    #[must_use]
-    pub fn with_open_tasks(mut self, tasks: impl Into<Option<NonZeroUsize>>) -> Self {
-        self.open_tasks = tasks.into();
-        self
-    }
-
-    /// Sets [`stored_bytes`](Self::stored_bytes).
-    #[must_use]
-    pub fn with_stored_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
-        self.stored_bytes = bytes.into();
-        self
-    }
-
-    /// Sets [`exempts_anonymous`](Self::exempts_anonymous).
-    #[must_use]
-    pub fn with_anonymous_exempt(mut self, exempt: bool) -> Self {
-        self.exempts_anonymous = exempt;
-        self
-    }
-
     /// The limits of a caller; the subject of an anonymous one is empty.
     pub(super) fn of(self, owner: &str) -> Self {
         if self.exempts_anonymous && owner.is_empty() { Self::default() } else { self }
@@ -119,8 +66,9 @@ impl CallerLimits {
 /// Both the [engine](crate::EngineConfig::run_limits) and the
 /// [executor](crate::AgentExecutor::run_limits) have them; the shorter ones apply. Time spent
 /// waiting for user input or authorization does not count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct RunLimits {
     /// Total time for one message. Default: none.
     pub max_run_time: Option<Duration>,
@@ -129,20 +77,6 @@ pub struct RunLimits {
 }
 
 impl RunLimits {
-    /// Sets [`max_run_time`](Self::max_run_time).
-    #[must_use]
-    pub fn with_max_run_time(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.max_run_time = time.into();
-        self
-    }
-
-    /// Sets [`max_silence`](Self::max_silence).
-    #[must_use]
-    pub fn with_max_silence(mut self, time: impl Into<Option<Duration>>) -> Self {
-        self.max_silence = time.into();
-        self
-    }
-
     /// The shorter limits of both.
     pub(super) fn and(self, other: Self) -> Self {
         let shorter =

@@ -1,14 +1,20 @@
 use std::time::Duration;
 
+use derive_setters::Setters;
+
 use crate::SecretKeys;
 
 /// Settings of a node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct PostgresConfig {
-    /// The name of the node, which must never be reused. Default: a fresh one.
+    /// The name of the node, which must never be reused. Characters other than letters, digits and
+    /// `-_.:` become `-`. Default: a fresh one.
+    #[setters(into, strip_option)]
     pub node: Option<String>,
-    /// The schema of the tables. Default: that of the URL, or `public`.
+    /// The schema of the tables, created if missing. Default: that of the URL, or `public`.
+    #[setters(into, strip_option)]
     pub schema: Option<String>,
     /// Duration of a lease without renewal. Default: 10 s.
     pub lease: Duration,
@@ -42,70 +48,5 @@ impl Default for PostgresConfig {
             readers: 8,
             acquire_timeout: Duration::from_secs(5),
         }
-    }
-}
-
-impl PostgresConfig {
-    /// Sets the name of the node. Characters other than letters, digits and `-_.:` become `-`.
-    #[must_use]
-    pub fn with_node(mut self, node: impl Into<String>) -> Self {
-        self.node = Some(node.into());
-        self
-    }
-
-    /// Sets the schema of the tables; it is created if missing.
-    #[must_use]
-    pub fn with_schema(mut self, schema: impl Into<String>) -> Self {
-        self.schema = Some(schema.into());
-        self
-    }
-
-    /// Sets the lease duration.
-    #[must_use]
-    pub fn with_lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
-
-    /// Sets the duration of a delivery claim.
-    #[must_use]
-    pub fn with_push_claim(mut self, push_claim: Duration) -> Self {
-        self.push_claim = push_claim;
-        self
-    }
-
-    /// Sets the keys to encrypt the secrets of webhooks.
-    #[must_use]
-    pub fn with_secret_keys(mut self, secret_keys: SecretKeys) -> Self {
-        self.secret_keys = secret_keys;
-        self
-    }
-
-    /// Sets whether nodes signal writes through the database.
-    #[must_use]
-    pub fn with_notify(mut self, notify: bool) -> Self {
-        self.notify = notify;
-        self
-    }
-
-    /// Sets the number of write connections.
-    #[must_use]
-    pub fn with_writers(mut self, writers: usize) -> Self {
-        self.writers = writers;
-        self
-    }
-
-    /// Sets the maximum number of other connections.
-    #[must_use]
-    pub fn with_readers(mut self, readers: usize) -> Self {
-        self.readers = readers;
-        self
-    }
-
-    /// Sets how long a call waits for a connection.
-    #[must_use]
-    pub fn with_acquire_timeout(mut self, acquire_timeout: Duration) -> Self {
-        self.acquire_timeout = acquire_timeout;
-        self
     }
 }

@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use derive_setters::Setters;
 use rusqlite::{Connection, ErrorCode};
 
 use super::{
@@ -13,8 +14,9 @@ use super::{
 use crate::seal::SecretKeys;
 
 /// Options of a [`SqliteStore`](super::SqliteStore).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct SqliteOptions {
     /// Keys to encrypt the secrets of webhooks. Default: none.
     pub keys: SecretKeys,
@@ -34,36 +36,6 @@ impl Default for SqliteOptions {
             group: 256,
             push_claim: Duration::from_secs(30),
         }
-    }
-}
-
-impl SqliteOptions {
-    /// Sets the keys to encrypt the secrets of webhooks.
-    #[must_use]
-    pub fn with_keys(mut self, keys: SecretKeys) -> Self {
-        self.keys = keys;
-        self
-    }
-
-    /// Sets the number of concurrent reads.
-    #[must_use]
-    pub fn with_readers(mut self, readers: usize) -> Self {
-        self.readers = readers;
-        self
-    }
-
-    /// Sets the maximum number of writes in a transaction.
-    #[must_use]
-    pub fn with_group(mut self, group: usize) -> Self {
-        self.group = group;
-        self
-    }
-
-    /// Sets the duration of a delivery claim.
-    #[must_use]
-    pub fn with_push_claim(mut self, claim: Duration) -> Self {
-        self.push_claim = claim;
-        self
     }
 }
 
