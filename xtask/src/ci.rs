@@ -13,7 +13,7 @@ struct Step {
 /// The version of cargo-hack that is installed where there is none.
 const CARGO_HACK: &str = "0.6.46";
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
     Step { cargo: &["xtask", "tidy"], environment: &[] },
     Step { cargo: &["xtask", "schema", "--check"], environment: &[] },
@@ -31,6 +31,8 @@ const STEPS: [Step; 9] = [
         cargo: &["hack", "check", "--workspace", "--each-feature", "--no-dev-deps"],
         environment: &[],
     },
+    // Shares its builds with the documentation above.
+    Step { cargo: &["xtask", "api", "--check"], environment: &[] },
     Step { cargo: &["xtask", "bench", "micro", "--if-installed"], environment: &[] },
     Step { cargo: &["xtask", "test"], environment: &[] },
 ];

@@ -1,7 +1,8 @@
 //! The project's own tasks: `cargo xtask <verb>`, one file per verb.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks there")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
+mod api;
 mod attack;
 mod bench;
 mod chaos;
@@ -19,7 +20,6 @@ use std::{error::Error, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-/// What a task gives, or why it did not work.
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
 /// The project's own tasks.
@@ -32,36 +32,42 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Run what continuous integration runs: format, tidy, schemas, coverage, lints, docs, tests
+    /// Run the checks of continuous integration, the cheap ones first
     Ci,
-    /// Run every test of the workspace; the last line is `N passed, N failed`
+    /// Run all tests of the workspace; the last line is `N passed, N failed`
     Test(test::Args),
-    /// Write the JSON Schema and the OpenAPI document that are made from the proto
+    /// Generate the JSON Schema and the OpenAPI document from the proto
     Schema(schema::Args),
-    /// Write which requirement has which test to docs/spec-coverage.md
+    /// Generate docs/spec-coverage.md: requirements of the specification and their tests
     Coverage(coverage::Args),
-    /// Check what no compiler checks: arrows between crates, links, stray paths
+    /// Generate docs/api: the public API of the library crates
+    Api(api::Args),
+    /// Check the structure of the workspace: layers, import cycles, code map, links, stray paths
     Tidy,
-    /// Keep tasks in flight at an agent of many nodes, kill nodes, and print what was lost
+    /// Kill the nodes of a cluster while it runs tasks, and report lost and repeated events
     Chaos(chaos::Args),
-    /// Keep a server busy for a long time, and print whether anything of it grows
+    /// Load a server for a long time, and report growth of memory, descriptors, threads or tasks
     Soak(soak::Args),
-    /// Attack a server, and print what it did
+    /// Attack a server with hostile requests, and report failures
     Attack(attack::Args),
-    /// Measure the stores against limits and floors, and print the figures
+    /// Measure server, stores or instructions, and compare them with floors and limits
     Bench(bench::Args),
-    /// Feed what reads from peers with what a fuzzer makes up, and print what broke
+    /// Fuzz the parsers of peer input, and report crashes
     Fuzz(fuzz::Args),
-    /// Call the official SDKs and be called by them, and print the matrix
+    /// Test interoperability with the official SDKs, and print the matrix
     Interop(interop::Args),
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = api::as_rustdoc() {
+        return code;
+    }
     let done = match Arguments::parse().verb {
         Verb::Ci => ci::run(),
         Verb::Test(args) => return test::run(&args),
         Verb::Schema(args) => schema::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
+        Verb::Api(args) => api::run(&args),
         Verb::Tidy => tidy::run(),
         Verb::Chaos(args) => chaos::run(&args),
         Verb::Soak(args) => soak::run(&args),

@@ -1,0 +1,93 @@
+//! The public API of the library crates, listed in `docs/api/` so that a change of it shows in
+//! review.
+//!
+//! The listing comes from rustdoc's JSON output. It is unstable, so rustdoc alone, and not the
+//! compiler, runs with `RUSTC_BOOTSTRAP`: this program stands in for rustdoc and starts it.
+
+use std::{
+    env,
+    fmt::Write as _,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use public_api::{Builder, PublicApi};
+
+use crate::{Result, workspace};
+
+/// Set where this program runs in place of rustdoc, which the value names.
+const RUSTDOC: &str = "XTASK_RUSTDOC";
+
+const FOLDER: &str = "docs/api";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write nothing; fail if a listing is out of date
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result {
+    let root = workspace::root();
+    let crates = library_crates(&root)?;
+    let json = root.join("target/doc");
+    document()?;
+    let mut up_to_date = true;
+    for name in &crates {
+        let file = json.join(format!("{}.json", name.replace('-', "_")));
+        let api = Builder::from_rustdoc_json(&file)
+            .omit_blanket_impls(true)
+            .omit_auto_trait_impls(true)
+            .omit_auto_derived_impls(true)
+            .build()
+            .map_err(|error| format!("{}: {error}", workspace::relative(&file)))?;
+        let path = root.join(FOLDER).join(format!("{name}.txt"));
+        up_to_date &= workspace::write_or_check(&path, &listing(&api), args.check)?;
+    }
+    if up_to_date {
+        return Ok(());
+    }
+    Err("the public API differs from docs/api: review it, then run `cargo xtask api`".into())
+}
+
+/// The crates below `crates/` with a library.
+fn library_crates(root: &Path) -> Result<Vec<String>> {
+    let mut crates = Vec::new();
+    for entry in root.join("crates").read_dir()? {
+        let entry = entry?;
+        if entry.path().join("src/lib.rs").exists() {
+            crates.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    crates.sort();
+    Ok(crates)
+}
+
+/// Writes the JSON documentation of all crates, with the features of the whole workspace.
+fn document() -> Result {
+    let rustdoc = env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into());
+    let mut command = workspace::cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--lib", "--locked"]);
+    command
+        .env("RUSTDOC", env::current_exe()?)
+        .env(RUSTDOC, rustdoc)
+        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow");
+    if command.status()?.success() { Ok(()) } else { Err("cargo doc failed".into()) }
+}
+
+fn listing(api: &PublicApi) -> String {
+    let mut text = String::new();
+    for item in api.items() {
+        let _ = writeln!(text, "{item}");
+    }
+    text
+}
+
+/// Runs rustdoc if this program was started in its place.
+pub(crate) fn as_rustdoc() -> Option<ExitCode> {
+    let rustdoc = env::var_os(RUSTDOC)?;
+    let status =
+        Command::new(rustdoc).args(env::args_os().skip(1)).env("RUSTC_BOOTSTRAP", "1").status();
+    let is_success = status.is_ok_and(|status| status.success());
+    Some(if is_success { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
