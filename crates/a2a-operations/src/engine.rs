@@ -12,7 +12,7 @@ mod outbox;
 mod runtime;
 mod slots;
 mod task;
-#[cfg(any(test, feature = "testing"))]
+#[cfg(feature = "testing")]
 pub(crate) mod testing;
 
 use std::{

@@ -19,8 +19,6 @@ pub mod rate;
 mod sharded_map;
 pub mod store;
 mod stream;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 pub mod trace;
 mod update_error;
 mod updater;
@@ -40,3 +38,9 @@ pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
 pub use update_error::UpdateError;
 pub use updater::{StatusMessage, TaskUpdater};
+
+/// The pure parts of the engine, for benchmarks.
+#[cfg(feature = "testing")]
+pub mod testing {
+    pub use crate::engine::testing::{EventLog, LiveTask};
+}

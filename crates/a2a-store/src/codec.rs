@@ -208,7 +208,7 @@ fn is_plain_part(part: &Part) -> bool {
 #[cfg(test)]
 mod tests {
     use a2a_core::{TaskState, well_known::Value};
-    use a2a_operations::testing::store::fixtures::{at, chunk, shown, task, webhook};
+    use a2a_store_testing::store::fixtures::{at, chunk, shown, task, webhook};
     use serde_json::json;
 
     use super::*;

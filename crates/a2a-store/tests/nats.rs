@@ -17,12 +17,12 @@ use a2a_core::TaskState;
 use a2a_operations::{
     MemoryStore, Store,
     store::{MemoryLimits, Signal, Signals},
-    testing::{
-        cluster::fixtures::ann,
-        store::fixtures::{chunk, commit, insert, positions, task},
-    },
 };
 use a2a_store::nats::{Clustered, NatsConfig, NatsError};
+use a2a_store_testing::{
+    cluster::fixtures::ann,
+    store::fixtures::{chunk, commit, insert, positions, task},
+};
 use a2a_test_servers::{Nats, Private};
 use futures_util::StreamExt as _;
 use tokio::{
@@ -96,7 +96,7 @@ mod laws {
         }
     }
 
-    a2a_operations::cluster_suite!(two_nodes);
+    a2a_store_testing::cluster_suite!(two_nodes);
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use a2a_core::{
 };
 use a2a_operations::{
     Event,
-    testing::{EventLog, LiveTask, store::fixtures},
+    testing::{EventLog, LiveTask},
 };
+use a2a_store_testing::store::fixtures;
 
 use crate::message;
 

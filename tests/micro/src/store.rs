@@ -6,9 +6,9 @@ use a2a_core::TaskState;
 use a2a_operations::{
     MemoryStore, Scope, Store,
     store::{NewTask, StoredTask, TaskPage, Transition},
-    testing::store::fixtures,
 };
 use a2a_store::sqlite::SqliteStore;
+use a2a_store_testing::store::fixtures;
 use futures_util::future;
 use tokio::runtime::Runtime;
 

@@ -10,7 +10,7 @@ use crate::{Result, workspace};
 const LAYERS: [&[&str]; 9] = [
     &["a2a-core", "a2a-test-certificates", "a2a-test-servers", "a2a-tls"],
     &["a2a-operations"],
-    &["a2a-http", "a2a-store", "a2a-telemetry"],
+    &["a2a-http", "a2a-store", "a2a-store-testing", "a2a-telemetry"],
     &["a2a-auth", "a2a-grpc", "a2a-jsonrpc", "a2a-rest"],
     &["a2a-compat"],
     &["a2a-client"],

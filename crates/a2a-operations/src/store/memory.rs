@@ -9,8 +9,6 @@ mod lease;
 mod limits;
 mod log;
 mod lossless;
-#[cfg(test)]
-mod model;
 mod node_mailbox;
 mod outbox;
 mod packed_task;
@@ -18,8 +16,6 @@ mod push;
 mod retention;
 mod scope;
 mod status_index;
-#[cfg(test)]
-mod tests;
 mod timer_queue;
 mod usage;
 

@@ -2,6 +2,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use a2a_core::{v1::Task, well_known::Timestamp};
 use async_trait::async_trait;
+use derive_setters::Setters;
 
 use super::StoreError;
 use crate::{Event, EventId, Scope, Webhook};
@@ -112,8 +113,9 @@ pub struct DeadLetter {
 }
 
 /// Selects dead letters; all filters that are set apply.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct DeadLetterQuery {
     /// Of this task.
     pub task_id: Option<String>,
@@ -126,6 +128,7 @@ pub struct DeadLetterQuery {
     /// Only letters given up before this time.
     pub before: Option<Timestamp>,
     /// Maximum number of letters, newest first. Default: all.
+    #[setters(into = false)]
     pub limit: usize,
 }
 

@@ -4,11 +4,13 @@ use a2a_core::{
     v1::{Task, TaskState},
     well_known::Timestamp,
 };
+use derive_setters::Setters;
 use prost::{Message, length_delimiter_len};
 
 /// Which tasks to list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct TaskQuery {
     /// Only tasks of this context.
     pub context_id: Option<String>,
@@ -19,6 +21,7 @@ pub struct TaskQuery {
     /// Only tasks after this key in list order.
     pub after: Option<PageKey>,
     /// Maximum number of tasks.
+    #[setters(into = false)]
     pub limit: usize,
     /// Maximum size of a page, in bytes as protobuf; `None` limits it by `limit` alone.
     pub max_bytes: Option<usize>,

@@ -3,6 +3,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use a2a_core::v1::Task;
 use async_trait::async_trait;
 use bytes::Bytes;
+use derive_setters::Setters;
 
 use super::{StoreError, TaskPage, TaskQuery};
 use crate::{Event, EventId, Scope, Webhook};
@@ -115,8 +116,9 @@ pub enum Claim {
 }
 
 /// What a sweep removes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct Sweep {
     /// Tasks that ended longer ago than this, with their events and webhooks; `None` keeps all.
     pub tasks: Option<Duration>,
@@ -126,6 +128,7 @@ pub struct Sweep {
     /// Idempotency keys claimed longer ago than this.
     pub claims: Duration,
     /// Maximum number of tasks, and of keys, to remove in one call.
+    #[setters(into = false)]
     pub limit: usize,
 }
 

@@ -222,7 +222,7 @@ fn id_of(signal: &Signal) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use a2a_operations::testing::store::fixtures::{at, chunk, positions};
+    use a2a_store_testing::store::fixtures::{at, chunk, positions};
 
     use super::*;
 

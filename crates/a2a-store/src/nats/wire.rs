@@ -128,7 +128,7 @@ impl SignalMessage {
 
 #[cfg(test)]
 mod tests {
-    use a2a_operations::testing::store::fixtures::{at, chunk, positions};
+    use a2a_store_testing::store::fixtures::{at, chunk, positions};
 
     use super::*;
 

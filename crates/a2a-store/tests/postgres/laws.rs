@@ -26,5 +26,5 @@ async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
     (Arc::new(one), Arc::new(two))
 }
 
-a2a_operations::store_suite!(empty);
-a2a_operations::cluster_suite!(two_nodes);
+a2a_store_testing::store_suite!(empty);
+a2a_store_testing::cluster_suite!(two_nodes);

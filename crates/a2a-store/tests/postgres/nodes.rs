@@ -9,14 +9,14 @@ use a2a_operations::{
         Acquired, LeaseStore as _, LeaseUpdate, PushStore as _, Signal, Signals, StoreError, Sweep,
         TaskStore as _, Transition,
     },
-    testing::store::fixtures::{
-        chunk, get, hooked, insert, insert_held, list, post, push, query, scope, task, transition,
-        webhook,
-    },
 };
 use a2a_store::{
     SecretKey, SecretKeys,
     postgres::{PostgresConfig, PostgresStore},
+};
+use a2a_store_testing::store::fixtures::{
+    chunk, get, hooked, insert, insert_held, list, post, push, query, scope, task, transition,
+    webhook,
 };
 use futures_util::StreamExt as _;
 use tokio::time::timeout;

@@ -6,9 +6,9 @@ use a2a_core::{TaskState, well_known::Timestamp};
 use a2a_operations::{
     Scope,
     store::{PageKey, TaskQuery, TaskStore as _},
-    testing::store::fixtures::{query, scope},
 };
 use a2a_store::postgres::PostgresStore;
+use a2a_store_testing::store::fixtures::{query, scope};
 use tokio_postgres::Client;
 
 use super::fixtures::{Schema, asked};

@@ -3,13 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::TaskState;
-use a2a_operations::{
-    store::{LeaseStore as _, NewTask, Signal, StoreError, TaskStore as _},
-    testing::store::fixtures::{
-        chunk, get, insert, new_task, query, replayed, scope, task, transition,
-    },
-};
+use a2a_operations::store::{LeaseStore as _, NewTask, Signal, StoreError, TaskStore as _};
 use a2a_store::postgres::PostgresConfig;
+use a2a_store_testing::store::fixtures::{
+    chunk, get, insert, new_task, query, replayed, scope, task, transition,
+};
 use a2a_test_servers::Private;
 use futures_util::StreamExt as _;
 use tokio::{sync::mpsc, time::timeout};

@@ -1,9 +1,7 @@
 //! Write amplification.
 
-use a2a_operations::{
-    store::TaskStore as _,
-    testing::store::fixtures::{chunk, insert_held, scope, transition},
-};
+use a2a_operations::store::TaskStore as _;
+use a2a_store_testing::store::fixtures::{chunk, insert_held, scope, transition};
 use a2a_test_servers::Private;
 use tokio_postgres::Client;
 

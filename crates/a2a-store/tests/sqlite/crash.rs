@@ -7,11 +7,9 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-use a2a_operations::{
-    store::{LeaseStore as _, TaskStore as _},
-    testing::store::fixtures::{chunk, commit, get, insert_held, replayed, scope, task},
-};
+use a2a_operations::store::{LeaseStore as _, TaskStore as _};
 use a2a_store::sqlite::{OpenError, SqliteStore};
+use a2a_store_testing::store::fixtures::{chunk, commit, get, insert_held, replayed, scope, task};
 use tempfile::TempDir;
 
 /// Names the file that the child process writes to.
@@ -100,7 +98,7 @@ async fn acknowledged_writes_survive_sigkill() {
     let orphans = store.take_over(10).await.unwrap();
     assert_eq!(&*orphans[0].checkpoint, b"work");
     let new = task("new", "c", a2a_core::TaskState::Working, 5);
-    a2a_operations::testing::store::fixtures::insert(&store, &ann, &new).await;
+    a2a_store_testing::store::fixtures::insert(&store, &ann, &new).await;
     assert_eq!(store.list(&ann, &Default::default()).await.unwrap().total, 2);
 }
 

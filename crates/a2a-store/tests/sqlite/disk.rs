@@ -3,11 +3,9 @@
 use std::{env, process::Command};
 
 use a2a_core::TaskState;
-use a2a_operations::{
-    store::{StoreError, TaskStore as _},
-    testing::store::fixtures::{get, insert, new_task, scope, task},
-};
+use a2a_operations::store::{StoreError, TaskStore as _};
 use a2a_store::sqlite::SqliteStore;
+use a2a_store_testing::store::fixtures::{get, insert, new_task, scope, task};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tempfile::TempDir;
 use tokio::signal::unix::{SignalKind, signal};

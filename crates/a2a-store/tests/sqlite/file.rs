@@ -3,8 +3,8 @@
 use std::{env, error::Error as _, fs, path::Path, process::Command};
 
 use a2a_core::TaskState;
-use a2a_operations::testing::store::fixtures::{get, insert, scope, task};
 use a2a_store::sqlite::{OpenError, SqliteStore};
+use a2a_store_testing::store::fixtures::{get, insert, scope, task};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

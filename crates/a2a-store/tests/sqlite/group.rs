@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use a2a_core::TaskState;
-use a2a_operations::{
-    store::{StoreError, TaskStore as _},
-    testing::store::fixtures::{chunk, commit, get, insert, scope, task},
-};
+use a2a_operations::store::{StoreError, TaskStore as _};
 use a2a_store::sqlite::{SqliteOptions, SqliteStore};
+use a2a_store_testing::store::fixtures::{chunk, commit, get, insert, scope, task};
 use futures_util::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use tempfile::TempDir;
 

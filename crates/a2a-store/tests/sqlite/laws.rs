@@ -13,4 +13,4 @@ async fn empty() -> Arc<dyn Store> {
     Arc::new(SqliteStore::open(folder.path().join("a2a.db")).await.unwrap())
 }
 
-a2a_operations::store_suite!(empty);
+a2a_store_testing::store_suite!(empty);

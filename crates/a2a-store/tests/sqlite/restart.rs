@@ -3,17 +3,15 @@
 use std::{path::Path, time::Duration};
 
 use a2a_core::TaskState;
-use a2a_operations::{
-    store::{
-        Acquired, Claim, DeliveryOutcome, LeaseStore as _, PushStore as _, StoreError, Sweep,
-        TaskQuery, TaskStore as _,
-    },
-    testing::store::fixtures::{
-        at, change, chunk, commit, due, get, hooked, insert, insert_held, list, positions, post,
-        push, query, replayed, scope, task, waiting, webhook,
-    },
+use a2a_operations::store::{
+    Acquired, Claim, DeliveryOutcome, LeaseStore as _, PushStore as _, StoreError, Sweep,
+    TaskQuery, TaskStore as _,
 };
 use a2a_store::sqlite::SqliteStore;
+use a2a_store_testing::store::fixtures::{
+    at, change, chunk, commit, due, get, hooked, insert, insert_held, list, positions, post, push,
+    query, replayed, scope, task, waiting, webhook,
+};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -2,14 +2,12 @@
 
 use std::{fs, path::Path};
 
-use a2a_operations::{
-    store::{DeliveryOutcome, PushStore as _, StoreError, TaskStore as _},
-    testing::store::fixtures::{at, due, hooked, push, scope, webhook},
-};
+use a2a_operations::store::{DeliveryOutcome, PushStore as _, StoreError, TaskStore as _};
 use a2a_store::{
     SecretKey, SecretKeys,
     sqlite::{SqliteOptions, SqliteStore},
 };
+use a2a_store_testing::store::fixtures::{at, due, hooked, push, scope, webhook};
 use tempfile::TempDir;
 
 fn key(byte: u8) -> SecretKey {

@@ -9,8 +9,8 @@ use a2a_core::TaskState;
 use a2a_operations::{
     Scope, Store,
     store::{PageKey, TaskQuery},
-    testing::store::fixtures::{new_task, query, scope, task},
 };
+use a2a_store_testing::store::fixtures::{new_task, query, scope, task};
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 

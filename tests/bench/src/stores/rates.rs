@@ -13,8 +13,8 @@ use a2a_core::{
 use a2a_operations::{
     MemoryStore, Store,
     store::{NewTask, Transition},
-    testing::store::fixtures::{changed, new_task, scope, status, task, transition},
 };
+use a2a_store_testing::store::fixtures::{changed, new_task, scope, status, task, transition};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use prost::Message as _;

@@ -8,9 +8,9 @@ use a2a_core::{
 };
 use a2a_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, Store, TaskUpdater,
-    testing::store::fixtures::{chunk, insert_held, scope, transition},
 };
 use a2a_store::sqlite::SqliteStore;
+use a2a_store_testing::store::fixtures::{chunk, insert_held, scope, transition};
 use tokio_postgres::Client;
 
 use super::{place::Place, verdict::Verdict};

@@ -141,7 +141,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::store::fixtures::task;
+    use a2a_store_testing::store::fixtures::task;
 
     fn packed(task: Task) -> TaskBody {
         let ids = [task.id.clone(), task.context_id.clone()];

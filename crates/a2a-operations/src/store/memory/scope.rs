@@ -92,3 +92,20 @@ impl Scopes {
         self.owners.usage(owner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scope_is_removed_with_its_last_task() {
+        let scopes = Scopes::new();
+        let scope = Scope::default();
+        scopes.acquire(&scope);
+        scopes.acquire(&scope);
+        scopes.release(&scope);
+        assert!(scopes.find(&scope).is_some());
+        scopes.release(&scope);
+        assert!(scopes.find(&scope).is_none());
+    }
+}

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use a2a_core::TaskState;
 
 use super::fixtures::{ann, listen, orphan, wait_for, wait_written};
-use crate::{
+use crate::store::fixtures::{
+    change, chunk, get, insert, insert_held, positions, replayed, task, transition,
+};
+use a2a_operations::{
     Store,
     store::{LeaseUpdate, Signal, Transition},
-    testing::store::fixtures::{
-        change, chunk, get, insert, insert_held, positions, replayed, task, transition,
-    },
 };
 
 /// Each write is signalled, or a later one. The included events end with the newest, without gaps,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use a2a_core::TaskState;
 
 use super::fixtures::{change, chunk, commit, insert, insert_held, scope, task};
-use crate::{
+use a2a_operations::{
     Caller, Scope, Store,
     store::{Sweep, Usage},
 };
@@ -47,7 +47,7 @@ pub async fn usage_counts_the_stored_bytes_of_an_owner(store: Arc<dyn Store>) {
     }
     comes_to(&*store, "ann", |usage| usage.open_tasks == 0).await;
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let sweep = Sweep { tasks: Some(Duration::ZERO), ..Sweep::default() };
+    let sweep = Sweep::default().with_tasks(Duration::ZERO);
     assert_eq!(store.sweep(sweep).await.expect("the store succeeds"), 2);
     comes_to(&*store, "ann", |usage| *usage == Usage::default()).await;
 }

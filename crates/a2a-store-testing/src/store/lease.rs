@@ -9,7 +9,7 @@ use super::fixtures::{
     at, change, changed, chunk, commit, get, insert, insert_held, replayed, scope, status, task,
     transition,
 };
-use crate::{
+use a2a_operations::{
     Store,
     store::{Acquired, LeaseUpdate, Orphan, StoreError, StoredTask, Transition},
 };

@@ -1,4 +1,4 @@
-//! The laws of a [`Store`](crate::Store) that nodes share.
+//! The laws of a [`Store`](a2a_operations::Store) that nodes share.
 //!
 //! Each function gets two stores on the same empty data, which are two nodes, and panics if they
 //! violate the law it is named for. [`cluster_suite!`](crate::cluster_suite) generates a test for
@@ -40,7 +40,7 @@ pub use signal::{
 ///     (Arc::new(one), Arc::new(two))
 /// }
 ///
-/// a2a_operations::cluster_suite!(two_nodes);
+/// a2a_store_testing::cluster_suite!(two_nodes);
 /// ```
 #[macro_export]
 macro_rules! cluster_suite {
@@ -68,7 +68,7 @@ macro_rules! cluster_suite {
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $law() {
                 let (one, two) = $make().await;
-                $crate::testing::cluster::$law(one, two).await;
+                $crate::cluster::$law(one, two).await;
             }
         )+
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::{TaskState, v1::TaskPushNotificationConfig};
 
 use super::fixtures::{insert, scope, task};
-use crate::{Scope, Store, Webhook};
+use a2a_operations::{Scope, Store, Webhook};
 
 /// Webhooks of a task are ordered by id, in whatever order they were stored.
 pub async fn webhooks_are_returned_in_id_order(store: Arc<dyn Store>) {

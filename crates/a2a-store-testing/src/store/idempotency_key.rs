@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::TaskState;
 
 use super::fixtures::{insert, new_task, scope, task};
-use crate::{
+use a2a_operations::{
     Store,
     store::{Claim, Committed, NewTask, StoreError, TaskQuery},
 };

@@ -1,4 +1,4 @@
-//! The laws of a [`Store`](crate::Store).
+//! The laws of a [`Store`](a2a_operations::Store).
 //!
 //! Each function gets an empty store, and panics if it violates the law it is named for.
 //! [`store_suite!`](crate::store_suite) generates a test for each.
@@ -98,7 +98,7 @@ pub use write::{
 ///     Arc::new(MemoryStore::new())
 /// }
 ///
-/// a2a_operations::store_suite!(empty);
+/// a2a_store_testing::store_suite!(empty);
 /// ```
 #[macro_export]
 macro_rules! store_suite {
@@ -191,7 +191,7 @@ macro_rules! store_suite {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $law() {
-                $crate::testing::store::$law($make().await).await;
+                $crate::store::$law($make().await).await;
             }
         )+
     };

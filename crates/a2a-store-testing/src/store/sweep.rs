@@ -7,7 +7,7 @@ use a2a_core::TaskState;
 use super::fixtures::{
     at, change, get, hooked, ids, insert, insert_held, list, query, scope, task, webhook,
 };
-use crate::{
+use a2a_operations::{
     Store,
     store::{Claim, DeadLetterQuery, DeliveryOutcome, Sweep},
 };
@@ -77,7 +77,7 @@ pub async fn sweep_removes_parked_tasks_without_a_lease(store: Arc<dyn Store>) {
     store.put_config(&scope, webhook("parked", "a")).await.expect("the store succeeds");
     some_time().await;
     let sweep = async |parked| {
-        let sweep = Sweep { parked, limit: 10, ..Sweep::default() };
+        let sweep = Sweep::default().with_parked(parked).with_limit(10);
         store.sweep(sweep).await.expect("the store succeeds")
     };
     assert_eq!(sweep(None).await, 0);
@@ -113,10 +113,10 @@ pub async fn sweep_removes_old_keys(store: Arc<dyn Store>) {
     let known = Claim::Known { task_id: "t".into(), fingerprint: 1 };
     assert_eq!(claim().await, Claim::New);
     some_time().await;
-    let hour = Sweep { claims: HOUR, ..Sweep::default() };
+    let hour = Sweep::default().with_claims(HOUR);
     store.sweep(hour).await.expect("the store succeeds");
     assert_eq!(claim().await, known);
-    let swept = Sweep { claims: Duration::ZERO, ..Sweep::default() };
+    let swept = Sweep::default().with_claims(Duration::ZERO);
     assert_eq!(
         store.sweep(swept).await.expect("the store succeeds"),
         0,
@@ -144,7 +144,7 @@ pub async fn dead_letter_outlives_its_task(store: Arc<dyn Store>) {
 }
 
 async fn sweep(store: &dyn Store, tasks: Option<Duration>, limit: usize) -> usize {
-    let sweep = Sweep { tasks, limit, ..Sweep::default() };
+    let sweep = Sweep::default().with_tasks(tasks).with_limit(limit);
     store.sweep(sweep).await.expect("the store succeeds")
 }
 

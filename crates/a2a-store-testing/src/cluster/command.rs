@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::fixtures::{ann, listen, orphan, wait_for};
-use crate::{
+use crate::store::fixtures::{chunk, insert_held, post, transition, waiting};
+use a2a_operations::{
     Store,
     store::{Signal, Signals, Transition},
-    testing::store::fixtures::{chunk, insert_held, post, transition, waiting},
 };
 
 /// A command reaches the node that holds the task, and its answer the node that posted it, each

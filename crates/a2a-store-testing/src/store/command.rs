@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::fixtures::{
     chunk, command, get, insert, insert_held, post, scope, task, transition, waiting,
 };
-use crate::{
+use a2a_operations::{
     Store,
     store::{Acquired, LeaseUpdate, StoreError, Transition},
 };

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use a2a_operations::{
+    MemoryStore,
+    store::{LeaseStore as _, MemoryLimits, Signal, StoreError, TaskStore as _},
+};
+use a2a_store_testing::store::fixtures::{chunk, command, insert_held, post, scope, transition};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
 
 use super::limited;
-use crate::{
-    MemoryStore,
-    store::{LeaseStore as _, MemoryLimits, Signal, StoreError, TaskStore as _},
-    testing::store::fixtures::{chunk, command, insert_held, post, scope, transition},
-};
 
 #[tokio::test(start_paused = true)]
 async fn lease_expires_after_ten_seconds() {

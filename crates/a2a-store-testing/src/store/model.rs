@@ -17,7 +17,7 @@ use super::fixtures::{
     at, changed, chunk, command, positions, post, replayed, scope, shown, status, task, transition,
     waiting, webhook, with_events,
 };
-use crate::{
+use a2a_operations::{
     Event, Scope, Store,
     store::{
         Acquired, Claim, DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseUpdate, NewTask,
@@ -493,17 +493,15 @@ impl Model {
 
     async fn list(&mut self) {
         let scope = self.scope();
-        let query = TaskQuery {
-            context_id: (self.below(2) == 0).then(|| self.context().to_owned()),
-            state: (self.below(2) == 0).then(|| self.one_of(&STATES)),
-            since: (self.below(4) == 0).then(|| Timestamp::from_millis(self.millis())),
-            after: (self.below(2) == 0).then(|| {
+        let query = TaskQuery::default()
+            .with_context_id((self.below(2) == 0).then(|| self.context().to_owned()))
+            .with_state((self.below(2) == 0).then(|| self.one_of(&STATES)))
+            .with_since((self.below(4) == 0).then(|| Timestamp::from_millis(self.millis())))
+            .with_after((self.below(2) == 0).then(|| {
                 let number = self.below(self.number + 1);
                 PageKey { millis: self.millis(), task_id: format!("task{number}") }
-            }),
-            limit: self.one_of(&[0, 1, 3, 50]),
-            ..TaskQuery::default()
-        };
+            }))
+            .with_limit(self.one_of(&[0, 1, 3, 50]));
         self.trail.push(format!("list {query:?}"));
         let page = self.store.list(&scope, &query).await.expect("the store succeeds");
         let order = |task: &Task| (PageKey::millis_of(task), task.id.clone());
@@ -531,7 +529,7 @@ impl Model {
     async fn sweep(&mut self) {
         self.trail.push("sweep".to_owned());
         some_time().await;
-        let sweep = Sweep { tasks: Some(Duration::ZERO), ..Sweep::default() };
+        let sweep = Sweep::default().with_tasks(Duration::ZERO);
         let swept = self.store.sweep(sweep).await.expect("the store succeeds");
         let before = self.tasks.len();
         self.tasks.retain(|known| !known.task.state().is_terminal());

@@ -6,10 +6,10 @@ use a2a_core::TaskState;
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 
-use crate::{
+use crate::store::fixtures::{insert, scope, task};
+use a2a_operations::{
     Scope, Store,
     store::{Orphan, Signal, Signals},
-    testing::store::fixtures::{insert, scope, task},
 };
 
 /// Timeout of any step.

@@ -8,9 +8,9 @@ use super::fixtures::{
     at, changed, chunk, commit, get, ids, insert, list, new_task, query, scope, shown, status,
     task, with_events,
 };
-use crate::{
+use a2a_operations::{
     Caller, Scope, Store,
-    store::{StoreError, StoredTask, TaskQuery},
+    store::{StoreError, StoredTask},
 };
 
 /// An inserted task is returned unchanged, at version 1.
@@ -70,7 +70,7 @@ pub async fn scopes_are_isolated(store: Arc<dyn Store>) {
         let refused = commit(&*store, other, "t", 1, events, Some(&of_ann)).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{other:?}");
         for context_id in [None, Some("c".to_owned())] {
-            let query = TaskQuery { context_id, ..query(10) };
+            let query = query(10).with_context_id(context_id);
             let page = list(&*store, other, &query).await;
             assert_eq!((page.tasks.len(), page.total, page.has_more), (0, 0, false), "{other:?}");
         }

@@ -7,7 +7,7 @@ use a2a_core::TaskState;
 use super::fixtures::{
     at, change, changed, chunk, commit, get, insert, positions, scope, shown, task, with_events,
 };
-use crate::{Event, Store, store::Replay};
+use a2a_operations::{Event, Store, store::Replay};
 
 /// A short log can be replayed from every position, exactly.
 pub async fn replay_returns_exactly_the_events_after_a_position(store: Arc<dyn Store>) {

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use a2a_core::{Message, TaskState, v1::Task, well_known::Timestamp};
 
 use super::fixtures::{change, ids, insert, list, query, scope, task};
-use crate::{
-    Store,
-    store::{PageKey, TaskQuery},
-};
+use a2a_operations::{Store, store::PageKey};
 
 const STATES: [TaskState; 4] =
     [TaskState::Working, TaskState::Completed, TaskState::InputRequired, TaskState::Failed];
@@ -23,7 +20,7 @@ pub async fn list_is_ordered_by_status_time_then_id(store: Arc<dyn Store>) {
     let page = list(&*store, &scope, &query(10)).await;
     assert_eq!(ids(&page), ["d", "c", "b", "a", "e", "f"]);
     assert_eq!((page.total, page.has_more), (6, false));
-    let in_context = TaskQuery { context_id: Some("c".into()), ..query(10) };
+    let in_context = query(10).with_context_id("c".to_owned());
     assert_eq!(ids(&list(&*store, &scope, &in_context).await), ids(&page));
 }
 
@@ -80,7 +77,7 @@ pub async fn page_is_limited_by_bytes(store: Arc<dyn Store>) {
         insert(&*store, &scope, &task).await;
     }
     for state in [None, Some(TaskState::Completed)] {
-        let mut query = TaskQuery { max_bytes: Some(1_500), state, ..query(10) };
+        let mut query = query(10).with_max_bytes(1_500).with_state(state);
         let mut pages = Vec::new();
         loop {
             let page = list(&*store, &scope, &query).await;
@@ -94,9 +91,9 @@ pub async fn page_is_limited_by_bytes(store: Arc<dyn Store>) {
         // The overhead per task depends on the store.
         assert_eq!(pages, ["t6 t5", "t4", "t3 t2", "t1 t0"]);
     }
-    let page = list(&*store, &scope, &TaskQuery { max_bytes: Some(0), ..query(10) }).await;
+    let page = list(&*store, &scope, &query(10).with_max_bytes(0)).await;
     assert_eq!((ids(&page), page.has_more), (vec!["t6"], true));
-    let page = list(&*store, &scope, &TaskQuery { max_bytes: Some(1 << 20), ..query(7) }).await;
+    let page = list(&*store, &scope, &query(7).with_max_bytes(1 << 20)).await;
     assert_eq!((page.tasks.len(), page.has_more), (7, false));
 }
 
@@ -117,7 +114,7 @@ pub async fn page_can_start_after_any_key(store: Arc<dyn Store>) {
     for ((millis, task_id), expected) in places {
         let after = Some(PageKey { millis, task_id: task_id.into() });
         for since in [None, Some(Timestamp::from_millis(1))] {
-            let query = TaskQuery { after: after.clone(), since, ..query(10) };
+            let query = query(10).with_after(after.clone()).with_since(since);
             let page = list(&*store, &scope, &query).await;
             assert_eq!(ids(&page), expected, "{millis} {task_id:?} {since:?}");
         }
@@ -146,12 +143,10 @@ pub async fn filters_combine_and_totals_are_exact(store: Arc<dyn Store>) {
                 };
                 let expected: Vec<&str> =
                     all.iter().filter(wanted).map(|task| task.id.as_str()).collect();
-                let query = TaskQuery {
-                    context_id: context.map(Into::into),
-                    state,
-                    since: time.map(Timestamp::from_millis),
-                    ..query(7)
-                };
+                let query = query(7)
+                    .with_context_id(context.map(str::to_owned))
+                    .with_state(state)
+                    .with_since(time.map(Timestamp::from_millis));
                 let page = list(&*store, &scope, &query).await;
                 let case = format!("{context:?} {state:?} {time:?}");
                 assert_eq!(ids(&page), expected[..expected.len().min(7)], "{case}");
@@ -179,7 +174,7 @@ pub async fn totals_track_state_changes(store: Arc<dyn Store>) {
     ];
     for (state, total) in totals {
         for context_id in [None, Some("c".to_owned())] {
-            let query = TaskQuery { state: Some(state), context_id, ..query(1) };
+            let query = query(1).with_state(state).with_context_id(context_id);
             assert_eq!(list(&*store, &scope, &query).await.total, total, "{query:?}");
         }
     }

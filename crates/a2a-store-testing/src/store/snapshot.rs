@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::TaskState;
 
 use super::fixtures::{at, change, chunk, commit, insert, positions, scope, task, untrimmed};
-use crate::Store;
+use a2a_operations::Store;
 
 /// A load returns the task and the events after a position.
 pub async fn load_returns_the_task_and_the_events_after_a_position(store: Arc<dyn Store>) {

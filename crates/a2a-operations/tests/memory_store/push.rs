@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::limited;
-use crate::{
+use a2a_operations::{
     MemoryStore,
     store::{DeadLetterQuery, DeliveryOutcome, MemoryLimits, PushStore as _, TaskStore as _},
-    testing::store::fixtures::{at, due, hooked, positions, push, scope},
 };
+use a2a_store_testing::store::fixtures::{at, due, hooked, positions, push, scope};
+
+use super::limited;
 
 #[tokio::test(start_paused = true)]
 async fn idle_claim_expires_after_thirty_seconds() {

@@ -5,14 +5,14 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use super::fixtures::{
     at, chunk, due, get, hooked, insert, positions, push, scope, task, transition, webhook,
 };
-use crate::{
+use a2a_core::TaskState;
+use a2a_operations::{
     EventId, Store,
     store::{
         Backlog, ClaimedDeliveries, DeadLetterQuery, DeliveryKey, DeliveryOutcome, Redelivery,
         StoreError, Transition,
     },
 };
-use a2a_core::TaskState;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -244,7 +244,7 @@ pub async fn dead_letters_are_redelivered_in_order(store: Arc<dyn Store>) {
     // A second webhook of the task, whose letters stay.
     let other = claimed(&*store, "u", 1).await;
     record(&*store, &other, dead(at(2))).await;
-    let query = DeadLetterQuery { task_id: Some("t".into()), ..DeadLetterQuery::default() };
+    let query = DeadLetterQuery::default().with_task_id("t".to_owned());
     let done = store.redeliver(&query).await.expect("the store succeeds");
     assert_eq!(done, Redelivery::new(2, 0));
     assert!(!record(&*store, &key, DeliveryOutcome::Delivered(at(5))).await, "the claim is void");
@@ -413,7 +413,7 @@ pub async fn long_backlog_is_delivered_in_order(store: Arc<dyn Store>) {
         let due = due(&*store, 10).await;
         let Some(push) = due.into_iter().next() else { break };
         assert!(!push.events.is_empty());
-        for event in push.events.iter().filter_map(crate::Event::id) {
+        for event in push.events.iter().filter_map(a2a_operations::Event::id) {
             record(&*store, &push.key, DeliveryOutcome::Delivered(event)).await;
             delivered.push(event);
         }
@@ -440,7 +440,7 @@ async fn record(store: &dyn Store, key: &DeliveryKey, outcome: DeliveryOutcome) 
 }
 
 /// Claims the next webhook when it is due.
-async fn until_due(store: &dyn Store) -> crate::store::ClaimedDelivery {
+async fn until_due(store: &dyn Store) -> a2a_operations::store::ClaimedDelivery {
     let claim = async {
         loop {
             let ClaimedDeliveries { deliveries, next } =

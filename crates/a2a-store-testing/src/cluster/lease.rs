@@ -9,12 +9,12 @@ use std::{
 use a2a_core::TaskState;
 
 use super::fixtures::{ann, orphan};
-use crate::{
+use crate::store::fixtures::{
+    chunk, get, insert, insert_held, positions, replayed, task, transition,
+};
+use a2a_operations::{
     Store,
     store::{Acquired, StoreError, StoredTask},
-    testing::store::fixtures::{
-        chunk, get, insert, insert_held, positions, replayed, task, transition,
-    },
 };
 
 /// Both nodes see the same data, whichever writes.

@@ -8,17 +8,15 @@ use a2a_core::{
     v1::{Task, stream_response::Payload},
     well_known::Timestamp,
 };
+use a2a_operations::{
+    Event, EventId, MemoryStore, Scope,
+    store::{MemoryLimits, PageKey, Replay, StoreError, TaskQuery, TaskStore as _, Transition},
+};
+use a2a_store_testing::store::fixtures::{
+    at, changed, chunk, positions, scope, shown, status, task, transition, with_events,
+};
 use futures_util::FutureExt as _;
 use proptest::{collection::vec, option, prelude::*, sample::select};
-
-use super::{MemoryLimits, MemoryStore};
-use crate::{
-    Event, EventId, Scope,
-    store::{PageKey, Replay, StoreError, TaskQuery, TaskStore as _, Transition},
-    testing::store::fixtures::{
-        at, changed, chunk, positions, scope, shown, status, task, transition, with_events,
-    },
-};
 
 /// Maximum number of events in a log.
 const KEPT: usize = 4;
@@ -56,13 +54,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         option::of(place()),
         0..5_usize,
     )
-        .prop_map(|(context_id, state, since, after, limit)| TaskQuery {
-            context_id,
-            state,
-            since: since.map(Timestamp::from_millis),
-            after,
-            limit,
-            ..TaskQuery::default()
+        .prop_map(|(context_id, state, since, after, limit)| {
+            TaskQuery::default()
+                .with_context_id(context_id)
+                .with_state(state)
+                .with_since(since.map(Timestamp::from_millis))
+                .with_after(after)
+                .with_limit(limit)
         });
     let step = prop_oneof![
         4 => (owner(), id(), context(), state(), millis()).prop_map(

@@ -12,7 +12,7 @@ use a2a_core::{
 };
 use bytes::Bytes;
 
-use crate::{
+use a2a_operations::{
     Caller, Event, EventId, Scope, Store, Webhook,
     store::{
         ClaimedDelivery, Command, Committed, LeaseUpdate, NewTask, Replay, StoreError, StoredTask,
@@ -154,7 +154,7 @@ pub async fn get(store: &dyn Store, scope: &Scope, task_id: &str) -> StoredTask 
 
 /// A query with a limit.
 pub fn query(limit: usize) -> TaskQuery {
-    TaskQuery { limit, ..TaskQuery::default() }
+    TaskQuery::default().with_limit(limit)
 }
 
 /// Returns a page.
