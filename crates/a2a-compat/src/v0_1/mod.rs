@@ -5,14 +5,11 @@
 
 mod card;
 mod dialect;
-mod event;
 mod event_splitter;
 mod id;
 mod params;
-mod part;
 #[cfg(test)]
 mod tests;
-mod types;
 mod webhook;
 
 pub use card::{read_card, write_card};

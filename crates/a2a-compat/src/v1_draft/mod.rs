@@ -4,18 +4,13 @@
 mod card;
 mod config;
 mod dialect;
-mod event;
 mod list;
 mod marker;
-mod params;
-mod part;
 mod problem;
 mod resource;
 mod rest;
-mod security;
 #[cfg(test)]
 mod tests;
-mod types;
 
 pub use card::{read_card, write_card};
 pub use dialect::V1Draft;

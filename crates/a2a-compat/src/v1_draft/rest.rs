@@ -3,8 +3,8 @@
 use a2a_core::{Operation, Result};
 use serde_json::{Map, Value, json};
 
-use super::dialect::{read_params_of, write_params};
-use crate::AnyRequest;
+use super::V1Draft;
+use crate::{AnyRequest, Dialect as _};
 
 /// An encoded request.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub fn read_rest(
     if let Value::Object(params) = &mut params {
         params.extend(members.into_iter().map(|(name, text)| (name, Value::String(text))));
     }
-    read_params_of(operation, &params)
+    V1Draft.read_params(operation, params)
 }
 
 /// Writes a request.
@@ -55,9 +55,11 @@ pub fn write_rest(request: &AnyRequest) -> RestRequest {
     let configs = |task_id: &str| format!("{}/pushNotificationConfigs", task(task_id));
     let config = |task_id: &str, id: &str| format!("{}/{}", configs(task_id), encode(id));
     match request {
-        AnyRequest::SendMessage(_) => post("/v1/message:send".into(), write_params(request)),
+        AnyRequest::SendMessage(_) => {
+            post("/v1/message:send".into(), V1Draft.write_params(request.clone()))
+        }
         AnyRequest::SendStreamingMessage(_) => {
-            post("/v1/message:stream".into(), write_params(request))
+            post("/v1/message:stream".into(), V1Draft.write_params(request.clone()))
         }
         AnyRequest::GetTask(wanted) => {
             let length = wanted.history_length;
@@ -74,7 +76,10 @@ pub fn write_rest(request: &AnyRequest) -> RestRequest {
                 "lastUpdatedAfter",
                 "includeArtifacts",
             ];
-            RestRequest { query: query(&write_params(request), &names), ..get("/v1/tasks".into()) }
+            RestRequest {
+                query: query(&V1Draft.write_params(request.clone()), &names),
+                ..get("/v1/tasks".into())
+            }
         }
         AnyRequest::CancelTask(wanted) => {
             let body = match &wanted.metadata {
@@ -87,13 +92,13 @@ pub fn write_rest(request: &AnyRequest) -> RestRequest {
             post(format!("{}:subscribe", task(&wanted.id)), json!({}))
         }
         AnyRequest::CreateTaskPushNotificationConfig(wanted) => {
-            post(configs(&wanted.task_id), write_params(request))
+            post(configs(&wanted.task_id), V1Draft.write_params(request.clone()))
         }
         AnyRequest::GetTaskPushNotificationConfig(wanted) => {
             get(config(&wanted.task_id, &wanted.id))
         }
         AnyRequest::ListTaskPushNotificationConfigs(wanted) => RestRequest {
-            query: query(&write_params(request), &["pageSize", "pageToken"]),
+            query: query(&V1Draft.write_params(request.clone()), &["pageSize", "pageToken"]),
             ..get(configs(&wanted.task_id))
         },
         AnyRequest::DeleteTaskPushNotificationConfig(wanted) => {
