@@ -135,17 +135,19 @@ impl Format {
 
     /// The member with the content of a part: that of its discriminator, or else the only one.
     fn part_kind(self, part: &Object) -> Result<&'static str, String> {
-        let is_named = |name: &&str| !name.is_empty() && self != Self::Draft;
-        let named = |name: &&str| part.get(*name).and_then(Json::as_str).filter(is_named);
+        let is_set = |kind: &&Json| !kind.is_null() && **kind != "" && self != Self::Draft;
+        let named = |name: &&str| part.get(*name).filter(is_set);
         let present = |name: &&&str| match **name {
             "data" if self == Self::V0_1 => part.contains_key("data"),
             name => has(part, name),
         };
         match ["kind", "type"].iter().find_map(named) {
-            Some("text" | "TextPart") => Ok("text"),
-            Some("file" | "FilePart") => Ok("file"),
-            Some("data" | "DataPart") => Ok("data"),
-            Some(other) => Err(format!("unknown part kind {other:?}: must be text, file or data")),
+            Some(kind) => match kind.as_str() {
+                Some("text" | "TextPart") => Ok("text"),
+                Some("file" | "FilePart") => Ok("file"),
+                Some("data" | "DataPart") => Ok("data"),
+                _ => Err(format!("unknown part kind {kind}: must be text, file or data")),
+            },
             None => {
                 let mut members = ["text", "data", "file"].iter().filter(present);
                 match (self, members.next(), members.next()) {

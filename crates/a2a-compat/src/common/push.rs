@@ -44,8 +44,9 @@ impl Format {
             };
             let scheme = scheme(&schemes).map(Value::from);
             let credentials = authentication.get("credentials").and_then(Value::as_str);
-            // Clients send neither to mean no authentication.
-            if scheme.is_none() && credentials.is_none_or(str::is_empty) {
+            // Clients of 0.3 send neither to mean no authentication; credentials alone are rejected.
+            let is_ignored = self != Self::V0_3 || credentials.is_none_or(str::is_empty);
+            if scheme.is_none() && is_ignored {
                 webhook.remove("authentication");
             } else {
                 authentication.insert("scheme".into(), scheme.unwrap_or_default());
