@@ -1,9 +1,9 @@
 //! Clients of agents that speak an older revision; each is an [`Agent`](a2a_operations::Agent).
 
 mod extended_card;
-pub(crate) mod history;
+mod history;
 mod jsonrpc;
-pub(crate) mod normalize;
+mod normalize;
 mod rest;
 mod subscribe;
 pub(crate) mod transport;

@@ -1,17 +1,22 @@
 //! The operations of an [`Agent`](a2a_operations::Agent), shared by the clients of all bindings.
 
 use a2a_core::{
-    Error, ErrorKind, ProtocolVersion, Result,
+    Error, Operation, ProtocolVersion, Request, Result,
     v1::{SendMessageRequest, SubscribeToTaskRequest},
 };
-use a2a_operations::{Call, CallContext, EventStream, Reply};
+use a2a_operations::{AgentMethod, Call, CallContext, EventStream, Reply};
 use async_trait::async_trait;
 
 use super::{
+    history::{limit_history, requested_history},
     normalize::{starting_with_task, without_repeated_status},
     subscribe::subscribe_with_snapshot,
 };
-use crate::{AnyRequest, AnyResponse};
+use crate::{
+    AnyOutput, AnyRequest, AnyResponse,
+    common::json::invalid_response,
+    operation::{IntoAnyRequest, Output},
+};
 
 /// A client of agents of an older revision: the part that is specific to a binding.
 #[async_trait]
@@ -25,6 +30,35 @@ pub(crate) trait Transport: Clone + Send + Sync + 'static {
     /// Calls a streaming operation. The events are returned unchanged.
     async fn stream(&self, context: CallContext, request: AnyRequest)
     -> Result<Reply<EventStream>>;
+
+    /// Calls an operation of an [`Agent`](a2a_operations::Agent). History is truncated to the
+    /// requested length.
+    async fn call<R: Request + IntoAnyRequest, T: Output>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _method: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        let request = call.request.into_any(operation).ok_or_else(mismatched_response)?;
+        let Reply { response, activated } = match request {
+            AnyRequest::SendStreamingMessage(request) => {
+                let sent = send_streaming(self, Call::from_parts(call.context, request));
+                sent.await?.map(AnyOutput::Stream)
+            }
+            AnyRequest::SubscribeToTask(request) => {
+                let subscribed = subscribe(self, Call::from_parts(call.context, request));
+                subscribed.await?.map(AnyOutput::Stream)
+            }
+            request => {
+                let limit = requested_history(&request);
+                let mut reply = self.unary(call.context, request).await?;
+                limit_history(&mut reply.response, limit);
+                reply.map(AnyOutput::Unary)
+            }
+        };
+        let response = T::from_output(response).ok_or_else(mismatched_response)?;
+        Ok(Reply { response, activated })
+    }
 }
 
 /// Sends a message. The stream starts with a task or is a message.
@@ -54,113 +88,7 @@ pub(crate) async fn subscribe(
     Ok(if resumes { reply } else { reply.map(starting_with_task) })
 }
 
-/// Implements [`Agent`](a2a_operations::Agent) for a [`Transport`]. History is truncated to the
-/// requested length.
-macro_rules! impl_agent {
-    ($client:ty) => {
-        $crate::client::transport::impl_agent! {
-            $client:
-            unary {
-                send_message SendMessage(SendMessageRequest) -> SendMessageResponse;
-                Sent(response) => response;
-
-                get_task GetTask(GetTaskRequest) -> ::std::sync::Arc<Task>;
-                Task(response) => response;
-
-                list_tasks ListTasks(ListTasksRequest) -> ListTasksResponse;
-                Tasks(response) => response;
-
-                cancel_task CancelTask(CancelTaskRequest) -> ::std::sync::Arc<Task>;
-                Task(response) => response;
-
-                create_task_push_notification_config
-                CreateTaskPushNotificationConfig(TaskPushNotificationConfig)
-                    -> TaskPushNotificationConfig;
-                Config(response) => response;
-
-                get_task_push_notification_config
-                GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest)
-                    -> TaskPushNotificationConfig;
-                Config(response) => response;
-
-                list_task_push_notification_configs
-                ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest)
-                    -> ListTaskPushNotificationConfigsResponse;
-                Configs(response) => response;
-
-                delete_task_push_notification_config
-                DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest) -> ();
-                Deleted => ();
-
-                get_extended_agent_card
-                GetExtendedAgentCard(GetExtendedAgentCardRequest) -> AgentCard;
-                Card(response) => response;
-            }
-        }
-    };
-    (
-        $client:ty:
-        unary {$(
-            $method:ident $operation:ident($request:ident) -> $response:ty;
-            $variant:ident $(($bound:ident))? => $value:expr;
-        )*}
-    ) => {
-        const _: () = {
-            use ::a2a_core::{
-                Result,
-                v1::{
-                    AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-                    GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest,
-                    GetTaskRequest, ListTaskPushNotificationConfigsRequest,
-                    ListTaskPushNotificationConfigsResponse, ListTasksRequest, ListTasksResponse,
-                    SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest, Task,
-                    TaskPushNotificationConfig,
-                },
-            };
-            use ::a2a_operations::{Agent, Call, EventStream, Reply};
-            use $crate::{
-                AnyRequest, AnyResponse,
-                client::{
-                    history::{limit_history, requested_history},
-                    transport::{Transport, mismatched_response, send_streaming, subscribe},
-                },
-            };
-
-            #[::async_trait::async_trait]
-            impl Agent for $client {
-                $(
-                    async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                        let request = AnyRequest::$operation(call.request);
-                        let limit = requested_history(&request);
-                        let mut reply = self.unary(call.context, request).await?;
-                        limit_history(&mut reply.response, limit);
-                        let AnyResponse::$variant $(($bound))? = reply.response else {
-                            return Err(mismatched_response());
-                        };
-                        Ok(Reply { response: $value, activated: reply.activated })
-                    }
-                )*
-
-                async fn send_streaming_message(
-                    &self,
-                    call: Call<SendMessageRequest>,
-                ) -> Result<Reply<EventStream>> {
-                    send_streaming(self, call).await
-                }
-
-                async fn subscribe_to_task(
-                    &self,
-                    call: Call<SubscribeToTaskRequest>,
-                ) -> Result<Reply<EventStream>> {
-                    subscribe(self, call).await
-                }
-            }
-        };
-    };
-}
-pub(crate) use impl_agent;
-
 /// The error for a response that does not match its request.
 pub(crate) fn mismatched_response() -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, "the response is of another operation")
+    invalid_response("the response is of another operation")
 }

@@ -3,6 +3,7 @@
 pub(crate) mod card;
 pub(crate) mod error_data;
 pub(crate) mod event;
+pub(crate) mod extensions;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod member;
