@@ -20,10 +20,11 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Transport, extended_card};
+use super::{call::CallAny as _, extended_card, transport::Transport};
 use crate::{
     AnyRequest, AnyResponse, Dialect,
     common::{error_data::details, extensions, json::invalid_response},
+    revision::dialect,
 };
 
 /// A client of an agent that speaks an older revision over JSON-RPC. Cheap to clone.
@@ -50,7 +51,7 @@ impl JsonRpcClient {
         if url.authority().is_none() || url.scheme().is_none() {
             return Err(invalid(&"must be absolute"));
         }
-        let dialect = crate::server::dialect(revision).ok_or_else(|| {
+        let dialect = dialect(revision).ok_or_else(|| {
             Error::new(ErrorKind::VersionNotSupported, "1.0 is not an older revision")
         })?;
         Ok(Self { http, url, revision, dialect, last_id: Arc::default() })

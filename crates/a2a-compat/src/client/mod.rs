@@ -1,5 +1,6 @@
 //! Clients of agents that speak an older revision; each is an [`Agent`](a2a_operations::Agent).
 
+pub(crate) mod call;
 mod extended_card;
 mod history;
 mod jsonrpc;
@@ -7,8 +8,6 @@ mod normalize;
 mod rest;
 mod subscribe;
 pub(crate) mod transport;
-
-pub(crate) use transport::Transport;
 
 pub use jsonrpc::JsonRpcClient;
 pub use rest::RestClient;

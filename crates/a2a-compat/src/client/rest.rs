@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
 
-use super::Transport;
+use super::{call::CallAny as _, transport::Transport};
 use crate::{AnyRequest, AnyResponse, common::extensions, detect::RestShape, proto::Files as _};
 use request::EncodedRequest;
 

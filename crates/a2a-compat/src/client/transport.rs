@@ -1,22 +1,10 @@
-//! The operations of an [`Agent`](a2a_operations::Agent), shared by the clients of all bindings.
+//! The part of a client that is specific to a binding.
 
-use a2a_core::{
-    Error, Operation, ProtocolVersion, Request, Result,
-    v1::{SendMessageRequest, SubscribeToTaskRequest},
-};
-use a2a_operations::{AgentMethod, Call, CallContext, EventStream, Reply};
+use a2a_core::{Error, ProtocolVersion, Result};
+use a2a_operations::{CallContext, EventStream, Reply};
 use async_trait::async_trait;
 
-use super::{
-    history::{limit_history, requested_history},
-    normalize::{starting_with_task, without_repeated_status},
-    subscribe::subscribe_with_snapshot,
-};
-use crate::{
-    AnyOutput, AnyRequest, AnyResponse,
-    common::json::invalid_response,
-    operation::{IntoAnyRequest, Output},
-};
+use crate::{AnyRequest, AnyResponse, common::json::invalid_response};
 
 /// A client of agents of an older revision: the part that is specific to a binding.
 #[async_trait]
@@ -30,62 +18,6 @@ pub(crate) trait Transport: Clone + Send + Sync + 'static {
     /// Calls a streaming operation. The events are returned unchanged.
     async fn stream(&self, context: CallContext, request: AnyRequest)
     -> Result<Reply<EventStream>>;
-
-    /// Calls an operation of an [`Agent`](a2a_operations::Agent). History is truncated to the
-    /// requested length.
-    async fn call<R: Request + IntoAnyRequest, T: Output>(
-        &self,
-        operation: Operation,
-        call: Call<R>,
-        _method: AgentMethod<R, T>,
-    ) -> Result<Reply<T>> {
-        let request = call.request.into_any(operation).ok_or_else(mismatched_response)?;
-        let Reply { response, activated } = match request {
-            AnyRequest::SendStreamingMessage(request) => {
-                let sent = send_streaming(self, Call::from_parts(call.context, request));
-                sent.await?.map(AnyOutput::Stream)
-            }
-            AnyRequest::SubscribeToTask(request) => {
-                let subscribed = subscribe(self, Call::from_parts(call.context, request));
-                subscribed.await?.map(AnyOutput::Stream)
-            }
-            request => {
-                let limit = requested_history(&request);
-                let mut reply = self.unary(call.context, request).await?;
-                limit_history(&mut reply.response, limit);
-                reply.map(AnyOutput::Unary)
-            }
-        };
-        let response = T::from_output(response).ok_or_else(mismatched_response)?;
-        Ok(Reply { response, activated })
-    }
-}
-
-/// Sends a message. The stream starts with a task or is a message.
-pub(crate) async fn send_streaming(
-    transport: &impl Transport,
-    call: Call<SendMessageRequest>,
-) -> Result<Reply<EventStream>> {
-    let resumes = call.context.last_event_id.is_some();
-    let request = AnyRequest::SendStreamingMessage(call.request);
-    let reply = transport.stream(call.context, request).await?.map(without_repeated_status);
-    Ok(if resumes { reply } else { reply.map(starting_with_task) })
-}
-
-/// Subscribes to a task: to the events after an event id, or to the task and its events.
-pub(crate) async fn subscribe(
-    transport: &impl Transport,
-    call: Call<SubscribeToTaskRequest>,
-) -> Result<Reply<EventStream>> {
-    let Call { context, request, .. } = call;
-    let resumes = context.last_event_id.is_some();
-    if !resumes && transport.revision() < ProtocolVersion::V1Draft {
-        let reply = subscribe_with_snapshot(transport.clone(), context, request).await?;
-        return Ok(reply.map(without_repeated_status));
-    }
-    let request = AnyRequest::SubscribeToTask(request);
-    let reply = transport.stream(context, request).await?.map(without_repeated_status);
-    Ok(if resumes { reply } else { reply.map(starting_with_task) })
 }
 
 /// The error for a response that does not match its request.

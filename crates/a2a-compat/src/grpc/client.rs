@@ -17,7 +17,10 @@ use tonic::{Request, Response, Status, Streaming};
 use super::code;
 use crate::{
     AnyRequest, AnyResponse,
-    client::{Transport, transport::mismatched_response},
+    client::{
+        call::CallAny as _,
+        transport::{Transport, mismatched_response},
+    },
     common::{
         extensions,
         json::{invalid_response, unreadable},

@@ -6,7 +6,7 @@ use a2a_core::{Error, ProtocolVersion, Result};
 use a2a_operations::{Agent, CallContext, Scope};
 use tokio::time::{Instant, timeout};
 
-use super::{ServerOptions, send_timeout::find_task};
+use super::{options::ServerOptions, send_timeout::find_task};
 use crate::{
     AnyRequest,
     task_origin::{Claim, Claimed, MessageKey, Unresolved},

@@ -18,8 +18,8 @@ use http::{HeaderMap, request::Parts};
 use tracing::Instrument as _;
 
 use super::{
-    ServerOptions,
     alias::Aliases,
+    options::ServerOptions,
     send_timeout::send_with_timeout,
     stream::{end_stream, split_events},
 };
