@@ -2,7 +2,7 @@
 
 use a2a_core::{v1, well_known::Value};
 
-use super::{Artifact, DataPart, FilePart, Message, Part, file_part::File, part};
+use super::{Artifact, DataPart, FilePart, Message, Part, convert::convert, file_part::File, part};
 use crate::common::part::{decode, encode};
 
 impl From<Part> for v1::Part {
@@ -52,63 +52,13 @@ impl From<v1::Part> for Part {
     }
 }
 
-impl From<Message> for v1::Message {
-    fn from(message: Message) -> Self {
-        Self {
-            message_id: message.message_id,
-            context_id: message.context_id,
-            task_id: message.task_id,
-            role: message.role,
-            parts: each(message.content),
-            metadata: message.metadata,
-            extensions: message.extensions,
-            reference_task_ids: message.reference_task_ids,
-        }
-    }
-}
-
-impl From<v1::Message> for Message {
-    fn from(message: v1::Message) -> Self {
-        Self {
-            message_id: message.message_id,
-            context_id: message.context_id,
-            task_id: message.task_id,
-            role: message.role,
-            content: each(message.parts),
-            metadata: message.metadata,
-            extensions: message.extensions,
-            reference_task_ids: message.reference_task_ids,
-        }
-    }
-}
-
-impl From<Artifact> for v1::Artifact {
-    fn from(artifact: Artifact) -> Self {
-        Self {
-            artifact_id: artifact.artifact_id,
-            name: artifact.name,
-            description: artifact.description,
-            parts: each(artifact.parts),
-            metadata: artifact.metadata,
-            extensions: artifact.extensions,
-        }
-    }
-}
-
-impl From<v1::Artifact> for Artifact {
-    fn from(artifact: v1::Artifact) -> Self {
-        Self {
-            artifact_id: artifact.artifact_id,
-            name: artifact.name,
-            description: artifact.description,
-            parts: each(artifact.parts),
-            metadata: artifact.metadata,
-            extensions: artifact.extensions,
-        }
-    }
-}
-
-/// Converts the elements of a list.
-pub(super) fn each<A, B: From<A>>(list: Vec<A>) -> Vec<B> {
-    list.into_iter().map(Into::into).collect()
+convert! {
+    Message:
+        same(message_id, context_id, task_id, role, metadata, extensions, reference_task_ids),
+        optional(),
+        lists(content = parts);
+    Artifact:
+        same(artifact_id, name, description, metadata, extensions),
+        optional(),
+        lists(parts = parts);
 }
