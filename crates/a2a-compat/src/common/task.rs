@@ -229,7 +229,9 @@ impl Format {
         if let Some(name) = self.state_name(state.unwrap_or_default()) {
             status.insert("state".into(), name.into());
         }
-        object_in(status, "message").map(|message| self.write_message_members(message));
+        if let Some(message) = object_in(status, "message") {
+            self.write_message_members(message);
+        }
     }
 
     pub(super) fn write_message_members(self, message: &mut Object) {
