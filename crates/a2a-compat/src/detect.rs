@@ -10,8 +10,10 @@ use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion};
 use serde_json::Value;
 
 use crate::{
-    Revisions,
-    v1_draft::{has_draft_marker, has_v1_marker},
+    Dialect as _, Revisions,
+    v0_1::V0_1,
+    v0_3::V0_3,
+    v1_draft::{V1Draft, has_draft_marker, has_v1_marker},
 };
 
 /// The properties of a request that determine its revision.
@@ -105,32 +107,6 @@ pub enum Decision {
     },
 }
 
-/// Methods that only 0.1 has.
-const OF_V0_1: [&str; 4] = [
-    "tasks/send",
-    "tasks/sendSubscribe",
-    "tasks/pushNotification/set",
-    "tasks/pushNotification/get",
-];
-
-/// Methods that 0.1 shares with its successors.
-const SHARED: [&str; 3] = ["tasks/get", "tasks/cancel", "tasks/resubscribe"];
-
-/// Further methods of 0.2 and 0.3.
-const OF_V0_3: [&str; 8] = [
-    "message/send",
-    "message/stream",
-    "tasks/pushNotificationConfig/set",
-    "tasks/pushNotificationConfig/get",
-    "tasks/pushNotificationConfig/list",
-    "tasks/pushNotificationConfig/delete",
-    "agent/getAuthenticatedExtendedCard",
-    "agent/authenticatedExtendedCard",
-];
-
-/// Methods that only the draft of 1.0 has.
-const OF_DRAFT: [&str; 2] = ["SetTaskPushNotificationConfig", "ListTaskPushNotificationConfig"];
-
 /// Detects the revision of a JSON-RPC request.
 pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
     match detect(request, served, lenient) {
@@ -174,12 +150,13 @@ fn detect(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> De
     let is_current = matches!(parsed, Some(Ok(ProtocolVersion::V1_0)));
     let draft = served.contains(ProtocolVersion::V1Draft);
 
-    let is_shared = SHARED.contains(&method);
+    let of_v0_3 = V0_3.operation(method).is_some();
     let only_v0_1 = !served.contains_v0_2_or_v0_3() && served.contains(ProtocolVersion::V0_1);
-    let of_v0_1 = is_shared && (origin == Some(ProtocolVersion::V0_1) || only_v0_1);
-    let family = if OF_V0_1.contains(&method) || of_v0_1 {
+    // 0.1 shares some of its methods with its successors.
+    let is_v0_1 = !of_v0_3 || origin == Some(ProtocolVersion::V0_1) || only_v0_1;
+    let family = if V0_1.operation(method).is_some() && is_v0_1 {
         Some(ProtocolVersion::V0_1)
-    } else if is_shared || OF_V0_3.contains(&method) {
+    } else if of_v0_3 {
         Some(match parsed {
             Some(Ok(ProtocolVersion::V0_2)) => ProtocolVersion::V0_2,
             _ => ProtocolVersion::V0_3,
@@ -190,11 +167,11 @@ fn detect(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> De
     if let Some(revision) = family {
         return slash_method(revision, method, version, is_current, served);
     }
-    if OF_DRAFT.contains(&method) && draft {
-        return Decision::Older(ProtocolVersion::V1Draft);
-    }
     if !Operation::ALL.iter().any(|operation| operation.name() == method) {
         return match parsed {
+            _ if draft && V1Draft.operation(method).is_some() => {
+                Decision::Older(ProtocolVersion::V1Draft)
+            }
             None
             | Some(Ok(ProtocolVersion::V0_1 | ProtocolVersion::V0_2 | ProtocolVersion::V0_3))
                 if served.contains_v0_2_or_v0_3() =>

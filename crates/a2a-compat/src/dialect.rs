@@ -1,6 +1,6 @@
 //! The JSON format of one revision.
 
-use a2a_core::{Error, Operation, ProtocolVersion, Result, v1::StreamResponse};
+use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result, v1::StreamResponse};
 use serde_json::Value;
 
 use crate::{AnyRequest, AnyResponse};
@@ -14,14 +14,22 @@ pub trait Dialect: Send + Sync + 'static {
     /// The revision.
     fn revision(&self) -> ProtocolVersion;
 
-    /// Reads a request. For servers.
+    /// The operation of a JSON-RPC method.
+    fn operation(&self, method: &str) -> Option<Operation>;
+
+    /// The JSON-RPC method of an operation; `None` if the revision does not have it.
+    fn method(&self, operation: Operation) -> Option<&'static str>;
+
+    /// Reads the parameters of an operation. For servers.
     ///
     /// # Errors
     ///
-    /// [`MethodNotFound`](a2a_core::ErrorKind::MethodNotFound) for a method that the revision
-    /// does not have; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), with the path of the
-    /// member, for invalid parameters.
-    fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest>;
+    /// [`InvalidParams`](ErrorKind::InvalidParams), with the path of the member.
+    fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest>;
+
+    /// Writes the parameters of a request; null for an operation that the revision does not have.
+    /// For clients.
+    fn write_params(&self, request: AnyRequest) -> Value;
 
     /// Writes a response. For servers.
     fn write_response(&self, operation: Operation, response: AnyResponse) -> Value;
@@ -31,14 +39,6 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// Writes an error. For servers.
     fn write_error(&self, error: &Error) -> ErrorObject;
-
-    /// Writes a request: the method and its parameters. For clients.
-    ///
-    /// # Errors
-    ///
-    /// [`UnsupportedOperation`](a2a_core::ErrorKind::UnsupportedOperation) for an operation that
-    /// the revision does not have.
-    fn write_request(&self, request: AnyRequest) -> Result<(&'static str, Value)>;
 
     /// Reads a response. For clients.
     ///
@@ -53,6 +53,48 @@ pub trait Dialect: Send + Sync + 'static {
     ///
     /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
     fn read_event(&self, event: Value) -> Result<StreamResponse>;
+
+    /// Reads a JSON-RPC request. For servers.
+    ///
+    /// # Errors
+    ///
+    /// [`MethodNotFound`](ErrorKind::MethodNotFound) for a method that the revision does not have,
+    /// and those of [`read_params`](Self::read_params).
+    fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest> {
+        let operation = self.operation(method).ok_or_else(|| {
+            let method: String = method.chars().take(64).collect();
+            Error::new(ErrorKind::MethodNotFound, format!("method not found: {method}"))
+        })?;
+        self.read_params(operation, params)
+    }
+
+    /// Writes a JSON-RPC request: the method and its parameters. For clients.
+    ///
+    /// # Errors
+    ///
+    /// [`UnsupportedOperation`](ErrorKind::UnsupportedOperation) for an operation that the revision
+    /// does not have.
+    fn write_request(&self, request: AnyRequest) -> Result<(&'static str, Value)> {
+        let operation = request.operation();
+        let method = self.method(operation).ok_or_else(|| {
+            let (revision, name) = (self.revision(), operation.name());
+            Error::unsupported(format!("version {revision} has no {name}"))
+        })?;
+        Ok((method, self.write_params(request)))
+    }
+}
+
+/// The JSON-RPC methods of a revision. A client calls the first one of an operation.
+pub(crate) type Methods = [(&'static str, Operation)];
+
+/// The operation of a method.
+pub(crate) fn operation_in(methods: &Methods, method: &str) -> Option<Operation> {
+    methods.iter().find(|(name, _)| *name == method).map(|(_, operation)| *operation)
+}
+
+/// The method of an operation.
+pub(crate) fn method_in(methods: &Methods, operation: Operation) -> Option<&'static str> {
+    methods.iter().find(|(_, known)| *known == operation).map(|(name, _)| *name)
 }
 
 /// A JSON-RPC error object in the format of a revision.

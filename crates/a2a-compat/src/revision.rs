@@ -1,8 +1,10 @@
-//! The set of enabled revisions.
+//! The set of enabled revisions, and the JSON format of each.
 
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
 use a2a_core::ProtocolVersion;
+
+use crate::{Dialect, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
 
 /// A non-empty set of revisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +81,16 @@ impl FromStr for Revisions {
             }
         }
         Ok(Self(revisions))
+    }
+}
+
+/// The JSON format of a revision; `None` for the current one.
+pub(crate) fn dialect(revision: ProtocolVersion) -> Option<Arc<dyn Dialect>> {
+    match revision {
+        ProtocolVersion::V0_1 => Some(Arc::new(V0_1)),
+        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => Some(Arc::new(V0_3)),
+        ProtocolVersion::V1Draft => Some(Arc::new(V1Draft)),
+        ProtocolVersion::V1_0 => None,
     }
 }
 

@@ -39,4 +39,6 @@ pub use a2a_http::{
 };
 pub use a2a_operations as operations;
 pub use client::Client;
+#[doc(hidden)]
+pub use server::response as wire;
 pub use server::{Endpoint, Opened, check_id, router, router_with, serve};

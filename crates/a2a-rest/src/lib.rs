@@ -40,6 +40,8 @@ pub use a2a_http::{
 };
 pub use a2a_operations as operations;
 pub use client::Client;
+#[doc(hidden)]
+pub use name::camel_case;
 pub use server::{router, router_with, serve};
 
 /// The OpenAPI 3.1 document of this binding, as JSON.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Converts a proto name to its JSON name; leaves JSON names unchanged.
-pub(crate) fn camel_case(name: Cow<'_, str>) -> Cow<'_, str> {
+pub fn camel_case(name: Cow<'_, str>) -> Cow<'_, str> {
     if !name.contains('_') {
         return name;
     }

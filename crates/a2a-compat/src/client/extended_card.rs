@@ -1,6 +1,6 @@
 //! Reads the extended card of an agent of 0.2, which is a document with its own URL.
 
-use a2a_core::{Error, ErrorKind, Operation, Result};
+use a2a_core::{Error, Operation, ProtocolVersion, Result};
 use a2a_http::{
     client::{HttpClient, place_call},
     error_body, service_parameters,
@@ -9,8 +9,11 @@ use a2a_operations::{CallContext, Reply};
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, uri::PathAndQuery};
 
-use super::jsonrpc::{X_EXTENSIONS, activated};
-use crate::{AnyResponse, Dialect as _, v0_3::V0_3};
+use crate::{
+    AnyResponse, Dialect as _,
+    common::{extensions, json::invalid_response},
+    v0_3::V0_3,
+};
 
 /// Reads the document; `None` if it does not exist: the agent may have a method instead.
 pub(super) async fn read(
@@ -22,9 +25,7 @@ pub(super) async fn read(
     *request.uri_mut() = url(endpoint)?;
     place_call(&mut request, Operation::GetExtendedAgentCard, context.clone())?;
     request.headers_mut().remove(service_parameters::VERSION);
-    if let Some(extensions) = request.headers_mut().remove(service_parameters::EXTENSIONS) {
-        request.headers_mut().insert(X_EXTENSIONS, extensions);
-    }
+    extensions::rename_header(ProtocolVersion::V0_2, request.headers_mut());
     let (head, body) = http.send(request).await?.into_parts();
     match head.status {
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Ok(None),
@@ -34,11 +35,10 @@ pub(super) async fn read(
         _ => {}
     }
     let card = serde_json::from_slice(&body).map_err(|error| {
-        Error::new(ErrorKind::InvalidAgentResponse, "the response is not an agent card")
-            .with_source(error)
+        invalid_response("the response is not an agent card").with_source(error)
     })?;
     let response = V0_3.read_response(Operation::GetExtendedAgentCard, card)?;
-    Ok(Some(Reply { response, activated: activated(&head.headers) }))
+    Ok(Some(Reply { response, activated: extensions::read_activated(&head.headers) }))
 }
 
 /// `{endpoint}/../agent/authenticatedExtendedCard`.

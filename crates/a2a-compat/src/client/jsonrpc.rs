@@ -13,18 +13,19 @@ use a2a_http::{
     client::{HttpClient, place_call, read_events},
     content_type, error_body, service_parameters,
 };
-use a2a_operations::{CallContext, EventStream, Reply};
+use a2a_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Transport, extended_card, transport::impl_agent};
-use crate::{AnyRequest, AnyResponse, Dialect, common::error_data::details};
-
-/// The name of `A2A-Extensions` before 1.0.
-pub(super) const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
+use super::{call::CallAny as _, extended_card, transport::Transport};
+use crate::{
+    AnyRequest, AnyResponse, Dialect,
+    common::{error_data::details, extensions, json::invalid_response},
+    revision::dialect,
+};
 
 /// A client of an agent that speaks an older revision over JSON-RPC. Cheap to clone.
 #[derive(Clone)]
@@ -50,7 +51,7 @@ impl JsonRpcClient {
         if url.authority().is_none() || url.scheme().is_none() {
             return Err(invalid(&"must be absolute"));
         }
-        let dialect = crate::server::dialect(revision).ok_or_else(|| {
+        let dialect = dialect(revision).ok_or_else(|| {
             Error::new(ErrorKind::VersionNotSupported, "1.0 is not an older revision")
         })?;
         Ok(Self { http, url, revision, dialect, last_id: Arc::default() })
@@ -77,11 +78,7 @@ impl JsonRpcClient {
             }
             _ => drop(headers.remove(service_parameters::VERSION)),
         }
-        if revision < ProtocolVersion::V1Draft
-            && let Some(extensions) = headers.remove(service_parameters::EXTENSIONS)
-        {
-            headers.insert(X_EXTENSIONS, extensions);
-        }
+        extensions::rename_header(revision, headers);
         Ok((id, request))
     }
 }
@@ -107,7 +104,7 @@ impl Transport for JsonRpcClient {
         }
         let result = result(Some(id), &body)?;
         let response = self.dialect.read_response(operation, result)?;
-        Ok(Reply { response, activated: activated(&head.headers) })
+        Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
     }
 
     async fn stream(
@@ -118,7 +115,7 @@ impl Transport for JsonRpcClient {
         let await_first = context.last_event_id.is_none();
         let (id, request) = self.request(context, request)?;
         let response = self.http.open(request).await?;
-        let activated = activated(response.headers());
+        let activated = extensions::read_activated(response.headers());
         let dialect = Arc::clone(&self.dialect);
         let read = move |data: &[u8]| read_event(&*dialect, id, data);
         let response = read_events(response, self.http.settings(), await_first, read).await?;
@@ -126,14 +123,8 @@ impl Transport for JsonRpcClient {
     }
 }
 
-impl_agent!(JsonRpcClient);
-
-pub(super) fn activated(headers: &http::HeaderMap) -> a2a_core::ExtensionSet {
-    let mut activated = service_parameters::read_activated(headers);
-    for line in headers.get_all(X_EXTENSIONS).iter().filter_map(|line| line.to_str().ok()) {
-        activated.extend_from_header(line);
-    }
-    activated
+impl Agent for JsonRpcClient {
+    intercept_agent!(call);
 }
 
 #[derive(Deserialize)]
@@ -148,8 +139,9 @@ struct Response {
 
 /// Reads the result or the error of request `id`.
 fn result(id: Option<u64>, body: &[u8]) -> Result<Value> {
-    let response: Response = serde_json::from_slice(body)
-        .map_err(|error| invalid("the response is not a JSON-RPC response").with_source(error))?;
+    let response: Response = serde_json::from_slice(body).map_err(|error| {
+        invalid_response("the response is not a JSON-RPC response").with_source(error)
+    })?;
     if let Some(mut error) = response.error {
         if let Some(data) = error.get_mut("data") {
             *data = details(data.take());
@@ -161,17 +153,13 @@ fn result(id: Option<u64>, body: &[u8]) -> Result<Value> {
         && !response.id.is_null()
         && response.id != json!(id)
     {
-        return Err(invalid("the response has the id of another request"));
+        return Err(invalid_response("the response has the id of another request"));
     }
     Ok(response.result)
 }
 
 fn read_event(dialect: &dyn Dialect, id: u64, data: &[u8]) -> Result<StreamResponse> {
     dialect.read_event(result(Some(id), data)?)
-}
-
-fn invalid(message: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
 }
 
 impl fmt::Debug for JsonRpcClient {

@@ -1,14 +1,13 @@
 //! Clients of agents that speak an older revision; each is an [`Agent`](a2a_operations::Agent).
 
+pub(crate) mod call;
 mod extended_card;
-pub(crate) mod history;
+mod history;
 mod jsonrpc;
-pub(crate) mod normalize;
+mod normalize;
 mod rest;
 mod subscribe;
 pub(crate) mod transport;
-
-pub(crate) use transport::Transport;
 
 pub use jsonrpc::JsonRpcClient;
 pub use rest::RestClient;

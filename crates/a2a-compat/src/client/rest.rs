@@ -8,18 +8,14 @@ use a2a_http::{
     client::{HttpClient, open_stream, place_call},
     content_type, service_parameters, sse,
 };
-use a2a_operations::{CallContext, Event, EventStream, Reply};
+use a2a_operations::{Agent, CallContext, Event, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
 
-use super::{
-    Transport,
-    jsonrpc::{X_EXTENSIONS, activated},
-    transport::impl_agent,
-};
-use crate::{AnyRequest, AnyResponse, detect::RestShape, proto::Files as _};
+use super::{call::CallAny as _, transport::Transport};
+use crate::{AnyRequest, AnyResponse, common::extensions, detect::RestShape, proto::Files as _};
 use request::EncodedRequest;
 
 /// A client of an agent that speaks an older revision over HTTP+JSON. Cheap to clone.
@@ -80,7 +76,7 @@ impl RestClient {
             return Err(missing(error));
         }
         let response = response::read(self.shape, operation, &body)?;
-        Ok(Reply { response, activated: activated(&head.headers) })
+        Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
     }
 
     async fn open(
@@ -95,7 +91,7 @@ impl RestClient {
         let (head, body) = self.http.open(request).await?.into_parts();
         let settings = self.http.settings();
         let shape = self.shape;
-        let activated = activated(&head.headers);
+        let activated = extensions::read_activated(&head.headers);
         if !head.status.is_success() {
             let body = body.read_all(settings.max_response_bytes).await?;
             return Err(response::read_error(operation, head.status, &head.headers, &body));
@@ -155,10 +151,8 @@ impl RestClient {
         }
         if self.shape != RestShape::Draft {
             headers.insert(service_parameters::VERSION, HeaderValue::from_static("0.3"));
-            if let Some(extensions) = headers.remove(service_parameters::EXTENSIONS) {
-                headers.insert(X_EXTENSIONS, extensions);
-            }
         }
+        extensions::rename_header(self.shape.revision(), headers);
         Ok(request)
     }
 }
@@ -212,7 +206,9 @@ impl Transport for RestClient {
     }
 }
 
-impl_agent!(RestClient);
+impl Agent for RestClient {
+    intercept_agent!(call);
+}
 
 /// Converts `MethodNotAllowed` to `UnsupportedOperation`: most operations are optional in 0.3, and
 /// share their path with others.

@@ -6,14 +6,14 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use a2a_core::{
-    Error, ErrorKind, Result, Task,
+    Error, Result, Task,
     v1::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
 };
 use a2a_operations::{CallContext, Event, EventStream, Reply, StreamEnd};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
-use super::Transport;
-use crate::{AnyRequest, AnyResponse};
+use super::transport::Transport;
+use crate::{AnyRequest, AnyResponse, common::json::invalid_response};
 
 /// Time to wait for the stream before the task is returned: a rejection arrives immediately, but an
 /// agent over gRPC may open its stream only with the first event.
@@ -69,7 +69,7 @@ impl<T: Transport> TaskReader<T> {
         let reply = self.transport.unary(self.context.clone(), request).await?;
         match reply.response {
             AnyResponse::Task(response) => Ok(Reply { response, activated: reply.activated }),
-            _ => Err(Error::new(ErrorKind::InvalidAgentResponse, "the response is not a task")),
+            _ => Err(invalid_response("the response is not a task")),
         }
     }
 
@@ -192,7 +192,7 @@ mod tests {
     };
 
     use a2a_core::{
-        Artifact, Operation, ProtocolVersion, TaskState,
+        Artifact, ErrorKind, Operation, ProtocolVersion, TaskState,
         v1::{TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent},
     };
     use async_trait::async_trait;

@@ -3,6 +3,8 @@
 use a2a_core::{ERROR_DOMAIN, Error, ErrorKind};
 use serde_json::{Map, Value, json};
 
+use crate::ErrorObject;
+
 /// The error names of the SDKs of 0.2 and 0.3, which identify errors by text only.
 const NAMES: [(&str, ErrorKind); 12] = [
     ("TaskNotFoundError", ErrorKind::TaskNotFound),
@@ -48,11 +50,15 @@ pub(crate) fn members(error: &Error) -> Map<String, Value> {
     members
 }
 
-/// The `data` of a JSON-RPC error: [`members`] and the reason.
-pub(crate) fn data(error: &Error) -> Value {
+/// A JSON-RPC error with the code of a kind. Its data are [`members`] and the reason.
+pub(crate) fn object(kind: ErrorKind, error: &Error) -> ErrorObject {
     let mut members = members(error);
     members.insert("reason".into(), error.kind().codes().reason.into());
-    Value::Object(members)
+    ErrorObject {
+        code: kind.codes().jsonrpc,
+        message: error.message().to_owned(),
+        data: members.into(),
+    }
 }
 
 /// Converts plain members to the typed details of 1.0; leaves other values unchanged.

@@ -1,8 +1,87 @@
-//! Conversions between JSON values and typed values.
+//! JSON objects, and conversions between JSON values and typed values.
 
-use a2a_core::{Error, ErrorKind, Result};
+use std::borrow::Cow;
+
+use a2a_core::{Error, ErrorKind, Result, Violation};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// The members of a JSON object.
+pub(crate) type Object = Map<String, Value>;
+
+/// Returns whether an object has a member that is not null.
+pub(crate) fn has(object: &Object, name: &str) -> bool {
+    object.get(name).is_some_and(|member| !member.is_null())
+}
+
+/// Removes the first of several members that is present and not null.
+pub(crate) fn take(object: &mut Object, names: &[&str]) -> Option<Value> {
+    names.iter().find_map(|name| object.remove(*name).filter(|member| !member.is_null()))
+}
+
+/// Renames a member. Replaces the member of the new name, also if the old one is missing or null.
+pub(crate) fn rename(object: &mut Object, from: &str, to: &str) {
+    object.remove(to);
+    if let Some(member) = take(object, &[from]) {
+        object.insert(to.to_owned(), member);
+    }
+}
+
+/// Removes members in `snake_case`, which only 1.0 accepts: it rejects members in both spellings.
+pub(crate) fn retain_camel_case(object: &mut Object) {
+    object.retain(|name, _| !name.contains('_'));
+}
+
+/// Removes a required member that is an object.
+///
+/// # Errors
+///
+/// [`InvalidParams`](ErrorKind::InvalidParams) with its name.
+pub(crate) fn take_object(object: &mut Object, name: &str) -> Result<Object> {
+    match take(object, &[name]) {
+        Some(Value::Object(members)) => Ok(members),
+        Some(_) => Err(Error::invalid_params(name, "must be an object")),
+        None => Err(Error::invalid_params(name, "is required")),
+    }
+}
+
+/// A member that is an object.
+pub(crate) fn object_in<'a>(object: &'a mut Object, name: &str) -> Option<&'a mut Object> {
+    object.get_mut(name)?.as_object_mut()
+}
+
+/// The objects in a member that is a list.
+pub(crate) fn objects_in<'a>(
+    object: &'a mut Object,
+    name: &str,
+) -> impl Iterator<Item = &'a mut Object> {
+    let list = object.get_mut(name).and_then(Value::as_array_mut);
+    list.into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// Rejects an object without one of the members. `path` is the path of the object, with a dot.
+///
+/// # Errors
+///
+/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the missing member.
+pub(crate) fn require(object: &Object, path: &str, names: &[&str]) -> Result<()> {
+    match names.iter().find(|name| !has(object, name)) {
+        Some(name) => Err(Error::invalid_params(format!("{path}{name}"), "is required")),
+        None => Ok(()),
+    }
+}
+
+/// Reads the parameters of a request as an object.
+///
+/// # Errors
+///
+/// [`InvalidParams`](ErrorKind::InvalidParams) for another value.
+pub(crate) fn params_object(params: Value) -> Result<Object> {
+    match params {
+        Value::Object(members) => Ok(members),
+        _ => Err(Error::invalid_params("", "must be an object")),
+    }
+}
 
 /// Reads the parameters of a request.
 ///
@@ -13,13 +92,32 @@ pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
     if !params.is_object() {
         return Err(Error::invalid_params("", "must be an object"));
     }
-    // The path is only determined after an error: that requires serialization.
-    T::deserialize(params).or_else(|error| {
-        let text = serde_json::to_vec(params).map_err(Error::internal)?;
+    explained(params)
+}
+
+/// Reads a value. The path of an error is only determined after it: that requires serialization.
+fn explained<T: DeserializeOwned>(value: &Value) -> Result<T> {
+    T::deserialize(value).or_else(|error| {
+        let text = serde_json::to_vec(value).map_err(Error::internal)?;
         match a2a_core::json::from_slice::<T>(&text) {
             Ok(read) => Ok(read),
             Err(explained) => Err(explained.with_source(error)),
         }
+    })
+}
+
+/// Reads a part of the parameters. `path` is its path, with a dot if it is an object.
+///
+/// # Errors
+///
+/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
+pub(crate) fn read_at<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T> {
+    explained(value).map_err(|error| {
+        let violations = error.violations().iter().map(|violation| {
+            let field = format!("{path}{}", violation.field);
+            Violation::new(field.trim_end_matches('.'), violation.description.clone())
+        });
+        Error::from_violations(violations.collect()).with_source(error)
     })
 }
 
@@ -29,15 +127,37 @@ pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_result<T: DeserializeOwned>(response: &Value) -> Result<T> {
-    read_params(response).map_err(|error| {
-        let message = format!("failed to read the response: {}", error.message());
-        Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
-    })
+    read_params(response).map_err(unreadable)
+}
+
+/// Converts an error of reading to one about a response.
+pub(crate) fn unreadable(error: Error) -> Error {
+    let message = format!("failed to read the response: {}", error.message());
+    invalid_response(message).with_source(error)
+}
+
+/// The error for a response that violates the protocol.
+pub(crate) fn invalid_response(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::InvalidAgentResponse, message)
 }
 
 /// Writes a value. Infallible: the types of all revisions have string keys and finite numbers.
 pub(crate) fn write<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// Writes a message of 1.0 as an object.
+pub(crate) fn write_object<T: Serialize>(message: &T) -> Object {
+    match write(message) {
+        Value::Object(members) => members,
+        _ => Object::new(),
+    }
+}
+
+/// Creates an object of the members that are not null.
+pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    let set = members.into_iter().filter(|(_, member)| !member.is_null());
+    set.map(|(name, member)| (name.to_owned(), member)).collect()
 }
 
 /// Returns `None` for the empty string, which means unset in 1.0.

@@ -2,36 +2,37 @@
 
 use std::{fmt, future::Future, sync::Arc};
 
-use a2a_core::{Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result, v1};
+use a2a_core::{Error, Operation, ProtocolVersion, Result, v1};
 use a2a_grpc::{AddressError, wire};
 use a2a_http::{
     client::{ClientSettings, open_stream},
     service_parameters,
 };
-use a2a_operations::{CallContext, Event, EventId, EventStream, Reply};
+use a2a_operations::{Agent, CallContext, Event, EventId, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderValue;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::code;
 use crate::{
     AnyRequest, AnyResponse,
     client::{
-        Transport,
-        transport::{impl_agent, mismatched_response},
+        call::CallAny as _,
+        transport::{Transport, mismatched_response},
+    },
+    common::{
+        extensions,
+        json::{invalid_response, unreadable},
     },
     proto::{self, CreateConfig, Files as _, a2_a_service_client::A2AServiceClient},
 };
-
-/// The name of `A2A-Extensions` before 1.0.
-const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 
 /// A client of an agent that speaks 0.2, 0.3 or the draft of 1.0 over gRPC. Cheap to clone; clones
 /// share their connection.
 ///
 /// Operations that the revision does not have fail with
-/// [`UnsupportedOperation`](ErrorKind::UnsupportedOperation). Tenants and the metadata of a
+/// [`UnsupportedOperation`](a2a_core::ErrorKind::UnsupportedOperation). Tenants and the metadata of a
 /// cancellation are not sent.
 #[derive(Clone)]
 pub struct GrpcClient {
@@ -82,7 +83,7 @@ impl GrpcClient {
         }
         let response = method(stub, request).await;
         let response = response.map_err(|status| code::decode(status, operation, &self.target))?;
-        let activated = activated(response.metadata().as_ref());
+        let activated = extensions::read_activated(response.metadata().as_ref());
         Ok(Reply { response: response.into_inner(), activated })
     }
 
@@ -100,12 +101,14 @@ impl GrpcClient {
         let response = method(stub, self.request(context, message)).await;
         let response = response.map_err(|status| code::decode(status, operation, &self.target))?;
         let headers = response.metadata().as_ref();
-        let activated = activated(headers);
+        let activated = extensions::read_activated(headers);
         // Servers of this implementation send the event id of the first event.
         let mut position = wire::read_position(headers);
         let target = Arc::clone(&self.target);
         let events = response.into_inner().map(move |item| match item {
-            Ok(event) if event.payload.is_none() => Err(invalid("the event has no payload")),
+            Ok(event) if event.payload.is_none() => {
+                Err(invalid_response("the event has no payload"))
+            }
             Ok(event) => {
                 let id = position;
                 position = position.map(EventId::next);
@@ -131,11 +134,7 @@ impl GrpcClient {
         service_parameters::write(context, headers);
         headers
             .insert(service_parameters::VERSION, HeaderValue::from_static(self.revision.as_str()));
-        if !self.is_draft()
-            && let Some(extensions) = headers.remove(service_parameters::EXTENSIONS)
-        {
-            headers.insert(X_EXTENSIONS, extensions);
-        }
+        extensions::rename_header(self.revision, headers);
         request
     }
 
@@ -152,24 +151,6 @@ impl fmt::Debug for GrpcClient {
             .field("revision", &self.revision)
             .finish_non_exhaustive()
     }
-}
-
-fn activated(headers: &HeaderMap) -> ExtensionSet {
-    let mut activated = service_parameters::read_activated(headers);
-    for line in headers.get_all(X_EXTENSIONS).iter().filter_map(|line| line.to_str().ok()) {
-        activated.extend_from_header(line);
-    }
-    activated
-}
-
-fn invalid(message: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
-}
-
-/// Converts an error of reading to one about a response.
-fn unreadable(error: Error) -> Error {
-    let message = format!("failed to read the response: {}", error.message());
-    Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
 }
 
 fn read_config(reply: Reply<proto::TaskPushNotificationConfig>) -> Result<Reply<AnyResponse>> {
@@ -203,7 +184,7 @@ impl Transport for GrpcClient {
             AnyRequest::SendMessage(request) => {
                 let reply = call!(send_message(proto::SendMessageRequest::from(request)));
                 if reply.response.payload.is_none() {
-                    return Err(invalid("the response has neither a task nor a message"));
+                    return Err(invalid_response("the response has neither a task nor a message"));
                 }
                 reply.map(|sent| AnyResponse::Sent(sent.into()))
             }
@@ -291,4 +272,6 @@ impl Transport for GrpcClient {
     }
 }
 
-impl_agent!(GrpcClient);
+impl Agent for GrpcClient {
+    intercept_agent!(call);
+}

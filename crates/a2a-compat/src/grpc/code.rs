@@ -8,7 +8,7 @@ use a2a_grpc::wire;
 use bytes::Bytes;
 use tonic::{Code, Status};
 
-use crate::common::error_data;
+use crate::{common::error_data, v1_draft::grpc_status};
 
 /// Encodes an error with the details of 1.0, which older clients ignore, and with its name as a
 /// prefix of the message, as in the SDKs of 0.2 and 0.3.
@@ -54,12 +54,7 @@ fn with_message(status: &Status, message: String) -> Status {
 }
 
 fn code(kind: ErrorKind) -> Code {
-    match kind {
-        ErrorKind::PushNotificationNotSupported
-        | ErrorKind::UnsupportedOperation
-        | ErrorKind::VersionNotSupported => Code::Unimplemented,
-        _ => Code::from(kind.codes().grpc),
-    }
+    Code::from(grpc_status(kind))
 }
 
 /// The kind of error that a code without details means for an operation.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, ProtocolVersion, Result, card,
-    v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
+    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, card,
+    v1::{self, AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
 };
 use a2a_grpc::wire::{self, Undecoded};
 use a2a_http::{Drain, service_parameters};
@@ -92,16 +92,13 @@ impl AgentService {
         family: Family,
         request: Request<Undecoded<Q>>,
         read: impl FnOnce(Q) -> Result<AnyRequest>,
-        write: impl FnOnce(AnyResponse) -> Option<M>,
     ) -> RpcResult<M>
     where
         Q: prost::Message + Default + 'static,
+        M: FromResponse,
     {
-        let (parts, message, revision) = match self.open(family, request).await {
-            Ok(opened) => opened,
-            Err(error) => return Err(code::encode(error)),
-        };
         let result = async {
+            let (parts, message, revision) = self.open(family, request).await?;
             let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = read(message).map(|request| with_files(request, as_text));
@@ -110,7 +107,7 @@ impl AgentService {
             if as_text {
                 response.write_text();
             }
-            let mut response = Response::new(write(response).ok_or_else(mismatch)?);
+            let mut response = Response::new(M::from_response(response).ok_or_else(mismatch)?);
             let headers = response.metadata_mut().as_mut();
             dispatch::write_activated(revision, &reply.activated, headers);
             Ok(response)
@@ -127,11 +124,8 @@ impl AgentService {
     where
         Q: prost::Message + Default + 'static,
     {
-        let (parts, message, revision) = match self.open(family, request).await {
-            Ok(opened) => opened,
-            Err(error) => return Err(code::encode(error)),
-        };
         let result = async {
+            let (parts, message, revision) = self.open(family, request).await?;
             let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = with_files(read(message), as_text);
@@ -152,21 +146,6 @@ impl AgentService {
             Ok(response)
         };
         result.await.map_err(code::encode)
-    }
-
-    async fn create<Q>(
-        &self,
-        family: Family,
-        request: Request<Undecoded<Q>>,
-    ) -> RpcResult<TaskPushNotificationConfig>
-    where
-        Q: Into<CreateConfig> + prost::Message + Default + 'static,
-    {
-        let read = |request: Q| {
-            let request: CreateConfig = request.into();
-            request.into_v1().map(AnyRequest::CreateTaskPushNotificationConfig)
-        };
-        self.unary(family, request, read, config).await
     }
 }
 
@@ -190,219 +169,163 @@ fn mismatch() -> Error {
     Error::internal("the response is of another operation")
 }
 
-fn sent(response: AnyResponse) -> Option<SendMessageResponse> {
-    match response {
-        AnyResponse::Sent(response) => Some(response.into()),
-        _ => None,
+/// A message that a response is written as; `None` for the response of another operation.
+trait FromResponse: Sized {
+    fn from_response(response: AnyResponse) -> Option<Self>;
+}
+
+macro_rules! from_response {
+    ($($variant:ident: $($message:ident),*;)*) => {$($(
+        impl FromResponse for $message {
+            fn from_response(response: AnyResponse) -> Option<Self> {
+                match response {
+                    AnyResponse::$variant(response) => Some(response.into()),
+                    _ => None,
+                }
+            }
+        }
+    )*)*};
+}
+from_response! {
+    Sent: SendMessageResponse;
+    Task: Task;
+    Tasks: ListTasksResponse;
+    Config: TaskPushNotificationConfig;
+    Configs: ListTaskPushNotificationResponse, ListTaskPushNotificationConfigResponse;
+}
+
+impl FromResponse for () {
+    fn from_response(response: AnyResponse) -> Option<Self> {
+        matches!(response, AnyResponse::Deleted).then_some(())
     }
 }
 
-fn task(response: AnyResponse) -> Option<Task> {
-    match response {
-        AnyResponse::Task(task) => Some(Arc::unwrap_or_clone(task).into()),
-        _ => None,
-    }
-}
-
-fn config(response: AnyResponse) -> Option<TaskPushNotificationConfig> {
-    match response {
-        AnyResponse::Config(config) => Some(config.into()),
-        _ => None,
-    }
-}
-
-fn configs<M: From<a2a_core::v1::ListTaskPushNotificationConfigsResponse>>(
-    response: AnyResponse,
-) -> Option<M> {
-    match response {
-        AnyResponse::Configs(page) => Some(page.into()),
-        _ => None,
-    }
-}
-
-fn named_config(name: &str) -> Result<AnyRequest> {
+fn get_config(name: &str) -> Result<AnyRequest> {
     let (task_id, id) = proto::ids_of_config(name)?;
-    let request =
-        a2a_core::v1::GetTaskPushNotificationConfigRequest { task_id, id, tenant: String::new() };
+    let tenant = String::new();
+    let request = v1::GetTaskPushNotificationConfigRequest { tenant, task_id, id };
     Ok(AnyRequest::GetTaskPushNotificationConfig(request))
 }
 
-#[tonic::async_trait]
-impl A2AService for AgentService {
-    type SendStreamingMessageStream = Events;
-    type TaskSubscriptionStream = Events;
-    type SubscribeToTaskStream = Events;
+fn delete_config(name: &str) -> Result<AnyRequest> {
+    let (task_id, id) = proto::ids_of_config(name)?;
+    let tenant = String::new();
+    let request = v1::DeleteTaskPushNotificationConfigRequest { tenant, task_id, id };
+    Ok(AnyRequest::DeleteTaskPushNotificationConfig(request))
+}
 
-    async fn send_message(
-        &self,
-        request: Request<Undecoded<SendMessageRequest>>,
-    ) -> RpcResult<SendMessageResponse> {
-        let read = |request: SendMessageRequest| Ok(AnyRequest::SendMessage(request.into()));
-        self.unary(Family::Shared, request, read, sent).await
-    }
+fn create_config(request: impl Into<CreateConfig>) -> Result<AnyRequest> {
+    let request: CreateConfig = request.into();
+    request.into_v1().map(AnyRequest::CreateTaskPushNotificationConfig)
+}
 
-    async fn send_streaming_message(
-        &self,
-        request: Request<Undecoded<SendMessageRequest>>,
-    ) -> RpcResult<Events> {
-        let read = |request: SendMessageRequest| AnyRequest::SendStreamingMessage(request.into());
-        self.streaming(Family::Shared, request, read).await
-    }
+/// Implements the service: for each method, its messages, the revisions that have it, and how its
+/// request is read.
+macro_rules! service {
+    ($($kind:ident $method:ident($request:ident) -> $response:ty: $family:ident, $read:expr;)*) => {
+        #[tonic::async_trait]
+        impl A2AService for AgentService {
+            type SendStreamingMessageStream = Events;
+            type TaskSubscriptionStream = Events;
+            type SubscribeToTaskStream = Events;
 
-    async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> RpcResult<Task> {
-        let read = |request: GetTaskRequest| Ok(AnyRequest::GetTask(request.into()));
-        self.unary(Family::Shared, request, read, task).await
-    }
-
-    async fn list_tasks(
-        &self,
-        request: Request<Undecoded<ListTasksRequest>>,
-    ) -> RpcResult<ListTasksResponse> {
-        let read = |request: ListTasksRequest| Ok(AnyRequest::ListTasks(request.into()));
-        let write = |response| match response {
-            AnyResponse::Tasks(page) => Some(page.into()),
-            _ => None,
-        };
-        self.unary(Family::Draft, request, read, write).await
-    }
-
-    async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> RpcResult<Task> {
-        let read = |request: CancelTaskRequest| Ok(AnyRequest::CancelTask(request.into()));
-        self.unary(Family::Shared, request, read, task).await
-    }
-
-    async fn task_subscription(
-        &self,
-        request: Request<Undecoded<TaskSubscriptionRequest>>,
-    ) -> RpcResult<Events> {
-        let read = |request: TaskSubscriptionRequest| AnyRequest::SubscribeToTask(request.into());
-        self.streaming(Family::V0_3, request, read).await
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        request: Request<Undecoded<SubscribeToTaskRequest>>,
-    ) -> RpcResult<Events> {
-        let read = |request: SubscribeToTaskRequest| AnyRequest::SubscribeToTask(request.into());
-        self.streaming(Family::Draft, request, read).await
-    }
-
-    async fn create_task_push_notification(
-        &self,
-        request: Request<Undecoded<CreateTaskPushNotificationRequest>>,
-    ) -> RpcResult<TaskPushNotificationConfig> {
-        self.create(Family::V0_2, request).await
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<CreateTaskPushNotificationConfigRequest>>,
-    ) -> RpcResult<TaskPushNotificationConfig> {
-        self.create(Family::V0_3, request).await
-    }
-
-    async fn set_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<SetTaskPushNotificationConfigRequest>>,
-    ) -> RpcResult<TaskPushNotificationConfig> {
-        self.create(Family::Draft, request).await
-    }
-
-    async fn get_task_push_notification(
-        &self,
-        request: Request<Undecoded<GetTaskPushNotificationRequest>>,
-    ) -> RpcResult<TaskPushNotificationConfig> {
-        let read = |request: GetTaskPushNotificationRequest| named_config(&request.name);
-        self.unary(Family::V0_2, request, read, config).await
-    }
-
-    async fn get_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<GetTaskPushNotificationConfigRequest>>,
-    ) -> RpcResult<TaskPushNotificationConfig> {
-        let read = |request: GetTaskPushNotificationConfigRequest| named_config(&request.name);
-        self.unary(Family::Shared, request, read, config).await
-    }
-
-    async fn list_task_push_notification(
-        &self,
-        request: Request<Undecoded<ListTaskPushNotificationRequest>>,
-    ) -> RpcResult<ListTaskPushNotificationResponse> {
-        let read = |request: ListTaskPushNotificationRequest| {
-            Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
-        };
-        self.unary(Family::V0_2, request, read, configs).await
-    }
-
-    async fn list_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<ListTaskPushNotificationConfigRequest>>,
-    ) -> RpcResult<ListTaskPushNotificationConfigResponse> {
-        let read = |request: ListTaskPushNotificationConfigRequest| {
-            Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
-        };
-        self.unary(Family::Shared, request, read, configs).await
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<DeleteTaskPushNotificationConfigRequest>>,
-    ) -> RpcResult<()> {
-        let read = |request: DeleteTaskPushNotificationConfigRequest| {
-            let (task_id, id) = proto::ids_of_config(&request.name)?;
-            let request = a2a_core::v1::DeleteTaskPushNotificationConfigRequest {
-                task_id,
-                id,
-                tenant: String::new(),
-            };
-            Ok(AnyRequest::DeleteTaskPushNotificationConfig(request))
-        };
-        let write = |response| matches!(response, AnyResponse::Deleted).then_some(());
-        self.unary(Family::Shared, request, read, write).await
-    }
-
-    async fn get_agent_card(
-        &self,
-        request: Request<Undecoded<GetAgentCardRequest>>,
-    ) -> RpcResult<AgentCard> {
-        let (parts, _, revision) = match self.open(Family::V0_3, request).await {
-            Ok(opened) => opened,
-            Err(error) => return Err(code::encode(error)),
-        };
-        let card = async {
-            let metadata = CallMetadata::read(&parts, revision)?;
-            let request = AnyRequest::GetExtendedAgentCard(GetCurrentCard::default());
-            match self.dispatch(&metadata, Ok(request)).await {
-                Ok(Reply { response: AnyOutput::Unary(AnyResponse::Card(card)), .. }) => {
-                    Ok(self.with_interfaces(card))
+            $(
+                async fn $method(
+                    &self,
+                    request: Request<Undecoded<$request>>,
+                ) -> RpcResult<$response> {
+                    self.$kind(Family::$family, request, $read).await
                 }
-                Ok(_) => Err(mismatch()),
-                Err(error) if falls_back_to_public_card(error.kind()) => Ok(self.card.clone()),
-                Err(error) => Err(error),
-            }
-        };
-        match card.await {
-            Ok(card) => Ok(Response::new(proto::card_from_v1(card, revision))),
-            Err(error) => Err(code::encode(error)),
-        }
-    }
+            )*
 
-    async fn get_extended_agent_card(
-        &self,
-        request: Request<Undecoded<GetExtendedAgentCardRequest>>,
-    ) -> RpcResult<AgentCard> {
-        let read = |_request| Ok(AnyRequest::GetExtendedAgentCard(GetCurrentCard::default()));
-        let write = |response| match response {
-            AnyResponse::Card(card) => {
-                Some(proto::card_from_v1(self.with_interfaces(card), ProtocolVersion::V1Draft))
+            async fn get_agent_card(
+                &self,
+                request: Request<Undecoded<GetAgentCardRequest>>,
+            ) -> RpcResult<AgentCard> {
+                self.card(Family::V0_3, request, true).await
             }
-            _ => None,
-        };
-        self.unary(Family::Draft, request, read, write).await
-    }
+
+            async fn get_extended_agent_card(
+                &self,
+                request: Request<Undecoded<GetExtendedAgentCardRequest>>,
+            ) -> RpcResult<AgentCard> {
+                self.card(Family::Draft, request, false).await
+            }
+        }
+    };
+}
+service! {
+    unary send_message(SendMessageRequest) -> SendMessageResponse:
+        Shared, |request| Ok(AnyRequest::SendMessage(request.into()));
+    streaming send_streaming_message(SendMessageRequest) -> Events:
+        Shared, |request| AnyRequest::SendStreamingMessage(request.into());
+    unary get_task(GetTaskRequest) -> Task:
+        Shared, |request| Ok(AnyRequest::GetTask(request.into()));
+    unary list_tasks(ListTasksRequest) -> ListTasksResponse:
+        Draft, |request| Ok(AnyRequest::ListTasks(request.into()));
+    unary cancel_task(CancelTaskRequest) -> Task:
+        Shared, |request| Ok(AnyRequest::CancelTask(request.into()));
+    streaming task_subscription(TaskSubscriptionRequest) -> Events:
+        V0_3, |request| AnyRequest::SubscribeToTask(request.into());
+    streaming subscribe_to_task(SubscribeToTaskRequest) -> Events:
+        Draft, |request| AnyRequest::SubscribeToTask(request.into());
+    unary create_task_push_notification(CreateTaskPushNotificationRequest)
+        -> TaskPushNotificationConfig: V0_2, create_config;
+    unary create_task_push_notification_config(CreateTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig: V0_3, create_config;
+    unary set_task_push_notification_config(SetTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig: Draft, create_config;
+    unary get_task_push_notification(GetTaskPushNotificationRequest)
+        -> TaskPushNotificationConfig: V0_2, |request| get_config(&request.name);
+    unary get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig: Shared, |request| get_config(&request.name);
+    unary list_task_push_notification(ListTaskPushNotificationRequest)
+        -> ListTaskPushNotificationResponse:
+        V0_2, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
+    unary list_task_push_notification_config(ListTaskPushNotificationConfigRequest)
+        -> ListTaskPushNotificationConfigResponse:
+        Shared, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
+    unary delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ():
+        Shared, |request| delete_config(&request.name);
 }
 
 impl AgentService {
+    /// Returns the extended card. `GetAgentCard` returns the public one if there is none, or if the
+    /// caller may not read it.
+    async fn card<Q>(
+        &self,
+        family: Family,
+        request: Request<Undecoded<Q>>,
+        has_public: bool,
+    ) -> RpcResult<AgentCard>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let result = async {
+            let (parts, _, revision) = self.open(family, request).await?;
+            let metadata = CallMetadata::read(&parts, revision)?;
+            let request = AnyRequest::GetExtendedAgentCard(GetCurrentCard::default());
+            let (card, activated) = match self.dispatch(&metadata, Ok(request)).await {
+                Ok(Reply { response: AnyOutput::Unary(AnyResponse::Card(card)), activated }) => {
+                    (self.with_interfaces(card), activated)
+                }
+                Ok(_) => return Err(mismatch()),
+                Err(error) if has_public && falls_back_to_public_card(error.kind()) => {
+                    (self.card.clone(), ExtensionSet::default())
+                }
+                Err(error) => return Err(error),
+            };
+            let mut response = Response::new(proto::card_from_v1(card, revision));
+            // Clients of `GetAgentCard` do not expect the header.
+            if !has_public {
+                let headers = response.metadata_mut().as_mut();
+                dispatch::write_activated(revision, &activated, headers);
+            }
+            Ok(response)
+        };
+        result.await.map_err(code::encode)
+    }
+
     /// Adds the interfaces of the public card to an extended card without any.
     fn with_interfaces(&self, mut card: CurrentCard) -> CurrentCard {
         if card.supported_interfaces.is_empty() {

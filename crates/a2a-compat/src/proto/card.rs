@@ -6,7 +6,10 @@ use a2a_core::{
     v1::{self, AgentCapabilities},
 };
 
-use super::{AgentCapabilities as Capabilities, AgentCard, AgentInterface, AgentSkill};
+use super::{
+    AgentCapabilities as Capabilities, AgentCard, AgentInterface, AgentSkill, convert::convert,
+};
+use crate::common::json::some;
 
 /// Converts a card to an older revision.
 ///
@@ -90,7 +93,7 @@ pub(crate) fn into_v1(card: AgentCard) -> v1::AgentCard {
         supported_interfaces: interfaces.collect(),
         provider: card.provider,
         version: card.version,
-        documentation_url: some(card.documentation_url),
+        documentation_url: some(&card.documentation_url),
         capabilities: Some(AgentCapabilities {
             streaming: Some(capabilities.streaming),
             push_notifications: Some(capabilities.push_notifications),
@@ -103,38 +106,15 @@ pub(crate) fn into_v1(card: AgentCard) -> v1::AgentCard {
         default_output_modes: card.default_output_modes,
         skills: card.skills.into_iter().map(Into::into).collect(),
         signatures: Vec::new(),
-        icon_url: some(card.icon_url),
+        icon_url: some(&card.icon_url),
     }
 }
 
-impl From<AgentSkill> for v1::AgentSkill {
-    fn from(skill: AgentSkill) -> Self {
-        Self {
-            id: skill.id,
-            name: skill.name,
-            description: skill.description,
-            tags: skill.tags,
-            examples: skill.examples,
-            input_modes: skill.input_modes,
-            output_modes: skill.output_modes,
-            security_requirements: skill.security,
-        }
-    }
-}
-
-impl From<v1::AgentSkill> for AgentSkill {
-    fn from(skill: v1::AgentSkill) -> Self {
-        Self {
-            id: skill.id,
-            name: skill.name,
-            description: skill.description,
-            tags: skill.tags,
-            examples: skill.examples,
-            input_modes: skill.input_modes,
-            output_modes: skill.output_modes,
-            security: skill.security_requirements,
-        }
-    }
+convert! {
+    AgentSkill:
+        same(id, name, description, tags, examples, input_modes, output_modes),
+        optional(),
+        lists(security = security_requirements);
 }
 
 type Map<T> = std::collections::BTreeMap<String, T>;
@@ -153,8 +133,4 @@ fn minor_version(version: &str) -> String {
         return "0.2".into();
     }
     version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".")
-}
-
-fn some(text: String) -> Option<String> {
-    (!text.is_empty()).then_some(text)
 }

@@ -4,17 +4,12 @@
 //! format into it and decode it when reading, so raw bytes break them; the SDK of Node.js writes
 //! raw bytes. So base64 is written, except for clients of Node.js, and both are read.
 
-use std::sync::Arc;
-
-use a2a_core::v1::{
-    Artifact, Message, Part, SendMessageRequest, StreamResponse, Task, part::Content,
-    send_message_response, stream_response,
-};
+use a2a_core::v1::{Part, part::Content};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderMap, header::USER_AGENT};
 
-use crate::{AnyRequest, AnyResponse};
+use crate::common::parts::Parts;
 
 /// Returns whether the peer of a request expects files as base64 text.
 pub(crate) fn expects_text(headers: &HeaderMap) -> bool {
@@ -24,111 +19,34 @@ pub(crate) fn expects_text(headers: &HeaderMap) -> bool {
 }
 
 /// A value with files, whose bytes are raw in 1.0.
-pub(crate) trait Files {
-    /// Applies a function to the bytes of each file.
-    fn each_file(&mut self, change: fn(&mut Bytes));
-
+pub(crate) trait Files: Parts {
     /// Encodes the bytes as base64 text.
     fn write_text(&mut self) {
-        self.each_file(|bytes| *bytes = STANDARD.encode(&bytes).into());
+        self.each_part(|part| {
+            if let Some(bytes) = bytes_of(part) {
+                *bytes = STANDARD.encode(&bytes).into();
+            }
+        });
     }
 
     /// Decodes bytes that are canonical base64 text; leaves others unchanged.
     fn read_text(&mut self) {
-        self.each_file(|bytes| {
-            if let Ok(decoded) = STANDARD.decode(&bytes) {
+        self.each_part(|part| {
+            if let Some(bytes) = bytes_of(part)
+                && let Ok(decoded) = STANDARD.decode(&bytes)
+            {
                 *bytes = decoded.into();
             }
         });
     }
 }
 
-impl Files for Part {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        if let Some(Content::Raw(bytes)) = &mut self.content {
-            change(bytes);
-        }
-    }
-}
+impl<T: Parts> Files for T {}
 
-impl Files for Message {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        self.parts.each_file(change);
-    }
-}
-
-impl Files for Artifact {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        self.parts.each_file(change);
-    }
-}
-
-impl Files for Task {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        if let Some(status) = &mut self.status {
-            status.message.each_file(change);
-        }
-        self.artifacts.each_file(change);
-        self.history.each_file(change);
-    }
-}
-
-impl Files for StreamResponse {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        use stream_response::Payload;
-        match &mut self.payload {
-            Some(Payload::Task(task)) => task.each_file(change),
-            Some(Payload::Message(message)) => message.each_file(change),
-            Some(Payload::StatusUpdate(update)) => {
-                if let Some(status) = &mut update.status {
-                    status.message.each_file(change);
-                }
-            }
-            Some(Payload::ArtifactUpdate(update)) => update.artifact.each_file(change),
-            None => {}
-        }
-    }
-}
-
-impl Files for SendMessageRequest {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        self.message.each_file(change);
-    }
-}
-
-impl Files for AnyRequest {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        if let Self::SendMessage(request) | Self::SendStreamingMessage(request) = self {
-            request.each_file(change);
-        }
-    }
-}
-
-impl Files for AnyResponse {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        use send_message_response::Payload;
-        match self {
-            Self::Sent(sent) => match &mut sent.payload {
-                Some(Payload::Task(task)) => task.each_file(change),
-                Some(Payload::Message(message)) => message.each_file(change),
-                None => {}
-            },
-            Self::Task(task) => Arc::make_mut(task).each_file(change),
-            Self::Tasks(page) => page.tasks.each_file(change),
-            Self::Config(_) | Self::Configs(_) | Self::Deleted | Self::Card(_) => {}
-        }
-    }
-}
-
-impl<T: Files> Files for Vec<T> {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        self.iter_mut().for_each(|one| one.each_file(change));
-    }
-}
-
-impl<T: Files> Files for Option<T> {
-    fn each_file(&mut self, change: fn(&mut Bytes)) {
-        self.iter_mut().for_each(|one| one.each_file(change));
+fn bytes_of(part: &mut Part) -> Option<&mut Bytes> {
+    match &mut part.content {
+        Some(Content::Raw(bytes)) => Some(bytes),
+        _ => None,
     }
 }
 

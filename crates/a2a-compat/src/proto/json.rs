@@ -5,7 +5,7 @@
 //! `null` for unset members are accepted.
 
 use a2a_core::{
-    Error, ErrorKind, Result, json,
+    Error, Result, json,
     v1::{self, ListTaskPushNotificationConfigsResponse},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -15,6 +15,7 @@ use super::{
     PushNotificationConfig, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
     TaskPushNotificationConfig, event_from_v1,
 };
+use crate::common::json::{invalid_response, unreadable};
 
 /// Reads the body of `message:send` and `message:stream`.
 ///
@@ -23,7 +24,7 @@ use super::{
 ///
 /// # Errors
 ///
-/// [`ParseError`](ErrorKind::ParseError) and [`InvalidParams`](ErrorKind::InvalidParams).
+/// [`ParseError`](a2a_core::ErrorKind::ParseError) and [`InvalidParams`](a2a_core::ErrorKind::InvalidParams).
 pub(crate) fn read_send_request(body: &[u8]) -> Result<v1::SendMessageRequest> {
     let request = read_request::<SendMessageRequest>(body)?;
     let is_configured = request.configuration.is_some();
@@ -43,11 +44,11 @@ pub(crate) fn write_send_request(request: v1::SendMessageRequest) -> Result<Vec<
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse> {
     let response = read_result::<SendMessageResponse>(body)?;
     if response.payload.is_none() {
-        return Err(invalid("neither a task nor a message"));
+        return Err(invalid_response("the response is neither a task nor a message"));
     }
     Ok(response.into())
 }
@@ -61,11 +62,11 @@ pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<V
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_event(data: &[u8]) -> Result<v1::StreamResponse> {
     let event = read_result::<StreamResponse>(data)?;
     if event.payload.is_none() {
-        return Err(invalid("no event"));
+        return Err(invalid_response("the response is not an event"));
     }
     Ok(event.into())
 }
@@ -79,7 +80,7 @@ pub(crate) fn write_event(event: v1::StreamResponse, is_last: bool) -> Result<Ve
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_task(body: &[u8]) -> Result<v1::Task> {
     Ok(read_result::<Task>(body)?.into())
 }
@@ -100,7 +101,7 @@ pub(crate) fn write_tasks(tasks: Vec<v1::Task>) -> Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// [`ParseError`](ErrorKind::ParseError) and [`InvalidParams`](ErrorKind::InvalidParams).
+/// [`ParseError`](a2a_core::ErrorKind::ParseError) and [`InvalidParams`](a2a_core::ErrorKind::InvalidParams).
 pub(crate) fn read_create_config(
     body: &[u8],
     task_id: &str,
@@ -151,7 +152,7 @@ pub(crate) fn write_create_config(config: v1::TaskPushNotificationConfig) -> Res
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_config(body: &[u8]) -> Result<v1::TaskPushNotificationConfig> {
     read_result::<TaskPushNotificationConfig>(body)?.into_v1().map_err(unreadable)
 }
@@ -165,7 +166,7 @@ pub(crate) fn write_config(config: v1::TaskPushNotificationConfig) -> Result<Vec
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse> {
     let page = if is_array(body) {
         let configs = json::from_slice(body).map_err(unreadable)?;
@@ -196,14 +197,6 @@ fn read_result<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 
 fn is_array(body: &[u8]) -> bool {
     body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
-}
-
-fn unreadable(error: Error) -> Error {
-    invalid(error.message()).with_source(error)
-}
-
-fn invalid(what: &str) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, format!("failed to read the response: {what}"))
 }
 
 fn write<T: Serialize>(value: &T) -> Result<Vec<u8>> {

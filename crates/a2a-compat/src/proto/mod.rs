@@ -3,6 +3,7 @@
 //! Conversions are [`From`] implementations; fallible ones are functions.
 
 mod card;
+mod convert;
 mod file;
 mod generated;
 #[allow(dead_code, reason = "conversions exist in both directions, even if unused")]

@@ -2,7 +2,9 @@
 
 use a2a_core::v1::{self, o_auth_flows, security_scheme};
 
-use super::{AuthorizationCodeOAuthFlow, OAuth2SecurityScheme, OAuthFlows, SecurityScheme};
+use super::{
+    AuthorizationCodeOAuthFlow, OAuth2SecurityScheme, OAuthFlows, SecurityScheme, convert::convert,
+};
 
 impl From<SecurityScheme> for v1::SecurityScheme {
     fn from(scheme: SecurityScheme) -> Self {
@@ -38,24 +40,11 @@ impl From<v1::SecurityScheme> for SecurityScheme {
     }
 }
 
-impl From<OAuth2SecurityScheme> for v1::OAuth2SecurityScheme {
-    fn from(scheme: OAuth2SecurityScheme) -> Self {
-        Self {
-            description: scheme.description,
-            flows: scheme.flows.map(Into::into),
-            oauth2_metadata_url: scheme.oauth2_metadata_url,
-        }
-    }
-}
-
-impl From<v1::OAuth2SecurityScheme> for OAuth2SecurityScheme {
-    fn from(scheme: v1::OAuth2SecurityScheme) -> Self {
-        Self {
-            description: scheme.description,
-            flows: scheme.flows.map(Into::into),
-            oauth2_metadata_url: scheme.oauth2_metadata_url,
-        }
-    }
+convert! {
+    OAuth2SecurityScheme:
+        same(description, oauth2_metadata_url),
+        optional(flows = flows),
+        lists();
 }
 
 #[expect(deprecated, reason = "cards name the deprecated flows, too")]

@@ -1,77 +1,29 @@
 //! Tasks and their events.
 
+use std::sync::Arc;
+
 use a2a_core::v1;
 
 use super::{
     ListTasksResponse, SendMessageResponse, StreamResponse, Task, TaskArtifactUpdateEvent,
-    TaskStatus, TaskStatusUpdateEvent, message::each, send_message_response, stream_response,
+    TaskStatus, TaskStatusUpdateEvent, convert::convert, send_message_response, stream_response,
 };
 
-impl From<TaskStatus> for v1::TaskStatus {
-    fn from(status: TaskStatus) -> Self {
-        Self {
-            state: status.state,
-            message: status.update.map(Into::into),
-            timestamp: status.timestamp,
-        }
-    }
+convert! {
+    TaskStatus: same(state, timestamp), optional(update = message), lists();
+    Task:
+        same(id, context_id, metadata),
+        optional(status = status),
+        lists(artifacts = artifacts, history = history);
+    ListTasksResponse:
+        same(next_page_token, page_size, total_size),
+        optional(),
+        lists(tasks = tasks);
 }
 
-impl From<v1::TaskStatus> for TaskStatus {
-    fn from(status: v1::TaskStatus) -> Self {
-        Self {
-            state: status.state,
-            update: status.message.map(Into::into),
-            timestamp: status.timestamp,
-        }
-    }
-}
-
-impl From<Task> for v1::Task {
-    fn from(task: Task) -> Self {
-        Self {
-            id: task.id,
-            context_id: task.context_id,
-            status: task.status.map(Into::into),
-            artifacts: each(task.artifacts),
-            history: each(task.history),
-            metadata: task.metadata,
-        }
-    }
-}
-
-impl From<v1::Task> for Task {
-    fn from(task: v1::Task) -> Self {
-        Self {
-            id: task.id,
-            context_id: task.context_id,
-            status: task.status.map(Into::into),
-            artifacts: each(task.artifacts),
-            history: each(task.history),
-            metadata: task.metadata,
-        }
-    }
-}
-
-impl From<ListTasksResponse> for v1::ListTasksResponse {
-    fn from(page: ListTasksResponse) -> Self {
-        Self {
-            tasks: each(page.tasks),
-            next_page_token: page.next_page_token,
-            page_size: page.page_size,
-            total_size: page.total_size,
-        }
-    }
-}
-
-impl From<v1::ListTasksResponse> for ListTasksResponse {
-    fn from(page: v1::ListTasksResponse) -> Self {
-        Self {
-            tasks: each(page.tasks),
-            next_page_token: page.next_page_token,
-            page_size: page.page_size,
-            total_size: page.total_size,
-        }
+impl From<Arc<v1::Task>> for Task {
+    fn from(task: Arc<v1::Task>) -> Self {
+        Arc::unwrap_or_clone(task).into()
     }
 }
 

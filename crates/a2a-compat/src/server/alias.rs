@@ -6,11 +6,11 @@ use a2a_core::{Error, ProtocolVersion, Result};
 use a2a_operations::{Agent, CallContext, Scope};
 use tokio::time::{Instant, timeout};
 
-use super::{ServerOptions, send_timeout::find_task};
+use super::{options::ServerOptions, send_timeout::find_task};
 use crate::{
     AnyRequest,
     task_origin::{Claim, Claimed, MessageKey, Unresolved},
-    v0_1::{message_of, with_task_id},
+    v0_1::with_task_id,
 };
 
 /// Longest id that a client may choose, in bytes.
@@ -45,7 +45,7 @@ impl Aliases<'_> {
             let why = format!("must have at most {MAX_ID_BYTES} bytes");
             return Err(Error::invalid_params("id", why));
         }
-        let Some(message) = message_of(&mut request) else {
+        let Some(message) = request.message_mut() else {
             return Ok((self.resolve_existing(id, request).await, None));
         };
         let mut key = MessageKey {
@@ -65,7 +65,7 @@ impl Aliases<'_> {
                     return Ok((with_task_id(request, &origin.task_id), None));
                 }
                 Claim::New(claimed) => {
-                    if let Some(message) = message_of(&mut request) {
+                    if let Some(message) = request.message_mut() {
                         message.context_id = key.context_id;
                     }
                     return Ok((with_task_id(request, ""), Some(claimed)));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, TaskState, Validate,
+    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, TaskState,
     v1::{
         GetTaskRequest, ListTaskPushNotificationConfigsRequest, StreamResponse,
         send_message_response, stream_response::Payload,
@@ -14,21 +14,19 @@ use a2a_operations::{
     Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::ServerSpan,
 };
 use futures_util::{StreamExt as _, stream};
-use http::{HeaderMap, HeaderName, request::Parts};
+use http::{HeaderMap, request::Parts};
 use tracing::Instrument as _;
 
 use super::{
-    ServerOptions,
     alias::Aliases,
+    options::ServerOptions,
     send_timeout::send_with_timeout,
     stream::{end_stream, split_events},
 };
 use crate::{
-    AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call, task_origin::Claimed, v0_1::chosen_id,
+    AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call, common::extensions,
+    task_origin::Claimed, v0_1::chosen_id,
 };
-
-/// The name of `A2A-Extensions` before 1.0.
-const X_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 
 /// Dispatches a request of an older revision. The response uses the task ids of the client.
 ///
@@ -96,7 +94,10 @@ async fn dispatch_resolved(
     request: AnyRequest,
 ) -> Result<Reply<AnyOutput>> {
     let revision = context.version;
-    validate(&request)?;
+    // `with_config_id` fills in an empty id.
+    if !matches!(request, AnyRequest::GetTaskPushNotificationConfig(_)) {
+        request.validate()?;
+    }
     let subscribed = match &request {
         AnyRequest::SubscribeToTask(request) => Some(request.id.clone()),
         _ => None,
@@ -167,29 +168,7 @@ pub(crate) fn write_activated(
     headers: &mut HeaderMap,
 ) {
     service_parameters::write_activated(activated, headers);
-    if revision < ProtocolVersion::V1Draft
-        && let Some(value) = headers.remove(service_parameters::EXTENSIONS)
-    {
-        headers.insert(X_EXTENSIONS, value);
-    }
-}
-
-fn validate(request: &AnyRequest) -> Result<()> {
-    match request {
-        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
-            request.validate()
-        }
-        AnyRequest::GetTask(request) => request.validate(),
-        AnyRequest::ListTasks(request) => request.validate(),
-        AnyRequest::CancelTask(request) => request.validate(),
-        AnyRequest::SubscribeToTask(request) => request.validate(),
-        AnyRequest::CreateTaskPushNotificationConfig(config) => config.validate(),
-        // The id may be empty: `with_config_id` fills it in.
-        AnyRequest::GetTaskPushNotificationConfig(_) => Ok(()),
-        AnyRequest::ListTaskPushNotificationConfigs(request) => request.validate(),
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => request.validate(),
-        AnyRequest::GetExtendedAgentCard(request) => request.validate(),
-    }
+    extensions::rename_header(revision, headers);
 }
 
 /// Fills in the webhook id of a request without one.

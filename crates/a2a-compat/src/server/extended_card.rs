@@ -12,10 +12,10 @@ use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_TYPE, reque
 use serde_json::{Value, json};
 
 use super::{
-    ServerOptions, dialect,
     dispatch::{context, dispatch, write_activated},
+    options::ServerOptions,
 };
-use crate::{AnyOutput, AnyRequest};
+use crate::{AnyOutput, AnyRequest, Dialect as _, v0_3::V0_3};
 
 const PATH: &str = "/agent/authenticatedExtendedCard";
 const REVISION: ProtocolVersion = ProtocolVersion::V0_2;
@@ -62,10 +62,9 @@ async fn read(
     let AnyOutput::Unary(response) = reply.response else {
         return Err(Error::internal("extended card returned as a stream"));
     };
-    let dialect = dialect(REVISION).ok_or_else(|| Error::internal("0.2 has no dialect"))?;
     let mut headers = HeaderMap::new();
     write_activated(REVISION, &reply.activated, &mut headers);
-    Ok((headers, dialect.write_response(Operation::GetExtendedAgentCard, response)))
+    Ok((headers, V0_3.write_response(Operation::GetExtendedAgentCard, response)))
 }
 
 fn response(status: StatusCode, headers: HeaderMap, body: &Value) -> Response<Body> {

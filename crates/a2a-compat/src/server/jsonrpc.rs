@@ -3,32 +3,33 @@
 use std::{borrow::Cow, sync::Arc};
 
 use a2a_core::{
-    Detail, Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
+    Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
 };
 use a2a_http::{
-    Drain, VersionPolicy, body, content_type, error_body,
+    Drain, VersionPolicy, body, content_type,
     error_response::Instead,
     parse::{PendingBody, parse},
-    pieces, report, service_parameters, sse,
+    report, service_parameters, sse,
 };
-use a2a_jsonrpc::{Endpoint, Opened};
+use a2a_jsonrpc::{Endpoint, Opened, wire};
 use a2a_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{BufMut as _, Bytes};
 use futures_util::stream;
-use http::{Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
-use serde::{Deserialize, Deserializer, Serialize};
+use http::{Request, Response, request::Parts};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
 use tower::ServiceExt as _;
 
 use super::{
-    ServerOptions, dialect,
     dispatch::{context, dispatch, requested_version, write_activated},
+    options::ServerOptions,
     stream::is_last,
 };
 use crate::{
     AnyOutput, AnyRequest, Dialect,
     detect::{self, Decision, JsonRpcRequest, Params},
+    revision::dialect,
 };
 
 /// Serves `agent` over JSON-RPC at `POST /`, in all enabled revisions.
@@ -243,11 +244,12 @@ impl Server {
             Ok(event) => {
                 let last = is_last(dialect.revision(), event);
                 let event = dialect.write_event(event.response(), last);
-                head(out.text(), &id, "result");
-                out.push(text(&event).into());
+                wire::write_head(out.text(), &id, "result");
+                // Infallible: a JSON value, written to memory.
+                out.push(serde_json::to_vec(&event).unwrap_or_default().into());
                 out.text().put_u8(b'}');
             }
-            Err(error) => write(out.text(), &id, "error", &dialect.write_error(error)),
+            Err(error) => wire::write_error(out.text(), &id, &dialect.write_error(error)),
         };
         let drain = Drain::of(&parts.extensions);
         sse::untyped_response(events, &self.options.binding.limits, &drain, frame)
@@ -269,68 +271,17 @@ impl Server {
 }
 
 fn result(id: &str, value: &Value) -> Response<Body> {
-    let mut envelope = BytesMut::with_capacity(64);
-    head(&mut envelope, id, "result");
-    let start = envelope.len();
-    let mut body = Vec::from(envelope);
-    // Infallible, as in `write`.
+    let mut body = Vec::with_capacity(1 << 10);
+    wire::write_head(&mut body, id, "result");
+    let head = body.len();
+    // Infallible: a JSON value, written to memory.
     let _ = serde_json::to_writer(&mut body, value);
-    json(StatusCode::OK, pieces::enveloped(body, start, b"}"))
+    wire::result(body, head)
 }
 
 /// Responds with an error in the format of the dialect, or of the current revision.
 fn reject(dialect: Option<&dyn Dialect>, id: &str, error: Error) -> Response<Body> {
+    let Some(dialect) = dialect else { return wire::error(id, error) };
     let error = report(error);
-    let status = StatusCode::from_u16(error.kind().codes().jsonrpc_http);
-    let mut body = BytesMut::with_capacity(512);
-    match dialect {
-        Some(dialect) => write(&mut body, id, "error", &dialect.write_error(&error)),
-        None => write(&mut body, id, "error", &CurrentError::of(&error)),
-    }
-    let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.freeze());
-    error_body::write_headers(&error, response.headers_mut());
-    response
-}
-
-/// An error object of the current revision, with members in the order that its binding uses.
-#[derive(Serialize)]
-struct CurrentError<'a> {
-    code: i32,
-    message: &'a str,
-    data: Vec<Detail>,
-}
-
-impl<'a> CurrentError<'a> {
-    fn of(error: &'a Error) -> Self {
-        let code = error.kind().codes().jsonrpc;
-        Self { code, message: error.message(), data: error.details() }
-    }
-}
-
-fn write(out: &mut BytesMut, id: &str, member: &str, value: &impl Serialize) {
-    head(out, id, member);
-    // Infallible: JSON values and string-keyed maps, written to memory.
-    let _ = serde_json::to_writer(out.writer(), value);
-    out.put_u8(b'}');
-}
-
-/// Writes the envelope of a response up to the value of `member`.
-fn head(out: &mut BytesMut, id: &str, member: &str) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b",\"");
-    out.extend_from_slice(member.as_bytes());
-    out.extend_from_slice(b"\":");
-}
-
-fn text(value: &Value) -> Vec<u8> {
-    // Infallible, as in `write`.
-    serde_json::to_vec(value).unwrap_or_default()
-}
-
-fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
-    response
+    wire::error_response(id, &error, &dialect.write_error(&error))
 }

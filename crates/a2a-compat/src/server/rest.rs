@@ -21,8 +21,8 @@ use serde_json::Value;
 use tower::ServiceExt as _;
 
 use super::{
-    ServerOptions,
     dispatch::{context, dispatch, requested_version, write_activated},
+    options::ServerOptions,
 };
 use crate::{
     AnyOutput,

@@ -1,105 +1,44 @@
 //! Agent cards of 0.1: a single URL, and names of authentication schemes.
 
 use a2a_core::{
-    ProtocolVersion, Result,
+    AgentCard, ProtocolVersion, Result,
     card::JSONRPC,
-    v1::{
-        self, AgentInterface, ApiKeySecurityScheme, HttpAuthSecurityScheme, OAuth2SecurityScheme,
-        SecurityRequirement, SecurityScheme, StringList, security_scheme::Scheme,
-    },
+    v1::{AgentInterface, security_scheme::Scheme},
 };
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::params::Authentication;
 use crate::common::{
-    json::{read_result, some, write},
-    member,
+    card::{self, write_common},
+    json::{Object, objects_in, require, unreadable},
+    security::{SeveralFlows, write_flat},
 };
 
-/// An agent card.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AgentCard {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provider: Option<AgentProvider>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    version: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    documentation_url: Option<String>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    capabilities: AgentCapabilities,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    authentication: Option<Authentication>,
-    default_input_modes: Option<Vec<String>>,
-    default_output_modes: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    skills: Vec<AgentSkill>,
-}
-
-/// The provider of the agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct AgentProvider {
-    organization: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
-}
-
-/// The capabilities of the agent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AgentCapabilities {
-    #[serde(default, deserialize_with = "member::or_default")]
-    streaming: bool,
-    #[serde(default, deserialize_with = "member::or_default")]
-    push_notifications: bool,
-}
-
-/// A skill of the agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AgentSkill {
-    id: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    tags: Vec<String>,
-    #[serde(
-        default,
-        deserialize_with = "member::or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    examples: Vec<String>,
-    #[serde(
-        default,
-        deserialize_with = "member::or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    input_modes: Vec<String>,
-    #[serde(
-        default,
-        deserialize_with = "member::or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    output_modes: Vec<String>,
-}
+/// Members that this revision does not have.
+const LATER: [&str; 3] = ["security", "supportsAuthenticatedExtendedCard", "iconUrl"];
 
 /// Reads a card.
 ///
 /// # Errors
 ///
 /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
-pub fn read_card(card: &Value) -> Result<v1::AgentCard> {
-    read_result::<AgentCard>(card).map(AgentCard::into_v1)
+pub fn read_card(document: &Value) -> Result<AgentCard> {
+    let (mut card, older) = card::read(document, SeveralFlows::Split)?;
+    let members = document.as_object();
+    members.map_or(Ok(()), |members| require(members, "", &["name", "url"])).map_err(unreadable)?;
+    card.supported_interfaces = vec![AgentInterface {
+        url: older.url.unwrap_or_default(),
+        protocol_binding: JSONRPC.to_owned(),
+        protocol_version: ProtocolVersion::V0_1.to_string(),
+        ..AgentInterface::default()
+    }];
+    let capabilities = card.capabilities.get_or_insert_default();
+    capabilities.streaming.get_or_insert_default();
+    capabilities.push_notifications.get_or_insert_default();
+    Ok(card)
 }
 
 /// Writes a card; `None` if it has no JSON-RPC interface older than 1.0.
-pub fn write_card(card: &v1::AgentCard) -> Option<Value> {
+pub fn write_card(card: &AgentCard) -> Option<Value> {
     let version = |interface: &&AgentInterface| {
         let version = interface.protocol_version.parse::<ProtocolVersion>().ok();
         version.filter(|version| *version < ProtocolVersion::V1Draft)
@@ -110,119 +49,36 @@ pub fn write_card(card: &v1::AgentCard) -> Option<Value> {
     };
     let exact = interfaces().filter(speaks).find(|i| version(i) == Some(ProtocolVersion::V0_1));
     let interface = exact.or_else(|| interfaces().find(speaks))?;
-    Some(write(&AgentCard::from_v1(card, &interface.url)))
+
+    let mut written = write_common(card, write_flat);
+    written.retain(|name, _| !LATER.contains(&name.as_str()));
+    drop_if_empty(&mut written, "description");
+    for skill in objects_in(&mut written, "skills") {
+        skill.remove("security");
+        drop_if_empty(skill, "description");
+    }
+    if let Some(provider) = written.get_mut("provider").and_then(Value::as_object_mut) {
+        drop_if_empty(provider, "url");
+    }
+    written.insert("url".into(), interface.url.as_str().into());
+    let capabilities =
+        json!({"streaming": card.can_stream(), "pushNotifications": card.can_push()});
+    written.insert("capabilities".into(), capabilities);
+    let schemes = required_schemes(card);
+    if !schemes.is_empty() {
+        written.insert("authentication".into(), json!({"schemes": schemes}));
+    }
+    Some(written.into())
 }
 
-impl AgentCard {
-    fn into_v1(self) -> v1::AgentCard {
-        let text = || vec!["text/plain".to_owned()];
-        let schemes = self.authentication.map(|authentication| authentication.schemes);
-        let schemes = schemes.unwrap_or_default();
-        v1::AgentCard {
-            name: self.name,
-            description: self.description.unwrap_or_default(),
-            supported_interfaces: vec![AgentInterface {
-                url: self.url,
-                protocol_binding: JSONRPC.to_owned(),
-                protocol_version: ProtocolVersion::V0_1.to_string(),
-                ..AgentInterface::default()
-            }],
-            provider: self.provider.map(|provider| v1::AgentProvider {
-                url: provider.url.unwrap_or_default(),
-                organization: provider.organization,
-            }),
-            version: self.version,
-            documentation_url: self.documentation_url,
-            capabilities: Some(v1::AgentCapabilities {
-                streaming: Some(self.capabilities.streaming),
-                push_notifications: Some(self.capabilities.push_notifications),
-                ..v1::AgentCapabilities::default()
-            }),
-            // Any one of the schemes is sufficient.
-            security_requirements: schemes
-                .iter()
-                .map(|name| SecurityRequirement {
-                    schemes: [(name.clone(), StringList::default())].into(),
-                })
-                .collect(),
-            security_schemes: schemes
-                .into_iter()
-                .map(|name| {
-                    let scheme = SecurityScheme { scheme: Some(scheme(&name)) };
-                    (name, scheme)
-                })
-                .collect(),
-            default_input_modes: self.default_input_modes.unwrap_or_else(text),
-            default_output_modes: self.default_output_modes.unwrap_or_else(text),
-            skills: self.skills.into_iter().map(AgentSkill::into_v1).collect(),
-            ..v1::AgentCard::default()
-        }
-    }
-
-    fn from_v1(card: &v1::AgentCard, url: &str) -> Self {
-        Self {
-            name: card.name.clone(),
-            description: some(&card.description),
-            url: url.to_owned(),
-            provider: card.provider.as_ref().map(|provider| AgentProvider {
-                organization: provider.organization.clone(),
-                url: some(&provider.url),
-            }),
-            version: card.version.clone(),
-            documentation_url: card.documentation_url.clone(),
-            capabilities: AgentCapabilities {
-                streaming: card.can_stream(),
-                push_notifications: card.can_push(),
-            },
-            authentication: authentication(card),
-            default_input_modes: Some(card.default_input_modes.clone()),
-            default_output_modes: Some(card.default_output_modes.clone()),
-            skills: card.skills.iter().map(AgentSkill::from_v1).collect(),
-        }
+fn drop_if_empty(object: &mut Object, name: &str) {
+    if object.get(name).is_some_and(|member| member == "") {
+        object.remove(name);
     }
 }
 
-impl AgentSkill {
-    fn into_v1(self) -> v1::AgentSkill {
-        v1::AgentSkill {
-            id: self.id,
-            name: self.name,
-            description: self.description.unwrap_or_default(),
-            tags: self.tags,
-            examples: self.examples,
-            input_modes: self.input_modes,
-            output_modes: self.output_modes,
-            security_requirements: Vec::new(),
-        }
-    }
-
-    fn from_v1(skill: &v1::AgentSkill) -> Self {
-        Self {
-            id: skill.id.clone(),
-            name: skill.name.clone(),
-            description: some(&skill.description),
-            tags: skill.tags.clone(),
-            examples: skill.examples.clone(),
-            input_modes: skill.input_modes.clone(),
-            output_modes: skill.output_modes.clone(),
-        }
-    }
-}
-
-/// The scheme of a name; unknown names are treated as HTTP schemes.
-fn scheme(name: &str) -> Scheme {
-    match name.to_ascii_lowercase().as_str() {
-        "oauth2" => Scheme::Oauth2SecurityScheme(OAuth2SecurityScheme::default()),
-        "apikey" => Scheme::ApiKeySecurityScheme(ApiKeySecurityScheme::default()),
-        _ => Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
-            scheme: name.to_owned(),
-            ..HttpAuthSecurityScheme::default()
-        }),
-    }
-}
-
-/// The names of the required schemes, in order; `None` if there are none.
-fn authentication(card: &v1::AgentCard) -> Option<Authentication> {
+/// The names of the required schemes, in order.
+fn required_schemes(card: &AgentCard) -> Vec<String> {
     let mut schemes = Vec::new();
     let required = card.security_requirements.iter().flat_map(|required| required.schemes.keys());
     for key in required {
@@ -238,5 +94,5 @@ fn authentication(card: &v1::AgentCard) -> Option<Authentication> {
             schemes.push(name);
         }
     }
-    (!schemes.is_empty()).then_some(Authentication { schemes, credentials: None })
+    schemes
 }

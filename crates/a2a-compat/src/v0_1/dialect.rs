@@ -3,26 +3,35 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, Operation, ProtocolVersion, Result,
+    Error, ErrorKind, Message, Operation, ProtocolVersion, Result, Task, TaskState,
     v1::{
         CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        SendMessageResponse, StreamResponse, SubscribeToTaskRequest, send_message_response,
+        SendMessageResponse, StreamResponse, SubscribeToTaskRequest, TaskStatus,
+        send_message_response::Payload,
     },
 };
 use serde_json::Value;
 
-use super::{
-    event::{self, Event},
-    params::{TaskPushNotificationConfig, TaskQueryParams, TaskSendParams},
-    types::Task,
-};
+use super::params::{read_config, read_send, read_task_params, write_config, write_send};
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
-        json::{read_params, read_result, write},
+        format::Format,
+        json::{invalid_response, object, unreadable, write},
     },
+    dialect::{Methods, method_in, operation_in},
 };
+
+const METHODS: &Methods = &[
+    ("tasks/send", Operation::SendMessage),
+    ("tasks/sendSubscribe", Operation::SendStreamingMessage),
+    ("tasks/get", Operation::GetTask),
+    ("tasks/cancel", Operation::CancelTask),
+    ("tasks/resubscribe", Operation::SubscribeToTask),
+    ("tasks/pushNotification/set", Operation::CreateTaskPushNotificationConfig),
+    ("tasks/pushNotification/get", Operation::GetTaskPushNotificationConfig),
+];
 
 /// Revision 0.1, which only has JSON-RPC.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,59 +42,68 @@ impl Dialect for V0_1 {
         ProtocolVersion::V0_1
     }
 
-    fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest> {
-        let query = || read_params::<TaskQueryParams>(&params);
-        Ok(match method {
-            "tasks/send" => {
-                AnyRequest::SendMessage(read_params::<TaskSendParams>(&params)?.into_v1())
+    fn operation(&self, method: &str) -> Option<Operation> {
+        operation_in(METHODS, method)
+    }
+
+    fn method(&self, operation: Operation) -> Option<&'static str> {
+        method_in(METHODS, operation)
+    }
+
+    fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
+        Ok(match operation {
+            Operation::SendMessage => AnyRequest::SendMessage(read_send(params)?),
+            Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(read_send(params)?),
+            Operation::GetTask => {
+                let task = read_task_params(params)?;
+                AnyRequest::GetTask(GetTaskRequest {
+                    id: task.id,
+                    history_length: Some(task.history_length.unwrap_or(0)),
+                    ..Default::default()
+                })
             }
-            "tasks/sendSubscribe" => {
-                AnyRequest::SendStreamingMessage(read_params::<TaskSendParams>(&params)?.into_v1())
+            Operation::CancelTask => {
+                let task = read_task_params(params)?;
+                AnyRequest::CancelTask(CancelTaskRequest {
+                    id: task.id,
+                    metadata: task.metadata,
+                    ..Default::default()
+                })
             }
-            "tasks/get" => {
-                let TaskQueryParams { id, history_length, .. } = query()?;
-                let history_length = Some(history_length.unwrap_or(0));
-                AnyRequest::GetTask(GetTaskRequest { id, history_length, ..Default::default() })
+            Operation::SubscribeToTask => {
+                let id = read_task_params(params)?.id;
+                AnyRequest::SubscribeToTask(SubscribeToTaskRequest { id, ..Default::default() })
             }
-            "tasks/cancel" => {
-                let TaskQueryParams { id, metadata, .. } = query()?;
-                AnyRequest::CancelTask(CancelTaskRequest { id, metadata, ..Default::default() })
+            Operation::CreateTaskPushNotificationConfig => {
+                AnyRequest::CreateTaskPushNotificationConfig(read_config(params)?)
             }
-            "tasks/resubscribe" => AnyRequest::SubscribeToTask(SubscribeToTaskRequest {
-                id: query()?.id,
-                ..Default::default()
-            }),
-            "tasks/pushNotification/set" => AnyRequest::CreateTaskPushNotificationConfig(
-                read_params::<TaskPushNotificationConfig>(&params)?.into_v1(),
-            ),
-            "tasks/pushNotification/get" => {
-                let id = query()?.id;
+            Operation::GetTaskPushNotificationConfig => {
+                let id = read_task_params(params)?.id;
                 AnyRequest::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
                     task_id: id.clone(),
                     id,
                     ..Default::default()
                 })
             }
-            _ => {
-                let message = format!("revision 0.1 has no method {method:?}");
-                return Err(
-                    Error::new(ErrorKind::MethodNotFound, message).with_metadata("method", method)
-                );
+            Operation::ListTasks
+            | Operation::ListTaskPushNotificationConfigs
+            | Operation::DeleteTaskPushNotificationConfig
+            | Operation::GetExtendedAgentCard => {
+                let message = format!("version 0.1 has no {}", operation.name());
+                return Err(Error::unsupported(message));
             }
         })
     }
 
     fn write_response(&self, _operation: Operation, response: AnyResponse) -> Value {
-        use send_message_response::Payload;
-
         match response {
             AnyResponse::Sent(response) => match response.payload {
-                Some(Payload::Task(task)) => write(&Task::from_v1(&task)),
-                Some(Payload::Message(message)) => write(&Task::of_message(&message)),
+                Some(Payload::Task(task)) => Format::V0_1.write_task(task),
+                Some(Payload::Message(message)) => Format::V0_1.write_task(of_message(message)),
                 None => Value::Null,
             },
-            AnyResponse::Task(task) => write(&Task::from_v1(&task)),
-            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::from_v1(&config)),
+            AnyResponse::Task(task) => Format::V0_1.write_task(Arc::unwrap_or_clone(task)),
+            AnyResponse::Config(config) => write_config(&config),
             // The revision has no method with these responses.
             AnyResponse::Tasks(_)
             | AnyResponse::Configs(_)
@@ -95,11 +113,11 @@ impl Dialect for V0_1 {
     }
 
     fn write_event(&self, event: &StreamResponse, is_last: bool) -> Value {
-        Event::from_v1(event, is_last).map_or(Value::Null, |event| write(&event))
+        Format::V0_1.write_event(event.clone(), is_last)
     }
 
     fn write_error(&self, error: &Error) -> ErrorObject {
-        let code = match error.kind() {
+        let kind = match error.kind() {
             ErrorKind::ExtendedAgentCardNotConfigured => ErrorKind::UnsupportedOperation,
             ErrorKind::ExtensionSupportRequired | ErrorKind::VersionNotSupported => {
                 ErrorKind::InvalidRequest
@@ -107,63 +125,49 @@ impl Dialect for V0_1 {
             ErrorKind::InvalidAgentResponse => ErrorKind::Internal,
             kind => kind,
         };
-        ErrorObject {
-            code: code.codes().jsonrpc,
-            message: error.message().to_owned(),
-            data: error_data::data(error),
-        }
+        error_data::object(kind, error)
     }
 
-    fn write_request(&self, request: AnyRequest) -> Result<(&'static str, Value)> {
-        let query = |id: String| TaskQueryParams { id, history_length: None, metadata: None };
-        Ok(match request {
-            AnyRequest::SendMessage(request) => {
-                ("tasks/send", write(&TaskSendParams::from_v1(&request)))
-            }
-            AnyRequest::SendStreamingMessage(request) => {
-                ("tasks/sendSubscribe", write(&TaskSendParams::from_v1(&request)))
+    fn write_params(&self, request: AnyRequest) -> Value {
+        let task = |id: String| object([("id", id.into())]);
+        match request {
+            AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+                write_send(request)
             }
             AnyRequest::GetTask(GetTaskRequest { id, history_length, .. }) => {
-                ("tasks/get", write(&TaskQueryParams { history_length, ..query(id) }))
+                object([("id", id.into()), ("historyLength", history_length.into())])
             }
             AnyRequest::CancelTask(CancelTaskRequest { id, metadata, .. }) => {
-                ("tasks/cancel", write(&TaskQueryParams { metadata, ..query(id) }))
+                object([("id", id.into()), ("metadata", write(&metadata))])
             }
-            AnyRequest::SubscribeToTask(request) => {
-                ("tasks/resubscribe", write(&query(request.id)))
-            }
-            AnyRequest::CreateTaskPushNotificationConfig(config) => {
-                ("tasks/pushNotification/set", write(&TaskPushNotificationConfig::from_v1(&config)))
-            }
-            AnyRequest::GetTaskPushNotificationConfig(request) => {
-                ("tasks/pushNotification/get", write(&query(request.task_id)))
-            }
+            AnyRequest::SubscribeToTask(request) => task(request.id),
+            AnyRequest::CreateTaskPushNotificationConfig(config) => write_config(&config),
+            AnyRequest::GetTaskPushNotificationConfig(request) => task(request.task_id),
             AnyRequest::ListTasks(_)
             | AnyRequest::ListTaskPushNotificationConfigs(_)
             | AnyRequest::DeleteTaskPushNotificationConfig(_)
-            | AnyRequest::GetExtendedAgentCard(_) => {
-                let name = request.operation().name();
-                return Err(Error::unsupported(format!("revision 0.1 has no {name}")));
-            }
-        })
+            | AnyRequest::GetExtendedAgentCard(_) => Value::Null,
+        }
     }
 
     fn read_response(&self, operation: Operation, result: Value) -> Result<AnyResponse> {
-        let task = || read_result::<Task>(&result).map(Task::into_v1);
+        let config = |result| read_config(result).map(AnyResponse::Config).map_err(unreadable);
         match operation {
             Operation::SendMessage => {
-                let payload = Some(send_message_response::Payload::Task(task()?));
+                let payload = Some(Payload::Task(Format::V0_1.read_task(result)?));
                 Ok(AnyResponse::Sent(SendMessageResponse { payload }))
             }
-            Operation::GetTask | Operation::CancelTask => Ok(AnyResponse::Task(Arc::new(task()?))),
-            Operation::CreateTaskPushNotificationConfig => read_config(&result),
+            Operation::GetTask | Operation::CancelTask => {
+                Ok(AnyResponse::Task(Arc::new(Format::V0_1.read_task(result)?)))
+            }
+            Operation::CreateTaskPushNotificationConfig => config(result),
             Operation::GetTaskPushNotificationConfig => {
                 let none = result.is_null() || result.as_object().is_some_and(|o| o.is_empty());
                 if none {
                     let message = "the task has no push notification config";
                     return Err(Error::new(ErrorKind::TaskNotFound, message));
                 }
-                read_config(&result)
+                config(result)
             }
             Operation::SendStreamingMessage
             | Operation::ListTasks
@@ -171,18 +175,27 @@ impl Dialect for V0_1 {
             | Operation::ListTaskPushNotificationConfigs
             | Operation::DeleteTaskPushNotificationConfig
             | Operation::GetExtendedAgentCard => {
-                let message = format!("revision 0.1 has no such response to {}", operation.name());
-                Err(Error::new(ErrorKind::InvalidAgentResponse, message))
+                let name = operation.name();
+                Err(invalid_response(format!("version 0.1 has no such response to {name}")))
             }
         }
     }
 
     fn read_event(&self, event: Value) -> Result<StreamResponse> {
-        Ok(StreamResponse { payload: Some(event::read(&event)?) })
+        Format::V0_1.read_event(event)
     }
 }
 
-fn read_config(result: &Value) -> Result<AnyResponse> {
-    read_result::<TaskPushNotificationConfig>(result)
-        .map(|config| AnyResponse::Config(config.into_v1()))
+/// A completed task with a message: every response of this revision is a task.
+fn of_message(message: Message) -> Task {
+    Task {
+        id: message.task_id.clone(),
+        context_id: message.context_id.clone(),
+        status: Some(TaskStatus {
+            state: TaskState::Completed.into(),
+            message: Some(message),
+            timestamp: None,
+        }),
+        ..Task::default()
+    }
 }

@@ -4,7 +4,7 @@ use a2a_core::v1::{
     StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent, stream_response::Payload,
 };
 
-use super::types::artifact_id;
+use crate::common::task::artifact_id;
 
 /// Splits the events of a stream into status and artifact updates.
 ///

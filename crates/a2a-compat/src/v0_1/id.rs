@@ -1,38 +1,12 @@
 //! Task ids: replaces the ids of the client by those of the server, and vice versa.
 
-use a2a_core::v1::{Message, SendMessageRequest};
 use serde_json::Value;
 
 use crate::AnyRequest;
 
 /// The task id of a request, which its client chose.
 pub fn chosen_id(request: &AnyRequest) -> &str {
-    fn sent(request: &SendMessageRequest) -> &str {
-        request.message.as_ref().map_or("", |message| &message.task_id)
-    }
-    match request {
-        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
-            sent(request)
-        }
-        AnyRequest::GetTask(request) => &request.id,
-        AnyRequest::CancelTask(request) => &request.id,
-        AnyRequest::SubscribeToTask(request) => &request.id,
-        AnyRequest::CreateTaskPushNotificationConfig(request) => &request.task_id,
-        AnyRequest::GetTaskPushNotificationConfig(request) => &request.task_id,
-        AnyRequest::ListTaskPushNotificationConfigs(request) => &request.task_id,
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => &request.task_id,
-        AnyRequest::ListTasks(_) | AnyRequest::GetExtendedAgentCard(_) => "",
-    }
-}
-
-/// The message of a send.
-pub(crate) fn message_of(request: &mut AnyRequest) -> Option<&mut Message> {
-    match request {
-        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
-            Some(request.message.get_or_insert_default())
-        }
-        _ => None,
-    }
+    request.task_id()
 }
 
 /// Replaces the task id of a request; an empty id creates a new task.
@@ -41,22 +15,7 @@ pub(crate) fn message_of(request: &mut AnyRequest) -> Option<&mut Message> {
 /// the config.
 #[must_use]
 pub fn with_task_id(mut request: AnyRequest, id: &str) -> AnyRequest {
-    let id = id.to_owned();
-    match &mut request {
-        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
-            if let Some(message) = &mut request.message {
-                message.task_id = id;
-            }
-        }
-        AnyRequest::GetTask(request) => request.id = id,
-        AnyRequest::CancelTask(request) => request.id = id,
-        AnyRequest::SubscribeToTask(request) => request.id = id,
-        AnyRequest::CreateTaskPushNotificationConfig(request) => request.task_id = id,
-        AnyRequest::GetTaskPushNotificationConfig(request) => request.task_id = id,
-        AnyRequest::ListTaskPushNotificationConfigs(request) => request.task_id = id,
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => request.task_id = id,
-        AnyRequest::ListTasks(_) | AnyRequest::GetExtendedAgentCard(_) => {}
-    }
+    request.set_task_id(id);
     request
 }
 

@@ -5,19 +5,15 @@
 
 mod card;
 mod dialect;
-mod event;
 mod event_splitter;
 mod id;
 mod params;
-mod part;
 #[cfg(test)]
 mod tests;
-mod types;
 mod webhook;
 
 pub use card::{read_card, write_card};
 pub use dialect::V0_1;
 pub use event_splitter::EventSplitter;
-pub(crate) use id::message_of;
 pub use id::{chosen_id, print_task_id, with_task_id};
 pub use webhook::{read_webhook, write_webhook};

@@ -12,8 +12,8 @@ use a2a_core::{
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use serde_json::{Value, json};
 
-use super::{EventSplitter, V0_1, types::artifact_index};
-use crate::{AnyRequest, AnyResponse, Dialect as _, arbitrary};
+use super::{EventSplitter, V0_1};
+use crate::{AnyRequest, AnyResponse, Dialect as _, arbitrary, common::task::index_of_id};
 
 /// The state after a round trip.
 fn state(state: TaskState) -> TaskState {
@@ -130,7 +130,7 @@ proptest! {
                 }
                 (Payload::ArtifactUpdate(sent), Payload::ArtifactUpdate(read)) => {
                     let sent_artifact = sent.artifact.unwrap();
-                    let at = artifact_index(&sent_artifact.artifact_id).expect("a position");
+                    let at = index_of_id(&sent_artifact.artifact_id).expect("a position");
                     prop_assert_eq!(read.artifact, Some(artifact(sent_artifact, at)));
                     prop_assert_eq!(
                         (read.task_id, read.append, read.last_chunk, read.metadata),

@@ -2,39 +2,26 @@
 
 use a2a_core::{
     Result,
-    v1::{StreamResponse, TaskStatusUpdateEvent, stream_response::Payload},
+    v1::{StreamResponse, stream_response::Payload},
 };
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::types::{Place, Task, TaskStatus};
-use crate::common::{
-    json::{read_result, write},
-    member,
-};
-
-/// A webhook body.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Notification {
-    #[serde(deserialize_with = "member::id")]
-    task_id: String,
-    final_status: TaskStatus,
-}
+use crate::common::{format::Format, json::rename};
 
 /// Writes a webhook body; `None` for events that this revision does not notify of: it only does so
 /// when a task ends or is interrupted.
 pub fn write_webhook(event: &StreamResponse) -> Option<Value> {
-    let (task_id, final_status) = match event.payload.as_ref()? {
-        Payload::Task(task) => (&task.id, TaskStatus::from_v1(task.status.as_ref())),
+    let is_settled = match event.payload.as_ref()? {
+        Payload::Task(task) => task.state().is_settled(),
         Payload::StatusUpdate(update) => {
-            (&update.task_id, TaskStatus::from_v1(update.status.as_ref()))
+            update.status.as_ref().is_some_and(|status| status.state().is_settled())
         }
-        Payload::Message(message) => (&message.task_id, TaskStatus::of_message(message)),
+        Payload::Message(_) => true,
         Payload::ArtifactUpdate(_) => return None,
     };
-    let notification = Notification { task_id: task_id.clone(), final_status };
-    notification.final_status.state.0.is_settled().then(|| write(&notification))
+    let mut status = Format::V0_1.write_event(event.clone(), true);
+    let (id, status) = (status["id"].take(), status["status"].take());
+    is_settled.then(|| json!({"taskId": id, "finalStatus": status}))
 }
 
 /// Reads a webhook body: a status, or a whole task, which is also allowed.
@@ -43,16 +30,13 @@ pub fn write_webhook(event: &StreamResponse) -> Option<Value> {
 ///
 /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub fn read_webhook(body: &Value) -> Result<StreamResponse> {
-    let payload = if body.get("finalStatus").is_some() {
-        let Notification { task_id, final_status } = read_result(body)?;
-        let place = Place { task_id: &task_id, context_id: "" };
-        Payload::StatusUpdate(TaskStatusUpdateEvent {
-            status: Some(final_status.into_v1(place)),
-            task_id,
-            ..TaskStatusUpdateEvent::default()
-        })
-    } else {
-        Payload::Task(read_result::<Task>(body)?.into_v1())
-    };
-    Ok(StreamResponse { payload: Some(payload) })
+    let mut event = body.clone();
+    let members = event.as_object_mut().filter(|body| body.contains_key("finalStatus"));
+    if let Some(members) = members {
+        rename(members, "taskId", "id");
+        rename(members, "finalStatus", "status");
+        return Format::V0_1.read_event(event);
+    }
+    let payload = Some(Payload::Task(Format::V0_1.read_task(event)?));
+    Ok(StreamResponse { payload })
 }

@@ -1,25 +1,43 @@
 //! The JSON format of 0.2 and 0.3.
 
+use std::sync::Arc;
+
 use a2a_core::{
-    Error, ErrorKind, Operation, ProtocolVersion, Result, Validate,
-    v1::{self, StreamResponse, send_message_response, stream_response},
+    Error, Operation, ProtocolVersion, Result, Task, Validate,
+    v1::{self, SendMessageRequest, StreamResponse, send_message_response, stream_response},
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    card::{read_card, write_card},
-    event::Event,
-    push::{Configs, TaskPushNotificationConfig},
-    request::{ConfigParams, MessageSendParams, TaskParams},
-    task::{Task, write_task},
-};
+use super::card::{read_card, write_card};
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
-        json::{read_params, read_result, write},
+        format::Format,
+        json::{
+            invalid_response, object, params_object, read_params, rename, some, take_object,
+            unreadable, write,
+        },
+        request::TaskParams,
     },
+    dialect::{Methods, method_in, operation_in},
 };
+
+const METHODS: &Methods = &[
+    ("message/send", Operation::SendMessage),
+    ("message/stream", Operation::SendStreamingMessage),
+    ("tasks/get", Operation::GetTask),
+    ("tasks/cancel", Operation::CancelTask),
+    ("tasks/resubscribe", Operation::SubscribeToTask),
+    ("tasks/pushNotificationConfig/set", Operation::CreateTaskPushNotificationConfig),
+    ("tasks/pushNotificationConfig/get", Operation::GetTaskPushNotificationConfig),
+    ("tasks/pushNotificationConfig/list", Operation::ListTaskPushNotificationConfigs),
+    ("tasks/pushNotificationConfig/delete", Operation::DeleteTaskPushNotificationConfig),
+    // The text of 0.3 uses both names.
+    ("agent/getAuthenticatedExtendedCard", Operation::GetExtendedAgentCard),
+    ("agent/authenticatedExtendedCard", Operation::GetExtendedAgentCard),
+];
 
 /// Revisions 0.2 and 0.3 in JSON.
 ///
@@ -29,61 +47,77 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct V0_3;
 
+/// Parameters of methods for a webhook.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigParams {
+    id: String,
+    push_notification_config_id: Option<String>,
+}
+
 impl Dialect for V0_3 {
     fn revision(&self) -> ProtocolVersion {
         ProtocolVersion::V0_3
     }
 
-    fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest> {
-        Ok(match method {
-            "message/send" => AnyRequest::SendMessage(send(&params)?),
-            "message/stream" => AnyRequest::SendStreamingMessage(send(&params)?),
-            "tasks/get" => {
-                let TaskParams { id, history_length, .. } = read_params(&params)?;
+    fn operation(&self, method: &str) -> Option<Operation> {
+        operation_in(METHODS, method)
+    }
+
+    fn method(&self, operation: Operation) -> Option<&'static str> {
+        method_in(METHODS, operation)
+    }
+
+    fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
+        let task = || read_params::<TaskParams>(&params);
+        let config = || -> Result<(String, String)> {
+            let ConfigParams { id, push_notification_config_id } = read_params(&params)?;
+            required("id", &id)?;
+            Ok((id, push_notification_config_id.unwrap_or_default()))
+        };
+        Ok(match operation {
+            Operation::SendMessage => AnyRequest::SendMessage(read_send(params)?),
+            Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(read_send(params)?),
+            Operation::GetTask => {
+                let TaskParams { id, history_length, .. } = task()?;
                 AnyRequest::GetTask(valid(v1::GetTaskRequest {
                     id,
                     history_length,
                     ..Default::default()
                 })?)
             }
-            "tasks/cancel" => {
-                let TaskParams { id, metadata, .. } = read_params(&params)?;
+            Operation::CancelTask => {
+                let TaskParams { id, metadata, .. } = task()?;
                 AnyRequest::CancelTask(valid(v1::CancelTaskRequest {
                     id,
                     metadata,
                     ..Default::default()
                 })?)
             }
-            "tasks/resubscribe" => {
-                let TaskParams { id, .. } = read_params(&params)?;
+            Operation::SubscribeToTask => {
+                let TaskParams { id, .. } = task()?;
                 let request = v1::SubscribeToTaskRequest { id, ..Default::default() };
                 AnyRequest::SubscribeToTask(valid(request)?)
             }
-            "tasks/pushNotificationConfig/set" => {
-                let config: TaskPushNotificationConfig = read_params(&params)?;
-                let config = valid(v1::TaskPushNotificationConfig::from(config))?;
+            Operation::CreateTaskPushNotificationConfig => {
+                let config = valid(read_config(params)?)?;
                 required("taskId", &config.task_id)?;
                 AnyRequest::CreateTaskPushNotificationConfig(config)
             }
-            "tasks/pushNotificationConfig/get" => {
-                let ConfigParams { id: task_id, push_notification_config_id: id } =
-                    read_params(&params)?;
-                required("id", &task_id)?;
+            Operation::GetTaskPushNotificationConfig => {
+                let (task_id, id) = config()?;
                 AnyRequest::GetTaskPushNotificationConfig(
                     v1::GetTaskPushNotificationConfigRequest { task_id, id, ..Default::default() },
                 )
             }
-            "tasks/pushNotificationConfig/list" => {
-                let ConfigParams { id: task_id, .. } = read_params(&params)?;
-                required("id", &task_id)?;
+            Operation::ListTaskPushNotificationConfigs => {
+                let (task_id, _) = config()?;
                 AnyRequest::ListTaskPushNotificationConfigs(valid(
                     v1::ListTaskPushNotificationConfigsRequest { task_id, ..Default::default() },
                 )?)
             }
-            "tasks/pushNotificationConfig/delete" => {
-                let ConfigParams { id: task_id, push_notification_config_id: id } =
-                    read_params(&params)?;
-                required("id", &task_id)?;
+            Operation::DeleteTaskPushNotificationConfig => {
+                let (task_id, id) = config()?;
                 required("pushNotificationConfigId", &id)?;
                 AnyRequest::DeleteTaskPushNotificationConfig(valid(
                     v1::DeleteTaskPushNotificationConfigRequest {
@@ -93,14 +127,11 @@ impl Dialect for V0_3 {
                     },
                 )?)
             }
-            // The text of 0.3 uses both names.
-            "agent/getAuthenticatedExtendedCard" | "agent/authenticatedExtendedCard" => {
+            Operation::GetExtendedAgentCard => {
                 AnyRequest::GetExtendedAgentCard(v1::GetExtendedAgentCardRequest::default())
             }
-            other => {
-                let name: String = other.chars().take(64).collect();
-                let message = format!("method not found: {name}");
-                return Err(Error::new(ErrorKind::MethodNotFound, message));
+            Operation::ListTasks => {
+                return Err(Error::unsupported("version 0.3 has no ListTasks"));
             }
         })
     }
@@ -108,123 +139,86 @@ impl Dialect for V0_3 {
     fn write_response(&self, _operation: Operation, response: AnyResponse) -> Value {
         match response {
             AnyResponse::Sent(sent) => match sent.payload {
-                Some(send_message_response::Payload::Task(task)) => write_task(&task),
+                Some(send_message_response::Payload::Task(task)) => Format::V0_3.write_task(task),
                 Some(send_message_response::Payload::Message(message)) => {
-                    write(&super::message::Message::from(message))
+                    Format::V0_3.write_message(message)
                 }
                 None => Value::Null,
             },
-            AnyResponse::Task(task) => write_task(&task),
+            AnyResponse::Task(task) => Format::V0_3.write_task(Arc::unwrap_or_clone(task)),
             // Only the REST table has this operation, which returns a bare array.
-            AnyResponse::Tasks(page) => page.tasks.iter().map(write_task).collect(),
-            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::from(config)),
-            AnyResponse::Configs(page) => {
-                let configs = page.configs.into_iter().map(TaskPushNotificationConfig::from);
-                configs.map(|config| write(&config)).collect()
+            AnyResponse::Tasks(page) => {
+                page.tasks.into_iter().map(|task| Format::V0_3.write_task(task)).collect()
             }
+            AnyResponse::Config(config) => write_config(&config),
+            AnyResponse::Configs(page) => page.configs.iter().map(write_config).collect(),
             AnyResponse::Deleted => Value::Null,
             AnyResponse::Card(card) => write_card(&card),
         }
     }
 
     fn write_event(&self, event: &StreamResponse, is_last: bool) -> Value {
-        Event::from_v1(event.clone(), is_last).map_or(Value::Null, |event| write(&event))
+        Format::V0_3.write_event(event.clone(), is_last)
     }
 
     fn write_error(&self, error: &Error) -> ErrorObject {
-        ErrorObject {
-            code: error.kind().codes().jsonrpc,
-            message: error.message().to_owned(),
-            data: error_data::data(error),
-        }
+        error_data::object(error.kind(), error)
     }
 
-    fn write_request(&self, request: AnyRequest) -> Result<(&'static str, Value)> {
-        let task =
-            |id, history_length, metadata| write(&TaskParams { id, history_length, metadata });
-        let config =
-            |task_id, id| write(&ConfigParams { id: task_id, push_notification_config_id: id });
-        Ok(match request {
-            AnyRequest::SendMessage(request) => {
-                ("message/send", write(&MessageSendParams::from(request)))
+    fn write_params(&self, request: AnyRequest) -> Value {
+        let task = |id: String| object([("id", id.into())]);
+        let config = |task_id: String, id: String| {
+            object([("id", task_id.into()), ("pushNotificationConfigId", some(&id).into())])
+        };
+        match request {
+            AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+                Format::V0_3.write_send(request)
             }
-            AnyRequest::SendStreamingMessage(request) => {
-                ("message/stream", write(&MessageSendParams::from(request)))
+            AnyRequest::GetTask(v1::GetTaskRequest { id, history_length, .. }) => {
+                object([("id", id.into()), ("historyLength", history_length.into())])
             }
-            AnyRequest::GetTask(request) => {
-                ("tasks/get", task(request.id, request.history_length, None))
+            AnyRequest::CancelTask(v1::CancelTaskRequest { id, metadata, .. }) => {
+                object([("id", id.into()), ("metadata", write(&metadata))])
             }
-            AnyRequest::CancelTask(request) => {
-                ("tasks/cancel", task(request.id, None, request.metadata))
-            }
-            AnyRequest::SubscribeToTask(request) => {
-                ("tasks/resubscribe", task(request.id, None, None))
-            }
-            AnyRequest::CreateTaskPushNotificationConfig(request) => {
-                let config = TaskPushNotificationConfig::from(request);
-                ("tasks/pushNotificationConfig/set", write(&config))
-            }
+            AnyRequest::SubscribeToTask(request) => task(request.id),
+            AnyRequest::CreateTaskPushNotificationConfig(config) => write_config(&config),
             AnyRequest::GetTaskPushNotificationConfig(request) => {
-                ("tasks/pushNotificationConfig/get", config(request.task_id, request.id))
+                config(request.task_id, request.id)
             }
-            AnyRequest::ListTaskPushNotificationConfigs(request) => {
-                ("tasks/pushNotificationConfig/list", config(request.task_id, String::new()))
-            }
+            AnyRequest::ListTaskPushNotificationConfigs(request) => task(request.task_id),
             AnyRequest::DeleteTaskPushNotificationConfig(request) => {
-                ("tasks/pushNotificationConfig/delete", config(request.task_id, request.id))
+                config(request.task_id, request.id)
             }
-            AnyRequest::GetExtendedAgentCard(_) => {
-                ("agent/getAuthenticatedExtendedCard", json!({}))
-            }
-            AnyRequest::ListTasks(_) => {
-                return Err(Error::unsupported("version 0.3 has no ListTasks"));
-            }
-        })
+            AnyRequest::GetExtendedAgentCard(_) => json!({}),
+            AnyRequest::ListTasks(_) => Value::Null,
+        }
     }
 
     fn read_response(&self, operation: Operation, result: Value) -> Result<AnyResponse> {
         Ok(match operation {
             Operation::SendMessage | Operation::SendStreamingMessage => {
-                let payload = match Event::read(&result)? {
-                    Event::Task(task) => send_message_response::Payload::Task(task.into()),
-                    Event::Message(message) => {
-                        let message = message.into_v1(a2a_core::Role::Agent);
-                        send_message_response::Payload::Message(message)
-                    }
-                    Event::StatusUpdate(_) | Event::ArtifactUpdate(_) => {
-                        return Err(invalid_response(
-                            "the response is neither a task nor a message",
-                        ));
-                    }
-                };
-                AnyResponse::Sent(v1::SendMessageResponse { payload: Some(payload) })
+                AnyResponse::Sent(Format::V0_3.read_sent(result)?)
             }
             Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
-                match Event::read(&result)? {
-                    Event::Task(task) => AnyResponse::Task(v1::Task::from(task).into()),
+                match Format::V0_3.read_event(result)?.payload {
+                    Some(stream_response::Payload::Task(task)) => AnyResponse::Task(task.into()),
                     _ => return Err(invalid_response("the response is not a task")),
                 }
             }
             Operation::ListTasks => {
-                let tasks = result.get("tasks").unwrap_or(&result).as_array();
-                let tasks = tasks.ok_or_else(|| invalid_response("the response is not a list"))?;
-                let tasks: Result<Vec<Task>> = tasks.iter().map(read_result).collect();
-                AnyResponse::Tasks(v1::ListTasksResponse {
-                    tasks: tasks?.into_iter().map(Into::into).collect(),
-                    ..Default::default()
-                })
+                let tasks = list(result, "tasks")?.into_iter();
+                let tasks: Result<Vec<Task>> =
+                    tasks.map(|task| Format::V0_3.read_task(task)).collect();
+                AnyResponse::Tasks(v1::ListTasksResponse { tasks: tasks?, ..Default::default() })
             }
             Operation::CreateTaskPushNotificationConfig
             | Operation::GetTaskPushNotificationConfig => {
-                let config: TaskPushNotificationConfig = read_result(&result)?;
-                AnyResponse::Config(config.into())
+                AnyResponse::Config(read_config(result).map_err(unreadable)?)
             }
             Operation::ListTaskPushNotificationConfigs => {
-                let configs: Configs = serde_json::from_value(result).map_err(|error| {
-                    invalid_response("the response is not a list of configs").with_source(error)
-                })?;
+                let configs = list(result, "configs")?.into_iter().map(read_config);
                 AnyResponse::Configs(v1::ListTaskPushNotificationConfigsResponse {
-                    configs: configs.into_vec().into_iter().map(Into::into).collect(),
+                    configs: configs.collect::<Result<_>>().map_err(unreadable)?,
                     ..Default::default()
                 })
             }
@@ -234,9 +228,9 @@ impl Dialect for V0_3 {
     }
 
     fn read_event(&self, event: Value) -> Result<StreamResponse> {
-        let event = StreamResponse::from(Event::read(&event)?);
-        match event.payload {
-            Some(stream_response::Payload::Task(ref task)) if task.id.is_empty() => {
+        let event = Format::V0_3.read_event(event)?;
+        match &event.payload {
+            Some(stream_response::Payload::Task(task)) if task.id.is_empty() => {
                 Err(invalid_response("the task has no id"))
             }
             _ => Ok(event),
@@ -244,9 +238,51 @@ impl Dialect for V0_3 {
     }
 }
 
-fn send(params: &Value) -> Result<v1::SendMessageRequest> {
-    let params: MessageSendParams = read_params(params)?;
-    valid(params.into())
+/// Writes a task of 0.2 or 0.3, which is also the webhook body.
+pub fn write_task(task: &Task) -> Value {
+    Format::V0_3.write_task(task.clone())
+}
+
+fn read_send(params: Value) -> Result<SendMessageRequest> {
+    valid(Format::V0_3.read_send(params)?)
+}
+
+/// Reads the webhook of a task.
+fn read_config(config: Value) -> Result<v1::TaskPushNotificationConfig> {
+    /// The members next to the webhook.
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Config {
+        task_id: String,
+    }
+    let mut config = params_object(config)?;
+    if !config.contains_key("pushNotificationConfig") {
+        rename(&mut config, "config", "pushNotificationConfig");
+    }
+    let webhook = take_object(&mut config, "pushNotificationConfig")?;
+    let Config { task_id } = read_params(&config.into())?;
+    let webhook = Format::V0_3.read_webhook(webhook, "pushNotificationConfig.")?;
+    Ok(v1::TaskPushNotificationConfig { task_id, ..webhook })
+}
+
+/// Writes the webhook of a task.
+fn write_config(config: &v1::TaskPushNotificationConfig) -> Value {
+    object([
+        ("taskId", config.task_id.as_str().into()),
+        ("pushNotificationConfig", Format::V0_3.write_webhook(config).into()),
+    ])
+}
+
+/// The elements of a response: an array, or the object of 1.0 and REST with an array in a member.
+fn list(mut response: Value, member: &str) -> Result<Vec<Value>> {
+    let list = match response.as_object_mut() {
+        Some(page) => page.remove(member).unwrap_or_else(|| json!([])),
+        None => response,
+    };
+    match list {
+        Value::Array(elements) => Ok(elements),
+        _ => Err(invalid_response("the response is not a list")),
+    }
 }
 
 /// Rejects a missing member by its name in this revision, which differs from that in 1.0.
@@ -258,8 +294,4 @@ fn required(name: &str, id: &str) -> Result<()> {
 fn valid<T: Validate>(request: T) -> Result<T> {
     request.validate()?;
     Ok(request)
-}
-
-fn invalid_response(message: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
 }

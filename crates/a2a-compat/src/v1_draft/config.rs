@@ -2,249 +2,161 @@
 
 use a2a_core::{
     Error, Result,
-    v1::{self, AuthenticationInfo},
+    v1::{
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        TaskPushNotificationConfig,
+    },
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::resource;
-use crate::common::{json::some, member, push};
-
-/// A webhook.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct PushNotificationConfig {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    authentication: Option<Authentication>,
-}
-
-/// Authentication schemes, with credentials.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Authentication {
-    #[serde(default, alias = "scheme", deserialize_with = "member::list")]
-    schemes: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    credentials: Option<String>,
-}
-
-/// A named config.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct TaskPushNotificationConfig {
-    name: String,
-    push_notification_config: PushNotificationConfig,
-}
-
-/// Parameters that set a config, in any documented format: the config in `config`, in
-/// `pushNotificationConfig`, or as the body itself.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct SetConfigParams {
-    parent: Option<String>,
-    task_id: Option<String>,
-    config_id: Option<String>,
-    name: Option<String>,
-    config: Option<Box<Self>>,
-    push_notification_config: Option<PushNotificationConfig>,
-    #[serde(flatten)]
-    bare: PushNotificationConfig,
-}
-
-/// Parameters that set a config, as written.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct WrittenSetConfigParams {
-    parent: String,
-    config_id: String,
-    config: TaskPushNotificationConfig,
-}
+use crate::common::{
+    format::Format,
+    json::{
+        Object, object, params_object, read_params, read_result, require, some, take, unreadable,
+    },
+    member,
+};
 
 /// Parameters that get or delete a config.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ConfigParams {
-    #[serde(skip_serializing_if = "Option::is_none")]
+struct ConfigParams {
     name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     config_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
 }
 
 /// Parameters that list configs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ListConfigsParams {
-    #[serde(skip_serializing_if = "Option::is_none")]
+struct ListConfigsParams {
     parent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<String>,
-    #[serde(default, deserialize_with = "member::int32", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "member::int32")]
     page_size: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     page_token: Option<String>,
 }
 
 /// The configs of a task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ListConfigsResponse {
-    #[serde(default, deserialize_with = "member::or_default")]
-    configs: Vec<TaskPushNotificationConfig>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    next_page_token: String,
+struct ListConfigsResponse {
+    configs: Option<Vec<Value>>,
+    next_page_token: Option<String>,
 }
 
-impl PushNotificationConfig {
-    pub(super) fn into_v1(self) -> v1::TaskPushNotificationConfig {
-        v1::TaskPushNotificationConfig {
-            id: self.id.unwrap_or_default(),
-            url: self.url,
-            token: self.token.unwrap_or_default(),
-            authentication: self.authentication.and_then(|authentication| {
-                Some(AuthenticationInfo {
-                    scheme: push::scheme(&authentication.schemes)?.to_owned(),
-                    credentials: authentication.credentials.unwrap_or_default(),
-                })
-            }),
-            ..v1::TaskPushNotificationConfig::default()
-        }
-    }
-
-    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
-        let authentication = config.authentication.as_ref();
-        Self {
-            id: some(&config.id),
-            url: config.url.clone(),
-            token: some(&config.token),
-            authentication: authentication.map(|authentication| Authentication {
-                schemes: vec![authentication.scheme.clone()],
-                credentials: some(&authentication.credentials),
-            }),
-        }
-    }
+/// Reads a config of a response.
+pub(super) fn read(config: Value) -> Result<TaskPushNotificationConfig> {
+    let read = || {
+        let config = params_object(config)?;
+        require(&config, "", &["name", "pushNotificationConfig"])?;
+        resolve(config)
+    };
+    read().map_err(unreadable)
 }
 
-impl TaskPushNotificationConfig {
-    pub(super) fn into_v1(self) -> v1::TaskPushNotificationConfig {
-        let (task_id, id) = resource::split(&self.name);
-        let config = self.push_notification_config.into_v1();
-        v1::TaskPushNotificationConfig {
-            id: some(&config.id).unwrap_or_else(|| id.unwrap_or_default().to_owned()),
-            task_id: task_id.to_owned(),
-            ..config
-        }
-    }
-
-    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
-        Self {
-            name: resource::config(&config.task_id, &config.id),
-            push_notification_config: PushNotificationConfig::from_v1(config),
-        }
-    }
+/// Writes a config.
+pub(super) fn write(config: &TaskPushNotificationConfig) -> Value {
+    object([
+        ("name", resource::config(&config.task_id, &config.id).into()),
+        ("pushNotificationConfig", Format::Draft.write_webhook(config).into()),
+    ])
 }
 
-impl SetConfigParams {
-    pub(super) fn into_v1(self) -> Result<v1::TaskPushNotificationConfig> {
-        let config = self.resolve();
-        if config.task_id.is_empty() {
-            return Err(Error::invalid_params("parent", "is required"));
-        }
-        Ok(config)
+/// Reads the parameters that set a config.
+pub(super) fn read_set(params: Value) -> Result<TaskPushNotificationConfig> {
+    let config = resolve(params_object(params)?)?;
+    if config.task_id.is_empty() {
+        return Err(Error::invalid_params("parent", "is required"));
     }
-
-    fn resolve(self) -> v1::TaskPushNotificationConfig {
-        let inner = match (self.config, self.push_notification_config) {
-            (Some(config), _) => config.resolve(),
-            (None, Some(config)) => config.into_v1(),
-            (None, None) => self.bare.into_v1(),
-        };
-        let named = self.name.as_deref().map(resource::split);
-        let parent = self.parent.as_deref().map(|parent| resource::split(parent).0);
-        let task_id = parent.or(self.task_id.as_deref()).or(named.map(|(task_id, _)| task_id));
-        let id = self.config_id.as_deref().filter(|id| !id.is_empty());
-        let id = id.or(some_text(&inner.id)).or(named.and_then(|(_, id)| id)).map(str::to_owned);
-        let task_id = task_id.map(str::to_owned);
-        v1::TaskPushNotificationConfig {
-            id: id.unwrap_or_default(),
-            task_id: task_id.unwrap_or(inner.task_id),
-            ..inner
-        }
-    }
+    Ok(config)
 }
 
-fn some_text(text: &str) -> Option<&str> {
-    (!text.is_empty()).then_some(text)
+/// Reads a config in any documented format: in `config`, in `pushNotificationConfig`, or as the
+/// object itself.
+fn resolve(mut params: Object) -> Result<TaskPushNotificationConfig> {
+    let inner = match take(&mut params, &["config", "pushNotificationConfig"]) {
+        Some(Value::Object(config)) => resolve(config)?,
+        Some(_) => return Err(Error::invalid_params("config", "must be an object")),
+        None => Format::Draft.read_webhook(params.clone(), "")?,
+    };
+    let text = |name: &str| params.get(name).and_then(Value::as_str);
+    let named = text("name").map(resource::split);
+    let parent = text("parent").map(|parent| resource::split(parent).0);
+    let task_id = parent.or(text("taskId")).or(named.map(|(task_id, _)| task_id));
+    let id = text("configId").filter(|id| !id.is_empty()).map(str::to_owned);
+    let named_id = named.and_then(|(_, id)| id).map(str::to_owned);
+    Ok(TaskPushNotificationConfig {
+        id: id.or(some(&inner.id)).or(named_id).unwrap_or_default(),
+        task_id: task_id.map(str::to_owned).unwrap_or(inner.task_id.clone()),
+        ..inner
+    })
 }
 
-impl WrittenSetConfigParams {
-    pub(super) fn from_v1(config: &v1::TaskPushNotificationConfig) -> Self {
-        Self {
-            parent: resource::task(&config.task_id),
-            config_id: config.id.clone(),
-            config: TaskPushNotificationConfig::from_v1(config),
-        }
-    }
+/// Writes the parameters that set a config.
+pub(super) fn write_set(config: &TaskPushNotificationConfig) -> Value {
+    object([
+        ("parent", resource::task(&config.task_id).into()),
+        ("configId", config.id.as_str().into()),
+        ("config", write(config)),
+    ])
 }
 
-impl ConfigParams {
-    pub(super) fn new(task_id: &str, id: &str) -> Self {
-        Self { name: Some(resource::config(task_id, id)), ..Self::default() }
-    }
-
-    /// The ids of the task and the config.
-    pub(super) fn ids(&self) -> Result<(String, String)> {
-        let named = self.name.as_deref().map(resource::split);
-        let task_id = self.task_id.as_deref().or(named.map(|(task_id, _)| task_id));
-        let id = self.config_id.as_deref().or(self.id.as_deref());
-        let id = id.or(named.and_then(|(_, id)| id));
-        match (task_id, id) {
-            (Some(task_id), Some(id)) => Ok((task_id.to_owned(), id.to_owned())),
-            _ => Err(Error::invalid_params("name", "must name a push notification config")),
-        }
-    }
+/// Reads the parameters that get or delete a config: the ids of the task and the config.
+pub(super) fn read_ids(params: &Value) -> Result<(String, String)> {
+    let ConfigParams { name, task_id, config_id, id } = read_params(params)?;
+    let named = name.as_deref().map(resource::split);
+    let task_id = task_id.or(named.map(|(task_id, _)| task_id.to_owned()));
+    let id = config_id.or(id).or(named.and_then(|(_, id)| id).map(str::to_owned));
+    task_id
+        .zip(id)
+        .ok_or_else(|| Error::invalid_params("name", "must name a push notification config"))
 }
 
-impl ListConfigsParams {
-    pub(super) fn into_v1(self) -> Result<v1::ListTaskPushNotificationConfigsRequest> {
-        let name = self.parent.as_deref().or(self.task_id.as_deref());
-        let name = name.ok_or_else(|| Error::invalid_params("parent", "is required"))?;
-        Ok(v1::ListTaskPushNotificationConfigsRequest {
-            task_id: resource::split(name).0.to_owned(),
-            page_size: self.page_size.unwrap_or(0),
-            page_token: self.page_token.unwrap_or_default(),
-            ..v1::ListTaskPushNotificationConfigsRequest::default()
-        })
-    }
-
-    pub(super) fn from_v1(request: &v1::ListTaskPushNotificationConfigsRequest) -> Self {
-        Self {
-            parent: Some(resource::task(&request.task_id)),
-            task_id: None,
-            page_size: (request.page_size != 0).then_some(request.page_size),
-            page_token: some(&request.page_token),
-        }
-    }
+/// Writes the parameters that get or delete a config.
+pub(super) fn write_ids(task_id: &str, id: &str) -> Value {
+    object([("name", resource::config(task_id, id).into())])
 }
 
-impl ListConfigsResponse {
-    pub(super) fn into_v1(self) -> v1::ListTaskPushNotificationConfigsResponse {
-        v1::ListTaskPushNotificationConfigsResponse {
-            configs: self.configs.into_iter().map(TaskPushNotificationConfig::into_v1).collect(),
-            next_page_token: self.next_page_token,
-        }
-    }
+/// Reads the parameters that list configs.
+pub(super) fn read_list(params: &Value) -> Result<ListTaskPushNotificationConfigsRequest> {
+    let params: ListConfigsParams = read_params(params)?;
+    let name = params.parent.or(params.task_id);
+    let name = name.ok_or_else(|| Error::invalid_params("parent", "is required"))?;
+    Ok(ListTaskPushNotificationConfigsRequest {
+        task_id: resource::split(&name).0.to_owned(),
+        page_size: params.page_size.unwrap_or(0),
+        page_token: params.page_token.unwrap_or_default(),
+        ..ListTaskPushNotificationConfigsRequest::default()
+    })
+}
 
-    pub(super) fn from_v1(response: &v1::ListTaskPushNotificationConfigsResponse) -> Self {
-        Self {
-            configs: response.configs.iter().map(TaskPushNotificationConfig::from_v1).collect(),
-            next_page_token: response.next_page_token.clone(),
-        }
-    }
+/// Writes the parameters that list configs.
+pub(super) fn write_list(request: &ListTaskPushNotificationConfigsRequest) -> Value {
+    object([
+        ("parent", resource::task(&request.task_id).into()),
+        ("pageSize", Some(request.page_size).filter(|size| *size != 0).into()),
+        ("pageToken", some(&request.page_token).into()),
+    ])
+}
+
+/// Reads the configs of a task.
+pub(super) fn read_page(page: &Value) -> Result<ListTaskPushNotificationConfigsResponse> {
+    let page: ListConfigsResponse = read_result(page)?;
+    let configs = page.configs.unwrap_or_default().into_iter().map(read);
+    Ok(ListTaskPushNotificationConfigsResponse {
+        configs: configs.collect::<Result<_>>()?,
+        next_page_token: page.next_page_token.unwrap_or_default(),
+    })
+}
+
+/// Writes the configs of a task.
+pub(super) fn write_page(page: &ListTaskPushNotificationConfigsResponse) -> Value {
+    object([
+        ("configs", page.configs.iter().map(write).collect()),
+        ("nextPageToken", page.next_page_token.as_str().into()),
+    ])
 }

@@ -3,33 +3,32 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, Operation, ProtocolVersion, Result,
+    Error, Operation, ProtocolVersion, Result,
     v1::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest, SendMessageResponse, StreamResponse,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest, StreamResponse,
         SubscribeToTaskRequest, send_message_response, stream_response::Payload,
     },
 };
 use serde_json::{Value, json};
 
-use super::{
-    card,
-    config::{
-        ConfigParams, ListConfigsParams, ListConfigsResponse, SetConfigParams,
-        TaskPushNotificationConfig, WrittenSetConfigParams,
-    },
-    event::Event,
-    list::{ListTasksParams, ListTasksResponse},
-    params::{SendMessageParams, TaskParams},
-    types::Task,
-};
+use super::{card, config, list, resource};
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
-        json::{read_params, read_result, write},
+        format::Format,
+        json::{invalid_response, params_object, read_params, take, write},
+        request::TaskParams,
     },
+    dialect::{Methods, method_in, operation_in},
 };
+
+/// The methods whose names differ from those of 1.0.
+const RENAMED: &Methods = &[
+    ("SetTaskPushNotificationConfig", Operation::CreateTaskPushNotificationConfig),
+    ("ListTaskPushNotificationConfig", Operation::ListTaskPushNotificationConfigs),
+];
 
 /// The draft of 1.0. JSON-RPC and HTTP+JSON share its JSON format.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,192 +39,164 @@ impl Dialect for V1Draft {
         ProtocolVersion::V1Draft
     }
 
-    fn read_request(&self, method: &str, params: Value) -> Result<AnyRequest> {
-        let operation = operation(method).ok_or_else(|| {
-            let message = format!("the draft of 1.0 has no method {method:?}");
-            Error::new(ErrorKind::MethodNotFound, message).with_metadata("method", method)
-        })?;
-        read_params_of(operation, &params)
+    fn operation(&self, method: &str) -> Option<Operation> {
+        // Names of 1.0 are also accepted.
+        operation_in(RENAMED, method)
+            .or_else(|| Operation::ALL.into_iter().find(|operation| operation.name() == method))
+    }
+
+    fn method(&self, operation: Operation) -> Option<&'static str> {
+        method_in(RENAMED, operation).or(Some(operation.name()))
+    }
+
+    fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
+        Ok(match operation {
+            Operation::SendMessage => AnyRequest::SendMessage(Format::Draft.read_send(params)?),
+            Operation::SendStreamingMessage => {
+                AnyRequest::SendStreamingMessage(Format::Draft.read_send(params)?)
+            }
+            Operation::GetTask => {
+                let task = read_task_params(params)?;
+                AnyRequest::GetTask(GetTaskRequest {
+                    id: task.id,
+                    history_length: task.history_length,
+                    ..Default::default()
+                })
+            }
+            Operation::ListTasks => AnyRequest::ListTasks(list::read_params_of_list(&params)?),
+            Operation::CancelTask => {
+                let task = read_task_params(params)?;
+                AnyRequest::CancelTask(CancelTaskRequest {
+                    id: task.id,
+                    metadata: task.metadata,
+                    ..Default::default()
+                })
+            }
+            Operation::SubscribeToTask => {
+                let id = read_task_params(params)?.id;
+                AnyRequest::SubscribeToTask(SubscribeToTaskRequest { id, ..Default::default() })
+            }
+            Operation::CreateTaskPushNotificationConfig => {
+                AnyRequest::CreateTaskPushNotificationConfig(config::read_set(params)?)
+            }
+            Operation::GetTaskPushNotificationConfig => {
+                let (task_id, id) = config::read_ids(&params)?;
+                AnyRequest::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
+                    task_id,
+                    id,
+                    ..Default::default()
+                })
+            }
+            Operation::ListTaskPushNotificationConfigs => {
+                AnyRequest::ListTaskPushNotificationConfigs(config::read_list(&params)?)
+            }
+            Operation::DeleteTaskPushNotificationConfig => {
+                let (task_id, id) = config::read_ids(&params)?;
+                AnyRequest::DeleteTaskPushNotificationConfig(
+                    DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() },
+                )
+            }
+            Operation::GetExtendedAgentCard => {
+                AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())
+            }
+        })
+    }
+
+    fn write_params(&self, request: AnyRequest) -> Value {
+        match request {
+            AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+                Format::Draft.write_send(request)
+            }
+            AnyRequest::GetTask(GetTaskRequest { id, history_length, .. }) => {
+                write_task_params(&id, [("historyLength", history_length.into())])
+            }
+            AnyRequest::ListTasks(request) => list::write_params(&request),
+            AnyRequest::CancelTask(CancelTaskRequest { id, metadata, .. }) => {
+                write_task_params(&id, [("metadata", write(&metadata))])
+            }
+            AnyRequest::SubscribeToTask(request) => write_task_params(&request.id, []),
+            AnyRequest::CreateTaskPushNotificationConfig(config) => config::write_set(&config),
+            AnyRequest::GetTaskPushNotificationConfig(request) => {
+                config::write_ids(&request.task_id, &request.id)
+            }
+            AnyRequest::ListTaskPushNotificationConfigs(request) => config::write_list(&request),
+            AnyRequest::DeleteTaskPushNotificationConfig(request) => {
+                config::write_ids(&request.task_id, &request.id)
+            }
+            AnyRequest::GetExtendedAgentCard(_) => json!({}),
+        }
     }
 
     fn write_response(&self, _operation: Operation, response: AnyResponse) -> Value {
         match response {
             AnyResponse::Sent(response) => {
-                Event::from_v1_response(&response).map_or(Value::Null, |event| write(&event))
+                let payload = response.payload.map(|payload| match payload {
+                    send_message_response::Payload::Task(task) => Payload::Task(task),
+                    send_message_response::Payload::Message(message) => Payload::Message(message),
+                });
+                Format::Draft.write_event(StreamResponse { payload }, false)
             }
-            AnyResponse::Task(task) => write(&Task::from_v1(&task)),
-            AnyResponse::Tasks(tasks) => write(&ListTasksResponse::from_v1(&tasks)),
-            AnyResponse::Config(config) => write(&TaskPushNotificationConfig::from_v1(&config)),
-            AnyResponse::Configs(configs) => write(&ListConfigsResponse::from_v1(&configs)),
+            AnyResponse::Task(task) => Format::Draft.write_task(Arc::unwrap_or_clone(task)),
+            AnyResponse::Tasks(tasks) => list::write(tasks),
+            AnyResponse::Config(config) => config::write(&config),
+            AnyResponse::Configs(configs) => config::write_page(&configs),
             AnyResponse::Deleted => json!({}),
             AnyResponse::Card(card) => card::write_card(&card),
         }
     }
 
     fn write_event(&self, event: &StreamResponse, is_last: bool) -> Value {
-        Event::from_v1(event, is_last).map_or(Value::Null, |event| write(&event))
+        Format::Draft.write_event(event.clone(), is_last)
     }
 
     fn write_error(&self, error: &Error) -> ErrorObject {
-        ErrorObject {
-            code: error.kind().codes().jsonrpc,
-            message: error.message().to_owned(),
-            data: error_data::data(error),
-        }
-    }
-
-    fn write_request(&self, request: AnyRequest) -> Result<(&'static str, Value)> {
-        let method = match request.operation() {
-            Operation::CreateTaskPushNotificationConfig => "SetTaskPushNotificationConfig",
-            Operation::ListTaskPushNotificationConfigs => "ListTaskPushNotificationConfig",
-            operation => operation.name(),
-        };
-        Ok((method, write_params(&request)))
+        error_data::object(error.kind(), error)
     }
 
     fn read_response(&self, operation: Operation, result: Value) -> Result<AnyResponse> {
         Ok(match operation {
-            Operation::SendMessage => AnyResponse::Sent(read_sent(&result)?),
+            Operation::SendMessage => AnyResponse::Sent(Format::Draft.read_sent(result)?),
             Operation::GetTask | Operation::CancelTask => {
-                AnyResponse::Task(Arc::new(read_result::<Task>(&result)?.into_v1()))
+                AnyResponse::Task(Arc::new(Format::Draft.read_task(result)?))
             }
-            Operation::ListTasks => {
-                AnyResponse::Tasks(read_result::<ListTasksResponse>(&result)?.into_v1())
-            }
+            Operation::ListTasks => AnyResponse::Tasks(list::read(result)?),
             Operation::CreateTaskPushNotificationConfig
             | Operation::GetTaskPushNotificationConfig => {
-                AnyResponse::Config(read_result::<TaskPushNotificationConfig>(&result)?.into_v1())
+                AnyResponse::Config(config::read(result)?)
             }
             Operation::ListTaskPushNotificationConfigs => {
-                AnyResponse::Configs(read_result::<ListConfigsResponse>(&result)?.into_v1())
+                AnyResponse::Configs(config::read_page(&result)?)
             }
             Operation::DeleteTaskPushNotificationConfig => AnyResponse::Deleted,
             Operation::GetExtendedAgentCard => AnyResponse::Card(card::read_card(&result)?),
             Operation::SendStreamingMessage | Operation::SubscribeToTask => {
                 let message = format!("{} returns a stream", operation.name());
-                return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
+                return Err(invalid_response(message));
             }
         })
     }
 
     fn read_event(&self, event: Value) -> Result<StreamResponse> {
-        Ok(StreamResponse { payload: Some(Event::read(&event)?.into_v1()) })
+        Format::Draft.read_event(event)
     }
 }
 
-/// The operation of a method, by its name in the draft or in 1.0.
-fn operation(method: &str) -> Option<Operation> {
-    match method {
-        "SetTaskPushNotificationConfig" => Some(Operation::CreateTaskPushNotificationConfig),
-        "ListTaskPushNotificationConfig" => Some(Operation::ListTaskPushNotificationConfigs),
-        _ => Operation::ALL.into_iter().find(|operation| operation.name() == method),
-    }
+/// Reads the parameters of methods for a task, identified by id, name or both.
+fn read_task_params(params: Value) -> Result<TaskParams> {
+    let mut params = params_object(params)?;
+    let id = take(&mut params, &["id", "name"]);
+    let id = id.map(|name| match name.as_str() {
+        Some(name) => resource::split(name).0.into(),
+        None => name,
+    });
+    params.extend(id.map(|id| ("id".to_owned(), id)));
+    read_params(&params.into())
 }
 
-/// Reads the parameters of an operation.
-pub(super) fn read_params_of(operation: Operation, params: &Value) -> Result<AnyRequest> {
-    let send = || read_params::<SendMessageParams>(params).map(SendMessageParams::into_v1);
-    let task = || read_params::<TaskParams>(params);
-    let config = || read_params::<ConfigParams>(params)?.ids();
-    Ok(match operation {
-        Operation::SendMessage => AnyRequest::SendMessage(send()?),
-        Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(send()?),
-        Operation::GetTask => {
-            let task = task()?;
-            AnyRequest::GetTask(GetTaskRequest {
-                id: task.id()?,
-                history_length: task.history_length,
-                ..Default::default()
-            })
-        }
-        Operation::ListTasks if params.is_null() => {
-            AnyRequest::ListTasks(ListTasksParams::default().into_v1()?)
-        }
-        Operation::ListTasks => {
-            AnyRequest::ListTasks(read_params::<ListTasksParams>(params)?.into_v1()?)
-        }
-        Operation::CancelTask => {
-            let task = task()?;
-            AnyRequest::CancelTask(CancelTaskRequest {
-                id: task.id()?,
-                metadata: task.metadata,
-                ..Default::default()
-            })
-        }
-        Operation::SubscribeToTask => AnyRequest::SubscribeToTask(SubscribeToTaskRequest {
-            id: task()?.id()?,
-            ..Default::default()
-        }),
-        Operation::CreateTaskPushNotificationConfig => {
-            let config = read_params::<SetConfigParams>(params)?.into_v1()?;
-            AnyRequest::CreateTaskPushNotificationConfig(config)
-        }
-        Operation::GetTaskPushNotificationConfig => {
-            let (task_id, id) = config()?;
-            AnyRequest::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
-                task_id,
-                id,
-                ..Default::default()
-            })
-        }
-        Operation::ListTaskPushNotificationConfigs => {
-            let request = read_params::<ListConfigsParams>(params)?.into_v1()?;
-            AnyRequest::ListTaskPushNotificationConfigs(request)
-        }
-        Operation::DeleteTaskPushNotificationConfig => {
-            let (task_id, id) = config()?;
-            AnyRequest::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest {
-                task_id,
-                id,
-                ..Default::default()
-            })
-        }
-        Operation::GetExtendedAgentCard => {
-            AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())
-        }
-    })
-}
-
-/// Writes the parameters of a request.
-pub(super) fn write_params(request: &AnyRequest) -> Value {
-    match request {
-        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
-            write(&SendMessageParams::from_v1(request))
-        }
-        AnyRequest::GetTask(request) => write(&TaskParams {
-            history_length: request.history_length,
-            ..TaskParams::new(&request.id)
-        }),
-        AnyRequest::ListTasks(request) => write(&ListTasksParams::from_v1(request)),
-        AnyRequest::CancelTask(request) => write(&TaskParams {
-            metadata: request.metadata.clone(),
-            ..TaskParams::new(&request.id)
-        }),
-        AnyRequest::SubscribeToTask(request) => write(&TaskParams::new(&request.id)),
-        AnyRequest::CreateTaskPushNotificationConfig(config) => {
-            write(&WrittenSetConfigParams::from_v1(config))
-        }
-        AnyRequest::GetTaskPushNotificationConfig(request) => {
-            write(&ConfigParams::new(&request.task_id, &request.id))
-        }
-        AnyRequest::ListTaskPushNotificationConfigs(request) => {
-            write(&ListConfigsParams::from_v1(request))
-        }
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => {
-            write(&ConfigParams::new(&request.task_id, &request.id))
-        }
-        AnyRequest::GetExtendedAgentCard(_) => json!({}),
-    }
-}
-
-fn read_sent(result: &Value) -> Result<SendMessageResponse> {
-    let payload = match Event::read(result)?.into_v1() {
-        Payload::Task(task) => send_message_response::Payload::Task(task),
-        Payload::Message(message) => send_message_response::Payload::Message(message),
-        Payload::StatusUpdate(_) | Payload::ArtifactUpdate(_) => {
-            let message = "the response is neither a task nor a message";
-            return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
-        }
-    };
-    Ok(SendMessageResponse { payload: Some(payload) })
+/// Writes both id and name: the text of the draft uses the id, its proto the name.
+fn write_task_params<const N: usize>(id: &str, others: [(&str, Value); N]) -> Value {
+    let ids = [("id", id.into()), ("name", resource::task(id).into())];
+    let others = others.into_iter().filter(|(_, member)| !member.is_null());
+    let members = ids.into_iter().chain(others);
+    members.map(|(name, member)| (name.to_owned(), member)).collect()
 }

@@ -1,33 +1,34 @@
 //! Lists of tasks.
 
-use a2a_core::{Error, Result, v1, well_known::Timestamp};
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use a2a_core::{
+    Error, Result, Task,
+    v1::{self, ListTasksRequest, ListTasksResponse},
+    well_known::Timestamp,
+};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
 
-use super::types::{Task, TaskState};
-use crate::common::{json::some, member, spelling};
+use crate::common::{
+    format::Format,
+    json::{invalid_response, object, read_params, read_result, some, take, write_object},
+    member, spelling,
+};
 
 /// Parameters of `ListTasks`. `metadata` has no equivalent in 1.0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ListTasksParams {
-    #[serde(skip_serializing_if = "Option::is_none")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ListTasksParams {
     context_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
-    #[serde(default, deserialize_with = "member::int32", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "member::int32")]
     page_size: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     page_token: Option<String>,
-    #[serde(default, deserialize_with = "member::int32", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "member::int32")]
     history_length: Option<i32>,
     /// Milliseconds since 1970-01-01T00:00:00Z.
-    #[serde(default, deserialize_with = "millis", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "millis")]
     last_updated_after: Option<i64>,
-    #[serde(
-        default,
-        deserialize_with = "member::boolean",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(deserialize_with = "member::boolean")]
     include_artifacts: Option<bool>,
 }
 
@@ -52,69 +53,58 @@ fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     }
 }
 
-/// A page of tasks. All members are always written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ListTasksResponse {
-    #[serde(default, deserialize_with = "member::or_default")]
-    tasks: Vec<Task>,
-    #[serde(default, deserialize_with = "member::or_default")]
-    total_size: i32,
-    #[serde(default, deserialize_with = "member::or_default")]
-    page_size: i32,
-    #[serde(default, deserialize_with = "member::or_default")]
-    next_page_token: String,
+/// Reads the parameters of a list.
+pub(super) fn read_params_of_list(params: &Value) -> Result<ListTasksRequest> {
+    let params: ListTasksParams =
+        if params.is_null() { ListTasksParams::default() } else { read_params(params)? };
+    let status = match params.status.as_deref() {
+        None | Some("") => v1::TaskState::Unspecified,
+        Some(name) => spelling::state(name)
+            .ok_or_else(|| Error::invalid_params("status", "is not a known state"))?,
+    };
+    Ok(ListTasksRequest {
+        context_id: params.context_id.unwrap_or_default(),
+        status: status.into(),
+        page_size: params.page_size,
+        page_token: params.page_token.unwrap_or_default(),
+        // A missing member means no history.
+        history_length: Some(params.history_length.unwrap_or(0)),
+        status_timestamp_after: params.last_updated_after.map(Timestamp::from_millis),
+        include_artifacts: params.include_artifacts,
+        ..ListTasksRequest::default()
+    })
 }
 
-impl ListTasksParams {
-    pub(super) fn into_v1(self) -> Result<v1::ListTasksRequest> {
-        let status = match self.status.as_deref() {
-            None | Some("") => v1::TaskState::Unspecified,
-            Some(name) => spelling::state(name)
-                .ok_or_else(|| Error::invalid_params("status", "is not a known state"))?,
-        };
-        Ok(v1::ListTasksRequest {
-            context_id: self.context_id.unwrap_or_default(),
-            status: status.into(),
-            page_size: self.page_size,
-            page_token: self.page_token.unwrap_or_default(),
-            // A missing member means no history.
-            history_length: Some(self.history_length.unwrap_or(0)),
-            status_timestamp_after: self.last_updated_after.map(Timestamp::from_millis),
-            include_artifacts: self.include_artifacts,
-            ..v1::ListTasksRequest::default()
-        })
-    }
-
-    pub(super) fn from_v1(request: &v1::ListTasksRequest) -> Self {
-        Self {
-            context_id: some(&request.context_id),
-            status: TaskState(request.status()).name().map(str::to_owned),
-            page_size: request.page_size,
-            page_token: some(&request.page_token),
-            history_length: request.history_length.filter(|length| *length != 0),
-            last_updated_after: request.status_timestamp_after.map(Timestamp::as_millis),
-            include_artifacts: request.include_artifacts,
-        }
-    }
+/// Writes the parameters of a list.
+pub(super) fn write_params(request: &ListTasksRequest) -> Value {
+    object([
+        ("contextId", some(&request.context_id).into()),
+        ("status", Format::Draft.state_name(request.status()).into()),
+        ("pageSize", request.page_size.into()),
+        ("pageToken", some(&request.page_token).into()),
+        ("historyLength", request.history_length.filter(|length| *length != 0).into()),
+        ("lastUpdatedAfter", request.status_timestamp_after.map(Timestamp::as_millis).into()),
+        ("includeArtifacts", request.include_artifacts.into()),
+    ])
 }
 
-impl ListTasksResponse {
-    pub(super) fn into_v1(self) -> v1::ListTasksResponse {
-        v1::ListTasksResponse {
-            tasks: self.tasks.into_iter().map(Task::into_v1).collect(),
-            next_page_token: self.next_page_token,
-            page_size: self.page_size,
-            total_size: self.total_size,
-        }
-    }
+/// Reads a page of tasks.
+pub(super) fn read(mut page: Value) -> Result<ListTasksResponse> {
+    let tasks = match page.as_object_mut().and_then(|page| take(page, &["tasks"])) {
+        Some(Value::Array(tasks)) => tasks,
+        Some(_) => return Err(invalid_response("tasks is not a list")),
+        None => Vec::new(),
+    };
+    let tasks: Result<Vec<Task>> =
+        tasks.into_iter().map(|task| Format::Draft.read_task(task)).collect();
+    Ok(ListTasksResponse { tasks: tasks?, ..read_result(&page)? })
+}
 
-    pub(super) fn from_v1(response: &v1::ListTasksResponse) -> Self {
-        Self {
-            tasks: response.tasks.iter().map(Task::from_v1).collect(),
-            next_page_token: response.next_page_token.clone(),
-            page_size: response.page_size,
-            total_size: response.total_size,
-        }
-    }
+/// Writes a page of tasks, with all members.
+pub(super) fn write(mut page: ListTasksResponse) -> Value {
+    let tasks = std::mem::take(&mut page.tasks).into_iter();
+    let tasks = tasks.map(|task| Format::Draft.write_task(task)).collect();
+    let mut written = write_object(&page);
+    written.insert("tasks".into(), tasks);
+    written.into()
 }

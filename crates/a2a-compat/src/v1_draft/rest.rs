@@ -1,10 +1,17 @@
 //! The HTTP+JSON routes of the draft, below `/v1`.
 
 use a2a_core::{Operation, Result};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-use super::dialect::{read_params_of, write_params};
-use crate::AnyRequest;
+use super::V1Draft;
+use crate::{
+    AnyRequest, Dialect as _,
+    common::json::{object, write},
+};
+
+/// All but the unreserved characters of RFC 3986 §2.3: a `:` would start a verb.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// An encoded request.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,88 +46,69 @@ pub fn read_rest(
     if let Value::Object(params) = &mut params {
         params.extend(members.into_iter().map(|(name, text)| (name, Value::String(text))));
     }
-    read_params_of(operation, &params)
+    V1Draft.read_params(operation, params)
 }
 
 /// Writes a request.
 pub fn write_rest(request: &AnyRequest) -> RestRequest {
-    let get = |path: String| RestRequest { method: "GET", path, query: Vec::new(), body: None };
-    let post = |path: String, body: Value| RestRequest {
-        method: "POST",
-        path,
-        query: Vec::new(),
-        body: Some(body),
+    let (method, path) = route(request);
+    let params = V1Draft.write_params(request.clone());
+    let in_query: &[&'static str] = match request {
+        AnyRequest::GetTask(_) => &["historyLength"],
+        AnyRequest::ListTasks(_) => &[
+            "contextId",
+            "status",
+            "pageSize",
+            "pageToken",
+            "historyLength",
+            "lastUpdatedAfter",
+            "includeArtifacts",
+        ],
+        AnyRequest::ListTaskPushNotificationConfigs(_) => &["pageSize", "pageToken"],
+        _ => &[],
     };
-    let task = |id: &str| format!("/v1/tasks/{}", encode(id));
+    let query = in_query.iter().filter_map(|&name| Some((name, text(params.get(name)?)))).collect();
+    let body = match request {
+        _ if method != "POST" => None,
+        AnyRequest::CancelTask(request) => Some(object([("metadata", write(&request.metadata))])),
+        AnyRequest::SubscribeToTask(_) => Some(json!({})),
+        _ => Some(params),
+    };
+    RestRequest { method, path, query, body }
+}
+
+/// The HTTP method and the path of a request.
+pub(crate) fn route(request: &AnyRequest) -> (&'static str, String) {
+    let task = |id: &str| format!("/v1/tasks/{}", utf8_percent_encode(id, SEGMENT));
     let configs = |task_id: &str| format!("{}/pushNotificationConfigs", task(task_id));
-    let config = |task_id: &str, id: &str| format!("{}/{}", configs(task_id), encode(id));
+    let config = |task_id: &str, id: &str| {
+        format!("{}/{}", configs(task_id), utf8_percent_encode(id, SEGMENT))
+    };
     match request {
-        AnyRequest::SendMessage(_) => post("/v1/message:send".into(), write_params(request)),
-        AnyRequest::SendStreamingMessage(_) => {
-            post("/v1/message:stream".into(), write_params(request))
+        AnyRequest::SendMessage(_) => ("POST", "/v1/message:send".into()),
+        AnyRequest::SendStreamingMessage(_) => ("POST", "/v1/message:stream".into()),
+        AnyRequest::GetTask(request) => ("GET", task(&request.id)),
+        AnyRequest::ListTasks(_) => ("GET", "/v1/tasks".into()),
+        AnyRequest::CancelTask(request) => ("POST", format!("{}:cancel", task(&request.id))),
+        AnyRequest::SubscribeToTask(request) => {
+            ("POST", format!("{}:subscribe", task(&request.id)))
         }
-        AnyRequest::GetTask(wanted) => {
-            let length = wanted.history_length;
-            let query = length.map(|length| ("historyLength", length.to_string()));
-            RestRequest { query: query.into_iter().collect(), ..get(task(&wanted.id)) }
+        AnyRequest::CreateTaskPushNotificationConfig(config) => ("POST", configs(&config.task_id)),
+        AnyRequest::GetTaskPushNotificationConfig(request) => {
+            ("GET", config(&request.task_id, &request.id))
         }
-        AnyRequest::ListTasks(_) => {
-            let names = [
-                "contextId",
-                "status",
-                "pageSize",
-                "pageToken",
-                "historyLength",
-                "lastUpdatedAfter",
-                "includeArtifacts",
-            ];
-            RestRequest { query: query(&write_params(request), &names), ..get("/v1/tasks".into()) }
+        AnyRequest::ListTaskPushNotificationConfigs(request) => ("GET", configs(&request.task_id)),
+        AnyRequest::DeleteTaskPushNotificationConfig(request) => {
+            ("DELETE", config(&request.task_id, &request.id))
         }
-        AnyRequest::CancelTask(wanted) => {
-            let body = match &wanted.metadata {
-                Some(metadata) => json!({"metadata": metadata}),
-                None => json!({}),
-            };
-            post(format!("{}:cancel", task(&wanted.id)), body)
-        }
-        AnyRequest::SubscribeToTask(wanted) => {
-            post(format!("{}:subscribe", task(&wanted.id)), json!({}))
-        }
-        AnyRequest::CreateTaskPushNotificationConfig(wanted) => {
-            post(configs(&wanted.task_id), write_params(request))
-        }
-        AnyRequest::GetTaskPushNotificationConfig(wanted) => {
-            get(config(&wanted.task_id, &wanted.id))
-        }
-        AnyRequest::ListTaskPushNotificationConfigs(wanted) => RestRequest {
-            query: query(&write_params(request), &["pageSize", "pageToken"]),
-            ..get(configs(&wanted.task_id))
-        },
-        AnyRequest::DeleteTaskPushNotificationConfig(wanted) => {
-            RestRequest { method: "DELETE", ..get(config(&wanted.task_id, &wanted.id)) }
-        }
-        AnyRequest::GetExtendedAgentCard(_) => get("/v1/extendedAgentCard".into()),
+        AnyRequest::GetExtendedAgentCard(_) => ("GET", "/v1/extendedAgentCard".into()),
     }
 }
 
-/// The members for a query, in the order of `names`.
-fn query(params: &Value, names: &[&'static str]) -> Vec<(&'static str, String)> {
-    let text = |value: &Value| match value {
+/// A member as the value of a query parameter.
+fn text(member: &Value) -> String {
+    match member {
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    };
-    names.iter().filter_map(|&name| Some((name, text(params.get(name)?)))).collect()
-}
-
-/// Percent-encodes reserved characters of a path segment.
-fn encode(id: &str) -> String {
-    let mut encoded = String::with_capacity(id.len());
-    for byte in id.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
     }
-    encoded
 }

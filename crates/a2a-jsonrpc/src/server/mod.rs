@@ -1,7 +1,7 @@
 //! The server: one route for all operations.
 
 mod envelope;
-mod response;
+pub mod response;
 mod router;
 mod serve;
 

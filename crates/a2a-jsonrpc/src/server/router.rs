@@ -57,19 +57,19 @@ async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Respo
     // The body is always read, so that the connection remains usable.
     let body = match body::read(body, &endpoint.options.limits).await {
         Ok(body) => PendingBody::hold(&parts.extensions, body),
-        Err(error) => return response::error(&Id::NULL, error),
+        Err(error) => return response::error(Id::NULL.as_str(), error),
     };
     let reader = endpoint.clone();
     match parse(body.len(), move || Ok(reader.open(&body))).await {
         Ok(opened) => endpoint.respond(&parts, opened).await,
-        Err(error) => response::error(&Id::NULL, error),
+        Err(error) => response::error(Id::NULL.as_str(), error),
     }
 }
 
 async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Response<Body> {
     body::discard(body, &endpoint.options.limits).await;
     let error = Error::new(ErrorKind::MethodNotAllowed, "method not allowed: use POST");
-    let mut response = response::error(&Id::NULL, error);
+    let mut response = response::error(Id::NULL.as_str(), error);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
     response
 }
@@ -94,7 +94,7 @@ impl Endpoint {
     /// Responds to a `POST` with this envelope.
     pub async fn respond(&self, parts: &Parts, opened: Opened) -> Response<Body> {
         if let Err(error) = content_type::require_json(&parts.headers) {
-            return response::error(&Id::NULL, error);
+            return response::error(Id::NULL.as_str(), error);
         }
         let Opened { id, request } = opened;
         let called = async {
@@ -102,7 +102,7 @@ impl Endpoint {
             let context = self.context(parts)?;
             self.call(operation, context, params, &id, parts).await
         };
-        called.await.unwrap_or_else(|error| response::error(&id, error))
+        called.await.unwrap_or_else(|error| response::error(id.as_str(), error))
     }
 
     fn context(&self, parts: &Parts) -> Result<CallContext> {
@@ -135,7 +135,7 @@ impl Endpoint {
         };
         service_parameters::write_activated(&reply.activated, response.headers_mut());
         let id = id.clone();
-        Instead::of(&mut response, move |error| response::error(&id, error));
+        Instead::of(&mut response, move |error| response::error(id.as_str(), error));
         Ok(response)
     }
 }

@@ -3,13 +3,13 @@
 use a2a_core::{Error, Result};
 use bytes::Bytes;
 use http::Method;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::form_urlencoded;
 
-use crate::{AnyRequest, proto::json as proto_json, v1_draft};
-
-/// All but the unreserved characters of RFC 3986 §2.3: a `:` would start a verb.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+use crate::{
+    AnyRequest,
+    proto::json as proto_json,
+    v1_draft::{self, route},
+};
 
 /// An encoded request.
 #[derive(Debug)]
@@ -29,41 +29,36 @@ pub(super) struct EncodedRequest {
 /// implementation of 0.3 has; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that
 /// is not allowed in a path.
 pub(super) fn of_v0_3(request: AnyRequest) -> Result<EncodedRequest> {
-    let encoded =
-        |method, target, body: Vec<u8>| EncodedRequest { method, target, body: body.into() };
-    let get = |target| encoded(Method::GET, target, Vec::new());
-    let post = |target, body| encoded(Method::POST, target, body);
-    Ok(match request {
-        AnyRequest::SendMessage(request) => {
-            post("/v1/message:send".into(), proto_json::write_send_request(request)?)
-        }
-        AnyRequest::SendStreamingMessage(request) => {
-            post("/v1/message:stream".into(), proto_json::write_send_request(request)?)
+    check_ids(&request)?;
+    let (mut method, mut target) = route(&request);
+    let body = match request {
+        AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
+            proto_json::write_send_request(request)?
         }
         AnyRequest::GetTask(request) => {
-            let path = task(&request.id)?;
-            get(match request.history_length {
-                Some(length) => format!("{path}?historyLength={length}"),
-                None => path,
-            })
+            if let Some(length) = request.history_length {
+                target.push_str(&format!("?historyLength={length}"));
+            }
+            Vec::new()
         }
-        AnyRequest::CancelTask(request) => {
-            post(format!("{}:cancel", task(&request.id)?), b"{}".to_vec())
+        AnyRequest::CancelTask(_) => b"{}".to_vec(),
+        AnyRequest::SubscribeToTask(_) => {
+            method = "GET";
+            Vec::new()
         }
-        AnyRequest::SubscribeToTask(request) => get(format!("{}:subscribe", task(&request.id)?)),
         AnyRequest::CreateTaskPushNotificationConfig(config) => {
-            post(configs(&config.task_id)?, proto_json::write_create_config(config)?)
+            proto_json::write_create_config(config)?
         }
-        AnyRequest::GetTaskPushNotificationConfig(request) => {
-            get(config(&request.task_id, &request.id)?)
+        AnyRequest::GetExtendedAgentCard(_) => {
+            "/v1/card".clone_into(&mut target);
+            Vec::new()
         }
-        AnyRequest::ListTaskPushNotificationConfigs(request) => get(configs(&request.task_id)?),
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => {
-            encoded(Method::DELETE, config(&request.task_id, &request.id)?, Vec::new())
-        }
-        AnyRequest::GetExtendedAgentCard(_) => get("/v1/card".into()),
+        AnyRequest::GetTaskPushNotificationConfig(_)
+        | AnyRequest::ListTaskPushNotificationConfigs(_)
+        | AnyRequest::DeleteTaskPushNotificationConfig(_) => Vec::new(),
         AnyRequest::ListTasks(_) => return Err(Error::unsupported("version 0.3 has no ListTasks")),
-    })
+    };
+    encoded(method, target, body)
 }
 
 /// Encodes the registration of a webhook as the proto specifies: as the whole body. The official
@@ -76,9 +71,9 @@ pub(super) fn bare_config(request: &AnyRequest) -> Result<Option<EncodedRequest>
     let AnyRequest::CreateTaskPushNotificationConfig(config) = request else {
         return Ok(None);
     };
-    let target = configs(&config.task_id)?;
-    let body = proto_json::write_config(config.clone())?.into();
-    Ok(Some(EncodedRequest { method: Method::POST, target, body }))
+    check_ids(request)?;
+    let (method, target) = route(request);
+    encoded(method, target, proto_json::write_config(config.clone())?).map(Some)
 }
 
 /// Encodes a request in the format of the draft of 1.0.
@@ -87,9 +82,7 @@ pub(super) fn bare_config(request: &AnyRequest) -> Result<Option<EncodedRequest>
 ///
 /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that is not allowed in a path.
 pub(super) fn of_draft(request: &AnyRequest) -> Result<EncodedRequest> {
-    for (name, id) in ids(request) {
-        segment(name, id)?;
-    }
+    check_ids(request)?;
     let request = v1_draft::write_rest(request);
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(&request.query);
@@ -101,13 +94,17 @@ pub(super) fn of_draft(request: &AnyRequest) -> Result<EncodedRequest> {
     };
     let body = request.body.map(|body| serde_json::to_vec(&body)).transpose();
     let body = body.map_err(Error::internal)?.unwrap_or_default();
-    let method = Method::from_bytes(request.method.as_bytes()).map_err(Error::internal)?;
+    encoded(request.method, target, body)
+}
+
+fn encoded(method: &str, target: String, body: Vec<u8>) -> Result<EncodedRequest> {
+    let method = Method::from_bytes(method.as_bytes()).map_err(Error::internal)?;
     Ok(EncodedRequest { method, target, body: body.into() })
 }
 
-/// The ids in the path of a request.
-fn ids(request: &AnyRequest) -> Vec<(&'static str, &str)> {
-    match request {
+/// Rejects ids that are not allowed in a path.
+fn check_ids(request: &AnyRequest) -> Result<()> {
+    let ids = match request {
         AnyRequest::GetTask(request) => vec![("id", &request.id)],
         AnyRequest::CancelTask(request) => vec![("id", &request.id)],
         AnyRequest::SubscribeToTask(request) => vec![("id", &request.id)],
@@ -123,28 +120,15 @@ fn ids(request: &AnyRequest) -> Vec<(&'static str, &str)> {
         | AnyRequest::SendStreamingMessage(_)
         | AnyRequest::ListTasks(_)
         | AnyRequest::GetExtendedAgentCard(_) => Vec::new(),
-    }
-}
-
-fn task(id: &str) -> Result<String> {
-    Ok(format!("/v1/tasks/{}", segment("id", id)?))
-}
-
-fn configs(task_id: &str) -> Result<String> {
-    Ok(format!("/v1/tasks/{}/pushNotificationConfigs", segment("taskId", task_id)?))
-}
-
-fn config(task_id: &str, id: &str) -> Result<String> {
-    Ok(format!("{}/{}", configs(task_id)?, segment("id", id)?))
-}
-
-fn segment(name: &'static str, id: &str) -> Result<String> {
+    };
     // URL parsers resolve dot segments, percent-encoded or not.
-    if matches!(id, "" | "." | "..") {
-        let why = format!("can't be {id:?} in the path of a URL");
-        return Err(Error::invalid_params(name, why));
+    match ids.into_iter().find(|(_, id)| matches!(id.as_str(), "" | "." | "..")) {
+        Some((name, id)) => {
+            let why = format!("can't be {id:?} in the path of a URL");
+            Err(Error::invalid_params(name, why))
+        }
+        None => Ok(()),
     }
-    Ok(utf8_percent_encode(id, SEGMENT).to_string())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{
     AnyResponse, Dialect as _, card,
+    common::json::{invalid_response, unreadable},
     detect::RestShape,
     proto::{Files as _, json as proto_json},
     v1_draft::{self, V1Draft},
@@ -43,7 +44,7 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
         | Operation::ListTasks
         | Operation::SendStreamingMessage
         | Operation::SubscribeToTask => {
-            return Err(invalid("the response is of another operation"));
+            return Err(invalid_response("the response is of another operation"));
         }
     };
     response.read_text();
@@ -129,15 +130,6 @@ fn is_webhook_operation(operation: Operation) -> bool {
 
 fn value(text: &[u8]) -> Result<Value> {
     json::from_slice(text).map_err(unreadable)
-}
-
-fn unreadable(error: Error) -> Error {
-    let message = format!("failed to read the response: {}", error.message());
-    Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error)
-}
-
-fn invalid(message: &'static str) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
 }
 
 #[cfg(test)]

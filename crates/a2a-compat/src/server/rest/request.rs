@@ -1,7 +1,8 @@
 //! Reads a request from its path, query and body.
 
-use a2a_core::{Operation, Result, v1};
+use a2a_core::{Operation, Result};
 use a2a_http::service_parameters;
+use a2a_rest::camel_case;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
@@ -17,7 +18,7 @@ pub(super) type Query = Vec<(String, String)>;
 pub(super) fn read_query(query: Option<&str>) -> Query {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
         .filter(|(name, _)| !name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()))
-        .map(|(name, value)| (camel_case(&name), value.into_owned()))
+        .map(|(name, value)| (camel_case(name).into_owned(), value.into_owned()))
         .collect()
 }
 
@@ -45,8 +46,9 @@ pub(super) fn read(
             _ => read_v0_3(target, query, body, value),
         },
         RestShape::V03Json => match target.operation {
-            Operation::SendMessage => V0_3.read_request("message/send", value),
-            Operation::SendStreamingMessage => V0_3.read_request("message/stream", value),
+            Operation::SendMessage | Operation::SendStreamingMessage => {
+                V0_3.read_params(target.operation, value)
+            }
             _ => read_v0_3(target, query, body, value),
         },
     }
@@ -75,25 +77,14 @@ fn read_draft(target: Target, mut members: Query, body: Value) -> Result<AnyRequ
 /// Reads a request of 0.3 other than a send. Nearly all parameters are in the path.
 fn read_v0_3(target: Target, query: Query, body: &[u8], value: Value) -> Result<AnyRequest> {
     let Target { operation, task_id, config_id } = target;
-    let method = match operation {
-        Operation::GetTask => "tasks/get",
-        Operation::CancelTask => "tasks/cancel",
-        Operation::SubscribeToTask => "tasks/resubscribe",
-        Operation::GetTaskPushNotificationConfig => "tasks/pushNotificationConfig/get",
-        Operation::ListTaskPushNotificationConfigs => "tasks/pushNotificationConfig/list",
-        Operation::DeleteTaskPushNotificationConfig => "tasks/pushNotificationConfig/delete",
+    match operation {
         Operation::CreateTaskPushNotificationConfig => {
             return proto_json::read_create_config(body, &task_id)
                 .map(AnyRequest::CreateTaskPushNotificationConfig);
         }
         Operation::ListTasks => return read_list(query),
-        Operation::GetExtendedAgentCard
-        | Operation::SendMessage
-        | Operation::SendStreamingMessage => {
-            let request = v1::GetExtendedAgentCardRequest::default();
-            return Ok(AnyRequest::GetExtendedAgentCard(request));
-        }
-    };
+        _ => {}
+    }
     let mut params: Map<String, Value> =
         query.into_iter().map(|(name, text)| (name, text.into())).collect();
     if let Some(metadata) = value.get("metadata") {
@@ -103,7 +94,7 @@ fn read_v0_3(target: Target, query: Query, body: &[u8], value: Value) -> Result<
     if !config_id.is_empty() {
         params.insert("pushNotificationConfigId".into(), config_id.into());
     }
-    V0_3.read_request(method, Value::Object(params))
+    V0_3.read_params(operation, Value::Object(params))
 }
 
 /// Reads a list request, which 0.3 only mentions in a table, without parameters: those of the draft
@@ -114,17 +105,6 @@ fn read_list(query: Query) -> Result<AnyRequest> {
         list.include_artifacts = Some(list.include_artifacts.unwrap_or(true));
     }
     Ok(request)
-}
-
-fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let mut camel = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let mut letters = word.chars();
-        camel.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-        camel.push_str(letters.as_str());
-    }
-    camel
 }
 
 #[cfg(test)]

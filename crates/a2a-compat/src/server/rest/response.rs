@@ -106,14 +106,9 @@ fn write_error(shape: RestShape, error: &Error) -> Vec<u8> {
 
 /// The status of an error in 0.3, which only requires an appropriate one.
 fn v0_3_status(kind: ErrorKind) -> u16 {
-    let codes = kind.codes();
-    match codes.jsonrpc {
-        // Errors of the transport have the same status as over JSON-RPC.
-        _ if codes.jsonrpc_http != 200 => codes.jsonrpc_http,
-        -32001 => 404,
-        -32601 => 501,
-        -32603 | -32006 => 500,
-        _ => 400,
+    match kind {
+        ErrorKind::MethodNotFound => 501,
+        kind => kind.codes().http,
     }
 }
 

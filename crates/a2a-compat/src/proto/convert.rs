@@ -1,0 +1,33 @@
+//! Conversions of messages whose members mostly have the same names in 1.0.
+
+/// Implements the conversions from and to the message of 1.0 with the same name: of members that
+/// are the same, and of optional members and lists that are converted, with their names in 1.0.
+macro_rules! convert {
+    ($(
+        $message:ident:
+            same($($same:ident),*),
+            optional($($optional:ident = $optional_in_v1:ident),*),
+            lists($($list:ident = $list_in_v1:ident),*);
+    )*) => {$(
+        impl From<$message> for ::a2a_core::v1::$message {
+            fn from(message: $message) -> Self {
+                Self {
+                    $($same: message.$same,)*
+                    $($optional_in_v1: message.$optional.map(Into::into),)*
+                    $($list_in_v1: message.$list.into_iter().map(Into::into).collect(),)*
+                }
+            }
+        }
+
+        impl From<::a2a_core::v1::$message> for $message {
+            fn from(message: ::a2a_core::v1::$message) -> Self {
+                Self {
+                    $($same: message.$same,)*
+                    $($optional: message.$optional_in_v1.map(Into::into),)*
+                    $($list: message.$list_in_v1.into_iter().map(Into::into).collect(),)*
+                }
+            }
+        }
+    )*};
+}
+pub(super) use convert;
