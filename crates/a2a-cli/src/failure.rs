@@ -222,7 +222,18 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The message of an error with what caused it, as far as that is not said yet.
+/// An error with its sources, on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// The message of an error with those of its sources that it does not repeat.
 fn with_sources(error: &Error) -> String {
     let mut message = error.message().to_owned();
     let mut source = std::error::Error::source(error);

@@ -149,7 +149,7 @@ fn what_cannot_be_used_is_named() {
         (vec!["card", "sign", "card.json", "--key", "one.json"], 2, "--key one.json"),
         (vec!["card", "sign", "none.json", "--key", "one.pem"], 3, "none.json"),
         (vec!["card", "sign", "one.pem", "--key", "one.pem"], 1, "one.pem"),
-        (verify.to_vec(), 2, "nobody is trusted"),
+        (verify.to_vec(), 2, "no trusted keys"),
         ([&verify[..], &["--jwks", "none.json"]].concat(), 2, "--jwks none.json"),
         ([&verify[..], &["--jwks", "empty.json"]].concat(), 2, "--jwks empty.json"),
         ([&verify[..], &["--trust-jku", "https://a/"]].concat(), 2, "--trust-jku"),

@@ -104,6 +104,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets which interfaces are used, and in which order, in place of the methods above and below.
+    pub fn preference(mut self, preference: Preference) -> Self {
+        self.preference = preference;
+        self
+    }
+
     /// Uses only this protocol version. Connecting fails if the card does not have it. Default: the
     /// newest version of the card.
     ///

@@ -227,9 +227,10 @@ impl Watch {
                 self.source = Source::Stream { events: reply.response, is_subscription: true };
                 Ok(None)
             }
-            // Agents reject subscriptions to tasks that have ended.
+            // Agents that stream reject subscriptions to tasks that have ended.
             Err(error)
                 if self.options.delivery == Delivery::Streaming
+                    && self.client.card().can_stream()
                     && error.kind() == ErrorKind::UnsupportedOperation =>
             {
                 match self.get().await {

@@ -34,7 +34,7 @@ pub(super) fn format(arguments: &[OsString], environment: &Environment) -> Forma
 }
 
 /// Prints help or the version, or says what is wrong with the command line.
-pub(super) fn answer(error: &clap::Error, output: Output) -> ExitCode {
+pub(super) fn report(error: &clap::Error, output: Output) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _gone = output.write(error.render().to_string().as_bytes());
         return ExitCode::SUCCESS;

@@ -183,11 +183,6 @@ impl Settings {
         self.bearer.is_some() || self.api_key.is_some() || self.basic.is_some()
     }
 
-    /// Returns whether anything goes with the requests that is not for everybody.
-    pub(crate) fn has_secret(&self) -> bool {
-        self.has_credential() || !self.service_parameters.is_empty() || self.passes_credentials
-    }
-
     /// How requests are made.
     pub(crate) fn http(&self) -> ClientSettings {
         ClientSettings::default().with_tls(self.tls.clone()).with_observer(self.observer.clone())
