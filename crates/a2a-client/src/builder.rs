@@ -10,8 +10,8 @@ use a2a_operations::{Agent, CallContext};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
-    CardCache, CardReference, Client, ClientEvent, Discovery, DiscoveryError, Document, Preference,
-    RetryPolicy, SelectedInterface, SignaturePolicy, Timeouts, Transport,
+    CardCache, Client, ClientEvent, DiscoveryError, Preference, RetryPolicy, SelectedInterface,
+    SignaturePolicy, Timeouts, Transport,
     authenticated::Authenticated,
     candidate::{Candidate, Candidates},
     client::shared,
@@ -50,19 +50,19 @@ pub struct ClientBuilder {
     pub(crate) origins: Vec<Origin>,
     has_invalid_token: bool,
     pub(crate) headers: HeaderMap,
-    card_headers: HeaderMap,
+    pub(crate) card_headers: HeaderMap,
     pub(crate) context: CallContext,
-    timeouts: Timeouts,
+    pub(crate) timeouts: Timeouts,
     requests: RetryPolicy,
     streams: RetryPolicy,
-    cache: Option<CardCache>,
-    signatures: SignaturePolicy,
+    pub(crate) cache: Option<CardCache>,
+    pub(crate) signatures: SignaturePolicy,
     pub(crate) settings: ClientSettings,
     /// Whether only interfaces are used to which credentials may be sent.
     pub(crate) trusted_only: bool,
     pub(crate) observer: Observer,
     /// The HTTP client that fetched the card.
-    http: Option<HttpClient>,
+    pub(crate) http: Option<HttpClient>,
 }
 
 impl Default for ClientBuilder {
@@ -278,79 +278,6 @@ impl ClientBuilder {
     pub async fn connect(mut self, reference: &str) -> Result<Client, DiscoveryError> {
         let card = self.fetch_card(reference).await?.valid()?;
         self.build_shared(card)
-    }
-
-    /// Fetches the card at `reference` without validating it, for applications that inspect or
-    /// change it before [`build`](Self::build). Sets [`card_from`](Self::card_from).
-    ///
-    /// The request has no credentials. If the server rejects it with a challenge for which the
-    /// [`credentials`](Self::credentials) have a source, it is retried once with that credential.
-    ///
-    /// # Errors
-    ///
-    /// [`DiscoveryError`] if there is no card.
-    pub async fn fetch_card(&mut self, reference: &str) -> Result<Document, DiscoveryError> {
-        let reference = reference.parse()?;
-        let http = self.http_client().map_err(DiscoveryError::Setup)?;
-        self.http = Some(http.clone());
-        if let CardReference::Url(url) = &reference {
-            self.card_from = Origin::of(url);
-        }
-        let fetch = async |headers: HeaderMap| {
-            let http = http.clone().with_headers(headers);
-            Discovery::with_http(http.with_request_timeout(self.timeouts.request))
-                .with_cache(self.cache.clone())
-                .with_signatures(self.signatures.clone())
-                .fetch(&reference)
-                .await
-        };
-        let denied = match fetch(self.card_headers.clone()).await {
-            Err(error) => error,
-            document => return document,
-        };
-        match self.card_authorization(&denied).await? {
-            None => Err(denied),
-            Some(authorization) => {
-                let mut headers = self.card_headers.clone();
-                headers.insert(AUTHORIZATION, authorization);
-                fetch(headers).await
-            }
-        }
-    }
-
-    /// The authorization that the server of the card asks for, if the credentials have a source
-    /// for it.
-    async fn card_authorization(
-        &self,
-        error: &DiscoveryError,
-    ) -> Result<Option<HeaderValue>, DiscoveryError> {
-        let DiscoveryError::Denied { challenge: Some(challenge), .. } = error else {
-            return Ok(None);
-        };
-        let (Some(credentials), Some(origin)) = (&self.credentials, &self.card_from) else {
-            return Ok(None);
-        };
-        let credential = credentials.for_challenge(challenge, origin).await;
-        let credential = credential.map_err(DiscoveryError::Credentials)?;
-        let value = credential.as_ref().and_then(|credential| credential.authorization());
-        let Some(mut value) = value.and_then(|value| HeaderValue::try_from(value).ok()) else {
-            return Ok(None);
-        };
-        value.set_sensitive(true);
-        Ok(Some(value))
-    }
-
-    /// The HTTP client that fetched the card, or a new one.
-    fn http_client(&self) -> a2a_core::Result<HttpClient> {
-        match &self.http {
-            Some(http) => Ok(http.clone()),
-            None => HttpClient::new(
-                self.settings
-                    .clone()
-                    .with_connect_timeout(self.timeouts.connect)
-                    .with_idle_timeout(self.timeouts.idle),
-            ),
-        }
     }
 
     /// Selects an interface of an existing card.

@@ -27,6 +27,7 @@ mod builder;
 mod candidate;
 mod card_cache;
 mod card_document;
+mod card_fetch;
 mod card_reference;
 mod client;
 mod client_event;
