@@ -1,8 +1,8 @@
 //! The `a2a` command: serve, call and inspect A2A agents.
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
-//! through [`agent`], and prints through [`output`]. `a2a serve` is in [`serve`], with the
-//! agents that it can run in [`demo`] and [`exec`].
+//! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
+//! [`serve`], with the agents that it can run in [`demo`] and [`exec`].
 
 mod agent;
 mod command;

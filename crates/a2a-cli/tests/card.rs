@@ -142,7 +142,7 @@ fn what_cannot_be_used_is_named() {
     let sign = ["card", "sign", "card.json", "--key", "one.pem"];
     let verify = ["card", "verify", "./card.json"];
     for (arguments, code, named) in [
-        ([&sign[..], &["--alg", "RS256"]].concat(), 2, "--alg RS256: the key signs with ES256"),
+        ([&sign[..], &["--alg", "RS256"]].concat(), 2, "--alg RS256: the key is for ES256"),
         ([&sign[..], &["--alg", "HS256"]].concat(), 2, "HS256"),
         ([&sign[..], &["--jku", "keys"]].concat(), 2, "--jku"),
         (vec!["card", "sign", "card.json", "--key", "card.json"], 2, "not a private JSON Web Key"),

@@ -140,6 +140,8 @@ fn encrypted(selected: Vec<SelectedInterface>) -> Result<Vec<SelectedInterface>,
 
 #[cfg(test)]
 mod tests {
+    use a2a_auth::client::{Bearer, Credentials};
+
     use super::*;
     use crate::Preference;
 
@@ -156,5 +158,18 @@ mod tests {
         assert_eq!(allowed[0].interface.url, "https://a.example");
         let rejected = select(&["http://a.example"]);
         assert!(matches!(rejected, Err(DiscoveryError::Exposed(_))));
+    }
+
+    #[test]
+    fn card_fetched_over_tls_does_not_lead_to_plaintext_even_if_it_is_allowed() {
+        let credentials = Credentials::new().unconditional().allow_plaintext();
+        let builder = ClientBuilder::default().credentials(credentials.with(Bearer::new("b")));
+        let url = "http://a.example:443";
+        let card = AgentCard::new("a", "b").with_interface(a2a_core::card::JSONRPC, url);
+        for (from, is_allowed) in [(url, true), ("https://a.example", false)] {
+            let builder = builder.clone().with_origin(url.parse().unwrap());
+            let selected = builder.card_from(from.parse().unwrap()).select_candidates(&card);
+            assert_eq!(selected.is_ok(), is_allowed, "{from}");
+        }
     }
 }
