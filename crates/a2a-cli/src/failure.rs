@@ -1,4 +1,4 @@
-//! What the tool says when it could not do its job: codes, hints and exit status.
+//! Failures of commands: codes, hints and exit status.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use a2a_core::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Why a command did not do its job.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: Code,
@@ -16,10 +16,10 @@ pub(crate) struct Failure {
     details: Option<Value>,
 }
 
-/// The stable names of failures: the protocol's own, and those of this tool.
+/// The stable codes of failures: those of the protocol, and those of this tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// The agent said so, or its card shows it beforehand.
+    /// The agent responded with the error, or its card implies it.
     Protocol(ErrorKind),
     Usage,
     CardNotFound,
@@ -30,9 +30,9 @@ pub(crate) enum Code {
     Timeout,
     Internal,
     Interrupted,
-    /// What was asked for was done, and its result, which is printed, is not a good one.
+    /// The check ran and its result, which is printed, is negative.
     Reported,
-    /// Whoever read our output has gone: nothing is said, and nothing failed.
+    /// The reader of stdout closed it. Nothing is printed, and the exit status is 0.
     OutputClosed,
 }
 
@@ -68,8 +68,7 @@ impl Code {
     }
 }
 
-/// The name of the protocol for a kind of error. Faults of the transport are called what their
-/// JSON-RPC number is called.
+/// The protocol's name for a kind of error. Transport errors have the name of their JSON-RPC code.
 const fn protocol_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::TaskNotFound => "TaskNotFoundError",
@@ -103,22 +102,22 @@ impl Failure {
         Self { code, message: message.into(), hint: None, a2a_code: None, details: None }
     }
 
-    /// A bad argument, flag or combination.
+    /// An invalid argument, flag or combination.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)
     }
 
-    /// Something of ours that should not happen.
+    /// An error of this tool.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
     }
 
-    /// Whoever read our output has gone.
+    /// The reader of stdout closed it.
     pub(crate) fn output_closed() -> Self {
         Self::new(Code::OutputClosed, "")
     }
 
-    /// What an operation answered; `credential` tells whether one was sent.
+    /// The error of an operation; `credential` is whether one was configured.
     pub(crate) fn of_operation(error: &Error, credential: bool) -> Self {
         let kind = error.kind();
         let code = match kind {
@@ -141,7 +140,7 @@ impl Failure {
         failure
     }
 
-    /// What the card of the agent shows before the agent is asked.
+    /// An error of the protocol.
     pub(crate) fn protocol(kind: ErrorKind, message: impl Into<String>) -> Self {
         let code = Code::Protocol(kind);
         let mut failure = Self::new(code, message);
@@ -156,7 +155,7 @@ impl Failure {
         self
     }
 
-    /// Says in front of the message where that is written which it is about.
+    /// Prefixes the message with the place of the cause, such as a line of a file.
     #[must_use]
     pub(crate) fn with_place(mut self, place: &str) -> Self {
         self.message = format!("{place}: {}", self.message);
@@ -185,7 +184,7 @@ impl Failure {
         self.a2a_code
     }
 
-    /// The object that stands in place of the result with `-o json`.
+    /// The object that replaces the result with `-o json`.
     pub(crate) fn envelope(&self) -> Envelope<'_> {
         Envelope {
             error: Fault {
@@ -199,7 +198,7 @@ impl Failure {
     }
 }
 
-/// The object that stands in place of the result with `-o json`.
+/// The object that replaces the result with `-o json`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Envelope<'a> {
     error: Fault<'a>,
@@ -222,7 +221,18 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The message of an error with what caused it, as far as that is not said yet.
+/// An error with its sources, on one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// The message of an error with those of its sources that it does not repeat.
 fn with_sources(error: &Error) -> String {
     let mut message = error.message().to_owned();
     let mut source = std::error::Error::source(error);
@@ -243,19 +253,19 @@ const fn hint(code: Code) -> Option<&'static str> {
             Some("check the id with `a2a task list`; add --debug for the raw answer")
         }
         Code::Protocol(ErrorKind::TaskNotCancelable) => {
-            Some("the task has ended: see it with `a2a task get`")
+            Some("the task has ended: show it with `a2a task get`")
         }
         Code::Protocol(ErrorKind::VersionNotSupported) => {
-            Some("see the versions with `a2a card get`, and choose one with --a2a-version")
+            Some("list the versions with `a2a card get`, and select one with --a2a-version")
         }
         Code::Protocol(ErrorKind::ExtensionSupportRequired) => {
-            Some("see the extensions with `a2a card get`, and ask for one with --extension")
+            Some("list the extensions with `a2a card get`, and request one with --extension")
         }
         Code::Protocol(
             ErrorKind::UnsupportedOperation
             | ErrorKind::PushNotificationNotSupported
             | ErrorKind::ExtendedAgentCardNotConfigured,
-        ) => Some("see what the agent can do with `a2a card get`; add --debug for the raw answer"),
+        ) => Some("list the capabilities with `a2a card get`; add --debug for the raw answer"),
         Code::Protocol(_) => Some("add --debug for the raw answer"),
         Code::Unreachable => Some("check the address and that the agent is running"),
         Code::CredentialsMissing => {
@@ -278,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_protocol_error_has_its_number_and_name_in_the_envelope() {
+    fn envelope_has_the_code_and_number_of_a_protocol_error() {
         let failure = Failure::of_operation(&Error::task_not_found("nope"), false);
         assert_eq!(
             serde_json::to_string(&failure.envelope()).unwrap(),
@@ -287,8 +297,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_credential_is_told_from_a_missing_one() {
-        let error = Error::new(ErrorKind::Unauthenticated, "who are you");
+    fn rejected_and_missing_credentials_have_different_codes() {
+        let error = Error::new(ErrorKind::Unauthenticated, "unauthenticated");
         assert_eq!(Failure::of_operation(&error, true).code(), Code::AuthFailed);
         assert_eq!(Failure::of_operation(&error, false).code(), Code::CredentialsMissing);
         assert_eq!(Code::AuthFailed.exit(), 4);

@@ -75,8 +75,8 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> 
         .with_otlp(otlp.map(|otlp| otlp.with_tls(observe.trust)))
         .with_metrics(observe.metrics)
         .with_audit(audit);
-    let guard =
-        a2a_telemetry::init(config).map_err(|error| Failure::usage(crate::serve::chain(&error)))?;
+    let guard = a2a_telemetry::init(config)
+        .map_err(|error| Failure::usage(crate::failure::chain(&error)))?;
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         let text = panic.payload_as_str().unwrap_or("no text");

@@ -1,20 +1,21 @@
 //! The `a2a` command: serve, call and inspect A2A agents.
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
-//! through [`target`], and prints through [`output`]. `a2a serve` is in [`serve`], with the
-//! agents that it can run in [`demo`] and [`exec`].
+//! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
+//! [`serve`], with the agents that it can run in [`demo`] and [`exec`].
 
+mod agent;
 mod command;
 mod demo;
 mod exec;
 mod failure;
-mod follow;
 mod log;
 mod output;
+mod runtime;
 mod serve;
 mod settings;
 mod signal;
-mod target;
+mod watch;
 mod wire_log;
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `--debug`: every message of a command as it is on the wire, on stderr, without secrets.
+//! `--debug`: the messages of a command on the wire, on stderr, with secrets redacted.
 
 use std::{
     borrow::Cow,
@@ -17,26 +17,27 @@ use crate::{
     settings::Settings,
 };
 
-/// What stands in place of a secret.
+/// Replaces a secret.
 const REDACTED: &str = "[redacted]";
-/// Shorter values of service parameters are no secrets, and would blot out unrelated text.
+/// Shorter values of service parameters are not redacted: they are no secrets, and would match
+/// unrelated text.
 const SHORTEST_SECRET: usize = 4;
-/// What the names of headers, parameters and members of JSON have in them whose value is a secret.
-const TELLING: &[&str] =
+/// Parts of the names of headers, parameters and JSON members whose values are secrets.
+const SECRET_NAMES: &[&str] =
     &["authorization", "cookie", "token", "secret", "password", "credential", "api-key", "apikey"];
-/// Names that would count as telling, and are not.
-const HARMLESS: &[&str] = &["pagetoken", "nextpagetoken", "securityrequirements"];
+/// Names that contain such a part, but whose values are no secrets.
+const PUBLIC_NAMES: &[&str] = &["pagetoken", "nextpagetoken", "securityrequirements"];
 
-/// Prints every message of a command as it is on the wire.
+/// Prints the messages of a command.
 pub(crate) struct WireLog {
     output: Output,
     secrets: Vec<String>,
-    /// The starts of lines whose ends have not come yet, by exchange.
+    /// Incomplete lines, by exchange.
     pending: Mutex<HashMap<u64, Vec<u8>>>,
 }
 
 impl WireLog {
-    /// Prints what a command with these settings sends and receives.
+    /// Creates a log that redacts the secrets of these settings.
     pub(crate) fn new(settings: &Settings, output: Output) -> Self {
         let credentials = [&settings.bearer, &settings.api_key, &settings.basic];
         let credentials = credentials.into_iter().flatten().cloned();
@@ -50,14 +51,14 @@ impl WireLog {
             secrets.push(form_urlencoded::byte_serialize(secret.as_bytes()).collect());
             secrets.push(secret);
         }
-        // The longest first: one may be a part of another.
+        // Longest first, as one may be part of another.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
         Self { output, secrets, pending: Mutex::default() }
     }
 
     fn line(&self, exchange: u64, mark: char, line: &str) {
-        let line = self.masked(line);
+        let line = self.redacted(line);
         let space = if line.is_empty() { "" } else { " " };
         self.output.diagnostic(&format!("[{exchange}] {mark}{space}{}", escaped(&line)));
     }
@@ -74,7 +75,7 @@ impl WireLog {
         headers: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>,
     ) {
         for (name, value) in headers {
-            let shown = if value.is_sensitive() || is_telling(name.as_str()) {
+            let shown = if value.is_sensitive() || is_secret(name.as_str()) {
                 REDACTED.into()
             } else {
                 String::from_utf8_lossy(value.as_bytes())
@@ -84,7 +85,7 @@ impl WireLog {
         self.line(exchange, mark, "");
     }
 
-    /// Prints the lines of an answer that are whole, and keeps the start of the next one.
+    /// Prints the complete lines of a response, and keeps the rest.
     fn piece(&self, exchange: u64, piece: &[u8]) {
         let mut all = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let pending = all.entry(exchange).or_default();
@@ -101,9 +102,9 @@ impl WireLog {
         self.lines(exchange, '<', &rest.unwrap_or_default());
     }
 
-    /// A line without secrets: neither those of this run, nor those that members of JSON name.
-    fn masked<'a>(&self, line: &'a str) -> Cow<'a, str> {
-        let mut line = mask_members(line);
+    /// Redacts the secrets of this run, and those in JSON members.
+    fn redacted<'a>(&self, line: &'a str) -> Cow<'a, str> {
+        let mut line = redact_members(line);
         for secret in &self.secrets {
             if line.contains(secret.as_str()) {
                 line = line.replace(secret.as_str(), REDACTED).into();
@@ -117,7 +118,7 @@ impl WireObserver for WireLog {
     fn observe(&self, exchange: u64, part: WirePart<'_>) {
         match part {
             WirePart::Request { method, url, headers } => {
-                self.line(exchange, '>', &format!("{method} {}", mask_query(url)));
+                self.line(exchange, '>', &format!("{method} {}", redact_query(url)));
                 self.headers(exchange, '>', headers);
             }
             WirePart::RequestBody(body) => self.lines(exchange, '>', body),
@@ -131,7 +132,7 @@ impl WireObserver for WireLog {
                 self.end(exchange);
                 self.line(exchange, '!', reason);
             }
-            // What later releases show besides.
+            // Parts of later releases.
             _ => {}
         }
     }
@@ -144,39 +145,39 @@ impl fmt::Debug for WireLog {
     }
 }
 
-/// Whether a name says that what it names is a secret.
-fn is_telling(name: &str) -> bool {
+/// Returns whether the value of a name is a secret.
+fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let bare = name.replace('-', "");
-    !HARMLESS.contains(&bare.as_str())
-        && TELLING.iter().any(|one| name.contains(one) || bare.contains(one))
+    !PUBLIC_NAMES.contains(&bare.as_str())
+        && SECRET_NAMES.iter().any(|one| name.contains(one) || bare.contains(one))
 }
 
-/// An address without the values of its query that are secrets.
-fn mask_query(url: &str) -> Cow<'_, str> {
+/// Redacts the secrets in the query of a URL.
+fn redact_query(url: &str) -> Cow<'_, str> {
     let Some((start, _)) = url.split_once('?') else { return url.into() };
     let Ok(parsed) = Url::parse(url) else { return format!("{start}?{REDACTED}").into() };
-    let mut masked = format!("{start}?");
+    let mut redacted = format!("{start}?");
     for (index, (name, value)) in parsed.query_pairs().enumerate() {
         let separator = if index == 0 { "" } else { "&" };
-        let value = if is_telling(&name) || name.eq_ignore_ascii_case("key") {
+        let value = if is_secret(&name) || name.eq_ignore_ascii_case("key") {
             REDACTED.into()
         } else {
             form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>()
         };
-        let _infallible = write!(masked, "{separator}{name}={value}");
+        let _infallible = write!(redacted, "{separator}{name}={value}");
     }
-    masked.into()
+    redacted.into()
 }
 
-/// A text without the values of members of JSON that are secrets, and without the queries of
-/// addresses, where secrets of webhooks and files are.
-fn mask_members(text: &str) -> Cow<'_, str> {
-    let mut masked = String::new();
+/// Redacts the values of JSON members that are secrets, and the queries of URLs, which may contain
+/// secrets of webhooks and files.
+fn redact_members(text: &str) -> Cow<'_, str> {
+    let mut redacted = String::new();
     let mut rest = text;
     while let Some((name, value)) = next_member(rest) {
         let shown = match name {
-            _ if is_telling(&rest[name.clone()]) => "",
+            _ if is_secret(&rest[name.clone()]) => "",
             _ if rest[name.clone()].eq_ignore_ascii_case("url") => {
                 match rest[value.clone()].split_once('?') {
                     Some((address, _)) => &rest[value.start..=value.start + address.len()],
@@ -185,19 +186,19 @@ fn mask_members(text: &str) -> Cow<'_, str> {
             }
             _ => &rest[value.clone()],
         };
-        masked.push_str(&rest[..value.start]);
-        masked.push_str(shown);
+        redacted.push_str(&rest[..value.start]);
+        redacted.push_str(shown);
         if shown.len() < value.len() {
-            masked.push_str(REDACTED);
+            redacted.push_str(REDACTED);
         }
-        // With the quote behind it, which begins no name.
-        masked.push('"');
+        // The closing quote does not begin a name.
+        redacted.push('"');
         rest = &rest[value.end + 1..];
     }
-    if masked.is_empty() { text.into() } else { (masked + rest).into() }
+    if redacted.is_empty() { text.into() } else { (redacted + rest).into() }
 }
 
-/// The next name in a text that has a string for a value, and that string, without their quotes.
+/// The next member with a string value: its name and its value, without quotes.
 fn next_member(text: &str) -> Option<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut from = 0;
     loop {
@@ -215,8 +216,7 @@ fn next_member(text: &str) -> Option<(std::ops::Range<usize>, std::ops::Range<us
     }
 }
 
-/// The next string of JSON from a place on, without its quotes. One that does not end goes to the
-/// end of the text.
+/// The next JSON string from an offset on, without quotes; `None` if it is incomplete.
 fn string(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
     let start = from + text[from..].find('"')? + 1;
     let mut is_escaped = false;
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_that_are_secrets_are_masked_and_others_are_left() {
+    fn only_secret_members_are_redacted() {
         for (text, shown) in [
             (r#"{"token":"abc","id":"1"}"#, r#"{"token":"[redacted]","id":"1"}"#),
             (
@@ -256,19 +256,19 @@ mod tests {
             ("event: message", "event: message"),
             (r#"{"token":"#, r#"{"token":"#),
         ] {
-            assert_eq!(mask_members(text), shown, "{text}");
+            assert_eq!(redact_members(text), shown, "{text}");
         }
     }
 
     #[test]
-    fn queries_show_what_is_no_secret() {
+    fn only_secret_query_parameters_are_redacted() {
         for (url, shown) in [
             ("http://a/b", "http://a/b"),
             ("http://a/tasks?pageSize=2&pageToken=x", "http://a/tasks?pageSize=2&pageToken=x"),
             ("http://a/b?api_key=x&key=y", "http://a/b?api_key=[redacted]&key=[redacted]"),
             ("a?b", "a?[redacted]"),
         ] {
-            assert_eq!(mask_query(url), shown, "{url}");
+            assert_eq!(redact_query(url), shown, "{url}");
         }
     }
 }

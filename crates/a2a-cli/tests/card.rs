@@ -142,14 +142,14 @@ fn what_cannot_be_used_is_named() {
     let sign = ["card", "sign", "card.json", "--key", "one.pem"];
     let verify = ["card", "verify", "./card.json"];
     for (arguments, code, named) in [
-        ([&sign[..], &["--alg", "RS256"]].concat(), 2, "--alg RS256: the key signs with ES256"),
+        ([&sign[..], &["--alg", "RS256"]].concat(), 2, "--alg RS256: the key is for ES256"),
         ([&sign[..], &["--alg", "HS256"]].concat(), 2, "HS256"),
         ([&sign[..], &["--jku", "keys"]].concat(), 2, "--jku"),
         (vec!["card", "sign", "card.json", "--key", "card.json"], 2, "not a private JSON Web Key"),
         (vec!["card", "sign", "card.json", "--key", "one.json"], 2, "--key one.json"),
         (vec!["card", "sign", "none.json", "--key", "one.pem"], 3, "none.json"),
         (vec!["card", "sign", "one.pem", "--key", "one.pem"], 1, "one.pem"),
-        (verify.to_vec(), 2, "nobody is trusted"),
+        (verify.to_vec(), 2, "no trusted keys"),
         ([&verify[..], &["--jwks", "none.json"]].concat(), 2, "--jwks none.json"),
         ([&verify[..], &["--jwks", "empty.json"]].concat(), 2, "--jwks empty.json"),
         ([&verify[..], &["--trust-jku", "https://a/"]].concat(), 2, "--trust-jku"),

@@ -64,7 +64,7 @@ fn polling_gives_up_after_five_faults_in_a_row_and_at_once_on_an_error() {
     let run = agent.run(&["send", "hello"]);
     assert_eq!(run.code, 3, "{run:?}");
     assert_eq!(run.lines()[0]["error"]["code"], "A2ACLI_ERR_UNREACHABLE");
-    assert_eq!(run.lines()[0]["error"]["hint"], "the task may go on: a2a task get t");
+    assert_eq!(run.lines()[0]["error"]["hint"], "the task may still run: a2a task get t");
     let agent = Foreign::start(
         false,
         &[

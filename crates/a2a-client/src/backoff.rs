@@ -37,21 +37,27 @@ impl Backoff {
         }
     }
 
-    /// Waits before the next retry. Returns the error if no retry is left, or if the peer's
-    /// `Retry-After` exceeds the time limit.
-    pub(crate) async fn wait(&mut self, error: Error) -> Result<(), Error> {
+    /// Waits before the next retry, after reporting its number, the delay and the error. Returns the
+    /// error if no retry is left, or if the peer's `Retry-After` exceeds the time limit.
+    pub(crate) async fn wait(
+        &mut self,
+        error: Error,
+        report: impl FnOnce(u32, Duration, Error),
+    ) -> Result<(), Error> {
         let since = *self.since.get_or_insert_with(Instant::now);
         if self.attempts >= self.policy.attempts {
             return Err(error);
         }
         let doubled = 2_u32.saturating_pow(self.attempts);
         let max = self.policy.first_delay.saturating_mul(doubled).min(self.policy.max_delay);
-        let delay = error.retry_after().unwrap_or_default().max(jittered(max));
+        let delay = if self.policy.jitter { jittered(max) } else { max };
+        let delay = error.retry_after().unwrap_or_default().max(delay);
         if since.elapsed().saturating_add(delay) > self.policy.within {
             return Err(error);
         }
         self.attempts += 1;
         tracing::debug!(attempt = self.attempts, ?delay, %error, "retrying");
+        report(self.attempts, delay, error);
         tokio::time::sleep(delay).await;
         Ok(())
     }
@@ -76,7 +82,9 @@ mod tests {
         let mut delays = Vec::new();
         loop {
             let before = Instant::now();
-            if let Err(error) = backoff.wait(Error::unavailable("connection lost")).await {
+            if let Err(error) =
+                backoff.wait(Error::unavailable("connection lost"), |_, _, _| {}).await
+            {
                 assert_eq!(error.message(), "connection lost");
                 break;
             }
@@ -87,7 +95,7 @@ mod tests {
             assert!((max / 2..=max + 1).contains(delay), "{delays:?}");
         }
         backoff.reset();
-        backoff.wait(Error::unavailable("connection lost")).await.unwrap();
+        backoff.wait(Error::unavailable("connection lost"), |_, _, _| {}).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -96,8 +104,21 @@ mod tests {
         let before = Instant::now();
         let busy =
             |seconds| Error::unavailable("busy").with_retry_after(Duration::from_secs(seconds));
-        backoff.wait(busy(7)).await.unwrap();
+        backoff.wait(busy(7), |_, _, _| {}).await.unwrap();
         assert!(before.elapsed() >= Duration::from_secs(7));
-        assert!(backoff.wait(busy(60)).await.is_err());
+        assert!(backoff.wait(busy(60), |_, _, _| {}).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn delays_without_jitter_are_exact() {
+        let policy = RetryPolicy::STREAMS.with_jitter(false).with_max_delay(Duration::from_secs(1));
+        let mut backoff = Backoff::new(policy);
+        let mut reported = Vec::new();
+        let lost = || Error::unavailable("connection lost");
+        while backoff.wait(lost(), |number, delay, _| reported.push((number, delay))).await.is_ok()
+        {
+        }
+        let delays = [200, 400, 800, 1000, 1000].map(Duration::from_millis);
+        assert_eq!(reported, (1..).zip(delays).collect::<Vec<_>>());
     }
 }

@@ -10,11 +10,12 @@ use a2a_operations::{Agent, CallContext};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
-    CardCache, CardReference, Client, Discovery, DiscoveryError, Preference, RetryPolicy,
-    SelectedInterface, SignaturePolicy, Timeouts, Transport,
+    CardCache, Client, ClientEvent, DiscoveryError, Preference, RetryPolicy, SelectedInterface,
+    SignaturePolicy, Timeouts, Transport,
     authenticated::Authenticated,
     candidate::{Candidate, Candidates},
     client::shared,
+    client_event::Observer,
     credential_guard::CredentialGuard,
     failover::Failover,
     preflight::{Preflight, SharedCard},
@@ -49,14 +50,19 @@ pub struct ClientBuilder {
     pub(crate) origins: Vec<Origin>,
     has_invalid_token: bool,
     pub(crate) headers: HeaderMap,
-    card_headers: HeaderMap,
+    pub(crate) card_headers: HeaderMap,
     pub(crate) context: CallContext,
-    timeouts: Timeouts,
+    pub(crate) timeouts: Timeouts,
     requests: RetryPolicy,
     streams: RetryPolicy,
-    cache: Option<CardCache>,
-    signatures: SignaturePolicy,
+    pub(crate) cache: Option<CardCache>,
+    pub(crate) signatures: SignaturePolicy,
     pub(crate) settings: ClientSettings,
+    /// Whether only interfaces are used to which credentials may be sent.
+    pub(crate) trusted_only: bool,
+    pub(crate) observer: Observer,
+    /// The HTTP client that fetched the card.
+    pub(crate) http: Option<HttpClient>,
 }
 
 impl Default for ClientBuilder {
@@ -76,6 +82,9 @@ impl Default for ClientBuilder {
             cache: None,
             signatures: SignaturePolicy::Off,
             settings: ClientSettings::default(),
+            trusted_only: false,
+            observer: Observer::default(),
+            http: None,
         }
     }
 }
@@ -92,6 +101,12 @@ impl ClientBuilder {
     pub fn only(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
         self.preference.transports = transports.into_iter().collect();
         self.preference.only = true;
+        self
+    }
+
+    /// Sets which interfaces are used, and in which order, in place of the methods above and below.
+    pub fn preference(mut self, preference: Preference) -> Self {
+        self.preference = preference;
         self
     }
 
@@ -165,6 +180,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Uses only interfaces to which credentials may be sent, even if the client itself has none:
+    /// for clients whose calls bring their own, such as those of a gateway.
+    pub fn only_trusted_origins(mut self) -> Self {
+        self.trusted_only = true;
+        self
+    }
+
     /// Sets the origin of the card that is passed to [`build`](Self::build), which restricts
     /// credentials to that origin. Without this, the application vouches for every interface in the
     /// card.
@@ -195,6 +217,25 @@ impl ClientBuilder {
     /// Sets the timeouts.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
+        self.http = None;
+        self
+    }
+
+    /// Reports retries, lost and resumed streams, and other decisions of the client, for logs and
+    /// progress displays.
+    ///
+    /// ```
+    /// use a2a_client::{Client, ClientEvent};
+    ///
+    /// let builder = Client::builder().on_event(|event| {
+    ///     if let ClientEvent::Reconnecting { attempt, delay, error, .. } = event {
+    ///         eprintln!("connection lost ({error}), attempt {attempt} in {delay:?}");
+    ///     }
+    /// });
+    /// # let _ = builder;
+    /// ```
+    pub fn on_event(mut self, observe: impl Fn(ClientEvent) + Send + Sync + 'static) -> Self {
+        self.observer = Observer::new(observe);
         self
     }
 
@@ -225,6 +266,7 @@ impl ClientBuilder {
     /// Configures the HTTP client. Timeouts and headers of this builder take precedence.
     pub fn http(mut self, settings: ClientSettings) -> Self {
         self.settings = settings;
+        self.http = None;
         self
     }
 
@@ -234,20 +276,7 @@ impl ClientBuilder {
     ///
     /// [`DiscoveryError`] if there is no card, or if it has no matching interface.
     pub async fn connect(mut self, reference: &str) -> Result<Client, DiscoveryError> {
-        let settings = self
-            .settings
-            .clone()
-            .with_headers(self.card_headers.clone())
-            .with_connect_timeout(self.timeouts.connect)
-            .with_request_timeout(self.timeouts.request);
-        let discovery = Discovery::new(settings)?
-            .with_cache(self.cache.clone())
-            .with_signatures(self.signatures.clone());
-        let reference = reference.parse()?;
-        let card = discovery.fetch(&reference).await?.valid()?;
-        if let CardReference::Url(url) = &reference {
-            self.card_from = Origin::of(url);
-        }
+        let card = self.fetch_card(reference).await?.valid()?;
         self.build_shared(card)
     }
 
@@ -266,8 +295,7 @@ impl ClientBuilder {
                 "the bearer token",
             )));
         }
-        let selected = self.select_interfaces(&card)?;
-        let candidates = self.assign_credentials(&card, selected)?;
+        let candidates = self.select_candidates(&card)?;
         self.build_candidates(card, candidates)
     }
 
@@ -276,16 +304,9 @@ impl ClientBuilder {
         card: Arc<AgentCard>,
         candidates: Vec<Candidate>,
     ) -> Result<Client, DiscoveryError> {
-        let http = HttpClient::new(
-            self.settings
-                .clone()
-                .with_headers(self.headers.clone())
-                .with_connect_timeout(self.timeouts.connect)
-                // The timeout depends on the operation, so `Retry` enforces it.
-                .with_request_timeout(None)
-                .with_idle_timeout(self.timeouts.idle),
-        )
-        .map_err(DiscoveryError::Setup)?;
+        let http = self.http_client().map_err(DiscoveryError::Setup)?;
+        // The timeout depends on the operation, so `Retry` enforces it.
+        let http = http.with_headers(self.headers.clone()).with_request_timeout(None);
         let mut agents = Vec::with_capacity(candidates.len());
         let mut credentials = Vec::new();
         let trusted_origins = self.trusted_origins();
@@ -302,7 +323,7 @@ impl ClientBuilder {
             agents.push(WithTenant::wrap(agent, &selected.interface.tenant));
         }
         let active = Arc::new(OnceLock::new());
-        let interfaces = candidates.into_iter().map(|one| one.selected.interface).collect();
+        let interfaces = candidates.into_iter().map(|one| one.selected).collect();
         let agent: Arc<dyn Agent> = match agents.as_slice() {
             [only] => only.clone(),
             _ => Arc::new(Failover::new(agents, active.clone())),
@@ -318,10 +339,11 @@ impl ClientBuilder {
     // From the inside out: resuming a stream has its own retries, a retried request keeps its
     // idempotency key, and an operation that the card does not support is never attempted.
     fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, candidates: Candidates) -> Client {
-        let agent = Arc::new(Resume::new(agent, self.streams));
-        let agent = Arc::new(Retry::new(agent, self.requests, self.timeouts));
-        let agent = Arc::new(Preflight::new(agent, card.clone()));
-        Client::assemble(agent, card, candidates, self.context)
+        let (timeouts, observer) = (self.timeouts, self.observer);
+        let agent = Resume::new(agent, self.streams, timeouts.request, observer.clone());
+        let agent = Retry::new(Arc::new(agent), self.requests, timeouts, observer.clone());
+        let agent = Arc::new(Preflight::new(Arc::new(agent), card.clone()));
+        Client::assemble(agent, card, candidates, self.context, observer)
     }
 
     fn transport(

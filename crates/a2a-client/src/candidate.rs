@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use a2a_auth::client::{AgentCredentials, Origin};
-use a2a_core::{AgentCard, v1::AgentInterface};
+use a2a_auth::client::{AgentCredentials, CredentialError, Origin};
+use a2a_core::AgentCard;
 
-use crate::{ClientBuilder, DiscoveryError, SelectedInterface};
+use crate::{ClientBuilder, ClientEvent, DiscoveryError, SelectedInterface};
 
 /// An interface that the client may use, with the credentials for it.
 pub(crate) struct Candidate {
@@ -16,7 +16,7 @@ pub(crate) struct Candidate {
 /// The candidate interfaces of a client, and the active one.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    pub(crate) interfaces: Vec<AgentInterface>,
+    pub(crate) interfaces: Vec<SelectedInterface>,
     /// The credentials for each interface, if the client has credentials.
     pub(crate) credentials: Vec<AgentCredentials>,
     /// The index of the active interface, once one has responded.
@@ -36,36 +36,46 @@ impl ClientBuilder {
         std::iter::once(from).chain(&self.origins).cloned().collect()
     }
 
-    /// Selects interfaces; if the client sends headers or a credential with every request, only
-    /// those at trusted origins.
-    pub(crate) fn select_interfaces(
+    /// Selects interfaces with the credentials for them.
+    pub(crate) fn select_candidates(
         &self,
         card: &AgentCard,
-    ) -> Result<Vec<SelectedInterface>, DiscoveryError> {
+    ) -> Result<Vec<Candidate>, DiscoveryError> {
         let selected = self.preference.select(card)?;
-        let Some(from) = &self.card_from else { return Ok(selected) };
-        if self.headers.is_empty() && self.context.credential.is_none() {
-            return Ok(selected);
-        }
-        let allowed = self.preference.clone().with_origins(self.trusted_origins()).select(card)?;
-        // A card that was fetched over TLS must not lead to sending credentials in plaintext.
-        let allowed = if from.is_encrypted() { encrypted(allowed)? } else { allowed };
-        if let (Some(preferred), Some(used)) = (selected.first(), allowed.first())
-            && preferred != used
+        let preferred = selected.first().cloned();
+        let candidates = self.assign_credentials(card, self.trusted_interfaces(card, selected)?)?;
+        if let (Some(preferred), Some(used)) = (preferred, candidates.first())
+            && preferred != used.selected
         {
-            let (preferred, used) = (&preferred.interface.url, &used.interface.url);
             tracing::warn!(
-                preferred,
-                used,
-                card = %from,
+                preferred = preferred.interface.url,
+                used = used.selected.interface.url,
                 "preferred interface skipped to protect credentials"
             );
+            let used = used.selected.clone();
+            self.observer.emit(|| ClientEvent::InterfaceSkipped { preferred, used });
         }
-        Ok(allowed)
+        Ok(candidates)
+    }
+
+    /// Drops the interfaces at untrusted origins, if the client sends headers or a credential with
+    /// every request or may use only trusted origins.
+    fn trusted_interfaces(
+        &self,
+        card: &AgentCard,
+        selected: Vec<SelectedInterface>,
+    ) -> Result<Vec<SelectedInterface>, DiscoveryError> {
+        let has_secret = !self.headers.is_empty() || self.context.credential.is_some();
+        let Some(from) = self.card_from.as_ref().filter(|_| has_secret || self.trusted_only) else {
+            return Ok(selected);
+        };
+        let trusted = self.preference.clone().with_origins(self.trusted_origins()).select(card)?;
+        // A card that was fetched over TLS must not lead to sending credentials in plaintext.
+        if from.is_encrypted() { encrypted(trusted) } else { Ok(trusted) }
     }
 
     /// Assigns credentials to interfaces, and drops interfaces for which none are usable.
-    pub(crate) fn assign_credentials(
+    fn assign_credentials(
         &self,
         card: &AgentCard,
         selected: Vec<SelectedInterface>,
@@ -83,7 +93,9 @@ impl ClientBuilder {
         for selected in selected {
             let is_untrusted = selected.origin_error(&self.trusted_origins()).is_some();
             let card_from = self.card_from.as_ref().filter(|_| is_untrusted);
-            match credentials.for_agent(card, &selected.interface, card_from) {
+            let credentials = credentials.for_agent(card, &selected.interface, card_from);
+            match credentials.and_then(|credentials| self.check_encryption(&selected, credentials))
+            {
                 Ok(credentials) => {
                     candidates.push(Candidate { selected, credentials: Some(credentials) });
                 }
@@ -98,6 +110,20 @@ impl ClientBuilder {
             Some(error) if candidates.is_empty() => Err(DiscoveryError::Credentials(error)),
             _ => Ok(candidates),
         }
+    }
+
+    /// Rejects credentials for a plaintext interface of a card that was fetched over TLS, even if
+    /// the application allows plaintext.
+    fn check_encryption(
+        &self,
+        selected: &SelectedInterface,
+        credentials: AgentCredentials,
+    ) -> Result<AgentCredentials, CredentialError> {
+        let is_encrypted = self.card_from.as_ref().is_some_and(Origin::is_encrypted);
+        if is_encrypted && selected.is_exposed() && !credentials.is_empty() {
+            return Err(CredentialError::Plaintext(selected.interface.url.parse()?));
+        }
+        Ok(credentials)
     }
 }
 
@@ -114,6 +140,8 @@ fn encrypted(selected: Vec<SelectedInterface>) -> Result<Vec<SelectedInterface>,
 
 #[cfg(test)]
 mod tests {
+    use a2a_auth::client::{Bearer, Credentials};
+
     use super::*;
     use crate::Preference;
 
@@ -130,5 +158,18 @@ mod tests {
         assert_eq!(allowed[0].interface.url, "https://a.example");
         let rejected = select(&["http://a.example"]);
         assert!(matches!(rejected, Err(DiscoveryError::Exposed(_))));
+    }
+
+    #[test]
+    fn card_fetched_over_tls_does_not_lead_to_plaintext_even_if_it_is_allowed() {
+        let credentials = Credentials::new().unconditional().allow_plaintext();
+        let builder = ClientBuilder::default().credentials(credentials.with(Bearer::new("b")));
+        let url = "http://a.example:443";
+        let card = AgentCard::new("a", "b").with_interface(a2a_core::card::JSONRPC, url);
+        for (from, is_allowed) in [(url, true), ("https://a.example", false)] {
+            let builder = builder.clone().with_origin(url.parse().unwrap());
+            let selected = builder.card_from(from.parse().unwrap()).select_candidates(&card);
+            assert_eq!(selected.is_ok(), is_allowed, "{from}");
+        }
     }
 }

@@ -19,8 +19,8 @@ use futures_core::Stream;
 use futures_util::stream;
 
 use crate::{
-    ClientBuilder, DiscoveryError, Events, MessageRequest, SendOutcome, candidate::Candidates,
-    preflight::SharedCard,
+    ClientBuilder, DiscoveryError, Events, MessageRequest, SelectedInterface, SendOutcome,
+    candidate::Candidates, client_event::Observer, preflight::SharedCard,
 };
 
 /// A client of one agent, cheap to clone.
@@ -43,6 +43,7 @@ pub struct Client {
     card: SharedCard,
     candidates: Arc<Candidates>,
     context: CallContext,
+    pub(crate) observer: Observer,
 }
 
 impl Client {
@@ -74,8 +75,9 @@ impl Client {
         card: SharedCard,
         candidates: Candidates,
         context: CallContext,
+        observer: Observer,
     ) -> Self {
-        Self { agent, card, candidates: Arc::new(candidates), context }
+        Self { agent, card, candidates: Arc::new(candidates), context, observer }
     }
 
     /// The agent card in use: the initial one, or the extended card once it has been fetched.
@@ -86,6 +88,11 @@ impl Client {
     /// The active interface, which may change until one has responded; `None` for a client of an
     /// existing agent.
     pub fn interface(&self) -> Option<&AgentInterface> {
+        self.selected_interface().map(|selected| &selected.interface)
+    }
+
+    /// The active interface with its binding and the protocol version that is used.
+    pub fn selected_interface(&self) -> Option<&SelectedInterface> {
         self.candidates.interfaces.get(self.candidates.active_index())
     }
 

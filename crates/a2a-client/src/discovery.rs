@@ -53,11 +53,15 @@ impl Discovery {
     ///
     /// [`DiscoveryError::Setup`] if the settings are unusable.
     pub fn new(settings: ClientSettings) -> Result<Self, DiscoveryError> {
-        let max_bytes = settings.max_response_bytes.min(MAX_CARD_BYTES);
-        let settings = settings.with_max_response_bytes(max_bytes);
-        let http = HttpClient::new(settings).map_err(DiscoveryError::Setup)?;
+        HttpClient::new(settings).map(Self::with_http).map_err(DiscoveryError::Setup)
+    }
+
+    /// Creates a discovery client that shares the connections of an HTTP client.
+    pub fn with_http(http: HttpClient) -> Self {
+        let max_bytes = http.settings().max_response_bytes.min(MAX_CARD_BYTES);
+        let http = http.with_max_response_bytes(max_bytes);
         let signatures = SignaturePolicy::Off;
-        Ok(Self { http, cache: Some(CardCache::new()), signatures, max_bytes })
+        Self { http, cache: Some(CardCache::new()), signatures, max_bytes }
     }
 
     /// Sets a shared cache; `None` disables caching.

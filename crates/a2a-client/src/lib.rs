@@ -27,8 +27,10 @@ mod builder;
 mod candidate;
 mod card_cache;
 mod card_document;
+mod card_fetch;
 mod card_reference;
 mod client;
+mod client_event;
 mod credential_guard;
 mod discovery;
 mod discovery_error;
@@ -51,6 +53,8 @@ mod timeouts;
 mod traced;
 mod transport;
 mod wait;
+mod wait_options;
+mod watch;
 
 pub use a2a_auth::client as credentials;
 pub use a2a_http::client::ClientSettings;
@@ -60,6 +64,7 @@ pub use card_cache::CardCache;
 pub use card_document::Document;
 pub use card_reference::CardReference;
 pub use client::Client;
+pub use client_event::ClientEvent;
 pub use discovery::{Discovery, discover};
 pub use discovery_error::DiscoveryError;
 pub use events::Events;
@@ -71,3 +76,10 @@ pub use signature_policy::SignaturePolicy;
 pub use snapshot::Snapshot;
 pub use timeouts::Timeouts;
 pub use transport::{Transport, UnknownTransport};
+pub use wait_options::{Delivery, PollPolicy, WaitOptions};
+pub use watch::Watch;
+
+/// Compiles the examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/client.md")]
+struct Guide;

@@ -13,7 +13,24 @@ use a2a_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Stre
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use crate::{backoff::Backoff, snapshot::Snapshot};
+use crate::{ClientEvent, backoff::Backoff, client_event::Observer, snapshot::Snapshot};
+
+/// The agent through which streams are reopened.
+#[derive(Clone)]
+pub(crate) struct Upstream {
+    pub(crate) agent: Arc<dyn Agent>,
+    /// The time limit of each attempt.
+    pub(crate) timeout: Duration,
+    pub(crate) observer: Observer,
+}
+
+impl Upstream {
+    /// Limits the time of a request. A timeout is a lost connection, so that it is retried.
+    async fn within<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
+        let timed_out = |elapsed| Error::unavailable("agent does not respond").with_source(elapsed);
+        tokio::time::timeout(self.timeout, request).await.map_err(timed_out)?
+    }
+}
 
 /// The request that opened a stream, as needed to reopen it.
 pub(crate) enum StreamRequest {
@@ -48,7 +65,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A stream that is reopened when its connection is lost.
 pub(crate) struct ResumableStream {
-    agent: Arc<dyn Agent>,
+    upstream: Upstream,
     request: StreamRequest,
     backoff: Backoff,
     events: EventStream,
@@ -77,7 +94,7 @@ enum Continuation {
 
 impl ResumableStream {
     pub(crate) fn new(
-        agent: Arc<dyn Agent>,
+        upstream: Upstream,
         request: StreamRequest,
         backoff: Backoff,
         events: EventStream,
@@ -89,7 +106,7 @@ impl ResumableStream {
             StreamRequest::Send { .. } => (None, None),
         };
         Self {
-            agent,
+            upstream,
             request,
             backoff,
             events,
@@ -130,6 +147,8 @@ impl ResumableStream {
                 Some(Err(_)) if self.is_finished() => self.done = true,
                 Some(Err(error)) => match self.reopen(error).await {
                     Ok(Continuation::Events(events)) => {
+                        let task_id = self.task_id.clone();
+                        self.upstream.observer.emit(|| ClientEvent::Resumed { task_id });
                         self.events = events;
                         self.opened = Instant::now();
                         self.resumed = true;
@@ -220,7 +239,12 @@ impl ResumableStream {
             if !is_transient || !self.can_reopen() {
                 return Err(error);
             }
-            self.backoff.wait(error).await?;
+            let (observer, task_id) = (&self.upstream.observer, &self.task_id);
+            let report = |attempt, delay, error| {
+                let task_id = task_id.clone();
+                observer.emit(|| ClientEvent::Reconnecting { task_id, attempt, delay, error });
+            };
+            self.backoff.wait(error, report).await?;
             error = match self.try_reopen().await {
                 Ok(next) => return Ok(next),
                 Err(error) => error,
@@ -240,7 +264,8 @@ impl ResumableStream {
         let Some(task_id) = self.task_id.clone() else {
             return match &self.request {
                 StreamRequest::Send { call } => {
-                    let reply = self.agent.send_streaming_message((**call).clone()).await?;
+                    let reply =
+                        self.upstream.agent.send_streaming_message((**call).clone()).await?;
                     Ok(Continuation::Events(reply.response))
                 }
                 StreamRequest::Subscription { .. } => Err(Error::unavailable("unknown task")),
@@ -250,7 +275,8 @@ impl ResumableStream {
         context.last_event_id = self.last_event_id;
         let tenant = self.request.tenant();
         let request = SubscribeToTaskRequest { tenant: tenant.into(), id: task_id.clone() };
-        match self.agent.subscribe_to_task(Call::from_parts(context, request)).await {
+        let call = Call::from_parts(context, request);
+        match self.upstream.within(self.upstream.agent.subscribe_to_task(call)).await {
             Ok(reply) => Ok(Continuation::Events(reply.response)),
             Err(rejected) if is_rejection(&rejected) => {
                 self.fetch_final_state(&task_id, rejected).await
@@ -267,7 +293,7 @@ impl ResumableStream {
             ..GetTaskRequest::default()
         };
         let call = Call::from_parts(self.request.context(), request);
-        let task = match self.agent.get_task(call).await {
+        let task = match self.upstream.within(self.upstream.agent.get_task(call)).await {
             Ok(reply) => reply.response,
             Err(error) if error.is_transient() => return Err(error),
             Err(_) => return Err(rejected),

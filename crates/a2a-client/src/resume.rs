@@ -1,6 +1,6 @@
 //! Resumption of interrupted streams.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
     Result,
@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use crate::{
     RetryPolicy,
     backoff::Backoff,
-    resumable_stream::{ResumableStream, StreamRequest},
+    client_event::Observer,
+    resumable_stream::{ResumableStream, StreamRequest, Upstream},
 };
 
 /// Resumes streams of an agent after a lost connection.
@@ -23,19 +24,25 @@ use crate::{
 /// stream. So an error at the end of a stream means that the retries are exhausted, or that the
 /// stream can't be resumed.
 pub(crate) struct Resume {
-    agent: Arc<dyn Agent>,
+    upstream: Upstream,
     policy: RetryPolicy,
 }
 
 impl Resume {
-    pub(crate) fn new(agent: Arc<dyn Agent>, policy: RetryPolicy) -> Self {
-        Self { agent, policy }
+    /// `timeout` limits each attempt to reopen a stream.
+    pub(crate) fn new(
+        agent: Arc<dyn Agent>,
+        policy: RetryPolicy,
+        timeout: Duration,
+        observer: Observer,
+    ) -> Self {
+        Self { upstream: Upstream { agent, timeout, observer }, policy }
     }
 
     fn resumable(&self, request: StreamRequest, reply: Reply<EventStream>) -> Reply<EventStream> {
-        let agent = self.agent.clone();
+        let upstream = self.upstream.clone();
         let backoff = Backoff::new(self.policy);
-        reply.map(|events| ResumableStream::new(agent, request, backoff, events).into_stream())
+        reply.map(|events| ResumableStream::new(upstream, request, backoff, events).into_stream())
     }
 }
 
@@ -45,7 +52,7 @@ impl Agent for Resume {
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<EventStream>> {
-        let reply = self.agent.send_streaming_message(call.clone()).await?;
+        let reply = self.upstream.agent.send_streaming_message(call.clone()).await?;
         Ok(self.resumable(StreamRequest::Send { call: Box::new(call) }, reply))
     }
 
@@ -58,12 +65,12 @@ impl Agent for Resume {
             tenant: call.request.tenant.clone(),
             task_id: call.request.id.clone(),
         };
-        let reply = self.agent.subscribe_to_task(call).await?;
+        let reply = self.upstream.agent.subscribe_to_task(call).await?;
         Ok(self.resumable(request, reply))
     }
 
     forward_agent! {
-        this => *this.agent;
+        this => *this.upstream.agent;
         send_message, get_task, list_tasks, cancel_task, create_task_push_notification_config,
         get_task_push_notification_config, list_task_push_notification_configs,
         delete_task_push_notification_config, get_extended_agent_card,
@@ -72,14 +79,17 @@ impl Agent for Resume {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::sync::Mutex;
 
     use a2a_core::{Artifact, Error, ErrorKind, Message, Operation, Task, TaskState};
     use a2a_operations::CallContext;
     use futures_util::{StreamExt as _, stream};
 
     use super::*;
-    use crate::test_agent::{TestAgent, chunk, describe, snapshot, status, task};
+    use crate::{
+        ClientEvent,
+        test_agent::{TestAgent, chunk, describe, snapshot, status, task},
+    };
 
     const SUBSCRIBE: Operation = Operation::SubscribeToTask;
     const SEND: Operation = Operation::SendStreamingMessage;
@@ -101,8 +111,13 @@ mod tests {
         send_with(inner, CallContext::default()).await
     }
 
+    fn resume(inner: &TestAgent) -> Resume {
+        let (agent, observer) = (Arc::new(inner.clone()), Observer::default());
+        Resume::new(agent, RetryPolicy::STREAMS, Duration::from_secs(30), observer)
+    }
+
     async fn send_with(inner: &TestAgent, context: CallContext) -> (Vec<String>, Option<Error>) {
-        let agent = Resume::new(Arc::new(inner.clone()), RetryPolicy::STREAMS);
+        let agent = resume(inner);
         let request = SendMessageRequest {
             tenant: "acme".into(),
             message: Some(Message::user("go")),
@@ -112,7 +127,7 @@ mod tests {
     }
 
     async fn subscribe(inner: &TestAgent) -> (Vec<String>, Option<Error>) {
-        let agent = Resume::new(Arc::new(inner.clone()), RetryPolicy::STREAMS);
+        let agent = resume(inner);
         let request = SubscribeToTaskRequest { id: "t".into(), ..Default::default() };
         read(agent.subscribe_to_task(Call::new(request)).await).await
     }
@@ -327,6 +342,57 @@ mod tests {
             inner = inner.then(EventStream::new(idle));
         }
         inner = inner.then_stream([status(2, TaskState::Completed)]);
+        let (events, error) = send(&inner).await;
+        assert_eq!(events, ["task WORKING \"\"", "status COMPLETED"]);
+        assert!(error.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_attempt_and_each_resumption_is_observed_in_order() {
+        let inner = TestAgent::new()
+            .then_stream([])
+            .then_stream([snapshot(1, task(TaskState::Working))])
+            .then_fail(Error::unavailable("restarting"))
+            .then_stream([chunk(2, "1"), status(3, TaskState::Completed)]);
+        let observed = Arc::<Mutex<Vec<String>>>::default();
+        let recorded = observed.clone();
+        let observer = Observer::new(move |event| {
+            let line = match event {
+                ClientEvent::Reconnecting { task_id, attempt, delay, error } => {
+                    format!("reconnecting {task_id:?} {attempt} {delay:?}: {}", error.message())
+                }
+                ClientEvent::Resumed { task_id } => format!("resumed {task_id:?}"),
+                other => format!("{other:?}"),
+            };
+            recorded.lock().unwrap().push(line);
+        });
+        let policy = RetryPolicy::STREAMS.with_jitter(false);
+        let agent = Arc::new(inner.clone());
+        let agent = Resume::new(agent, policy, Duration::from_secs(30), observer);
+        let mut call = Call::new(SendMessageRequest::default());
+        call.context.idempotency_key = Some("k".into());
+        let (events, error) = read(agent.send_streaming_message(call).await).await;
+        assert_eq!(events, ["task WORKING \"\"", "1", "status COMPLETED"]);
+        assert!(error.is_none());
+        let lost = "the stream was interrupted before the task settled";
+        assert_eq!(
+            *observed.lock().unwrap(),
+            [
+                format!("reconnecting None 1 200ms: {lost}"),
+                "resumed None".to_owned(),
+                format!("reconnecting Some(\"t\") 1 200ms: {lost}"),
+                "reconnecting Some(\"t\") 2 400ms: restarting".to_owned(),
+                "resumed Some(\"t\")".to_owned(),
+            ]
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn attempt_without_a_response_times_out_and_is_retried() {
+        let inner = TestAgent::new()
+            .then_stream([snapshot(1, task(TaskState::Working))])
+            .then_no_response()
+            .then_stream([status(2, TaskState::Completed)]);
         let (events, error) = send(&inner).await;
         assert_eq!(events, ["task WORKING \"\"", "status COMPLETED"]);
         assert!(error.is_none());

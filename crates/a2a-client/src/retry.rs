@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use a2a_core::{Error, ErrorKind, Operation, Request, Result};
 use a2a_operations::{Agent, AgentMethod, Call, CallContext, Reply, intercept_agent};
 
-use crate::{RetryPolicy, Timeouts, backoff::Backoff, failover::was_never_sent};
+use crate::{
+    ClientEvent, RetryPolicy, Timeouts, backoff::Backoff, client_event::Observer,
+    failover::was_never_sent,
+};
 
 /// Retries calls to an agent after transient errors.
 ///
@@ -15,11 +18,17 @@ pub(crate) struct Retry {
     agent: Arc<dyn Agent>,
     policy: RetryPolicy,
     timeouts: Timeouts,
+    observer: Observer,
 }
 
 impl Retry {
-    pub(crate) fn new(agent: Arc<dyn Agent>, policy: RetryPolicy, timeouts: Timeouts) -> Self {
-        Self { agent, policy, timeouts }
+    pub(crate) fn new(
+        agent: Arc<dyn Agent>,
+        policy: RetryPolicy,
+        timeouts: Timeouts,
+        observer: Observer,
+    ) -> Self {
+        Self { agent, policy, timeouts, observer }
     }
 
     async fn intercept<R: Request, T>(
@@ -43,7 +52,14 @@ impl Retry {
             if !can_retry {
                 return Err(error);
             }
-            backoff.wait(error).await?;
+            let report = |attempt, delay, error| {
+                self.observer.emit(|| {
+                    let id = call.request.task_id();
+                    let task_id = (!id.is_empty()).then(|| id.to_owned());
+                    ClientEvent::Retrying { operation, task_id, attempt, delay, error }
+                });
+            };
+            backoff.wait(error, report).await?;
         }
     }
 
@@ -96,7 +112,8 @@ mod tests {
     use crate::test_agent::{TestAgent, task};
 
     fn retry(inner: &TestAgent) -> Retry {
-        Retry::new(Arc::new(inner.clone()), RetryPolicy::REQUESTS, Timeouts::default())
+        let (agent, observer) = (Arc::new(inner.clone()), Observer::default());
+        Retry::new(agent, RetryPolicy::REQUESTS, Timeouts::default(), observer)
     }
 
     fn down() -> Error {
@@ -171,7 +188,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn send_times_out_later_than_read() {
-        let agent = Retry::new(Arc::new(Unresponsive), RetryPolicy::REQUESTS, Timeouts::default());
+        let agent = Arc::new(Unresponsive);
+        let (timeouts, observer) = (Timeouts::default(), Observer::default());
+        let agent = Retry::new(agent, RetryPolicy::REQUESTS, timeouts, observer);
         for (error, seconds) in [
             (agent.get_task(Call::default()).await.map(drop).unwrap_err(), 30),
             (agent.send_message(Call::default()).await.map(drop).unwrap_err(), 600),

@@ -14,6 +14,9 @@ pub struct RetryPolicy {
     pub max_delay: Duration,
     /// Time limit within which every retry starts.
     pub within: Duration,
+    /// Whether each delay is a random part of its value, between half and all of it, so that many
+    /// clients do not retry at the same time.
+    pub jitter: bool,
 }
 
 impl RetryPolicy {
@@ -23,6 +26,7 @@ impl RetryPolicy {
         first_delay: Duration::from_millis(200),
         max_delay: Duration::from_secs(5),
         within: Duration::from_secs(30),
+        jitter: true,
     };
 
     /// Default for resuming streams: 5 retries within 60 s, reset by an event or by a connection that
@@ -32,6 +36,7 @@ impl RetryPolicy {
         first_delay: Duration::from_millis(200),
         max_delay: Duration::from_secs(15),
         within: Duration::from_secs(60),
+        jitter: true,
     };
 
     /// No retries.
@@ -62,6 +67,13 @@ impl RetryPolicy {
     #[must_use]
     pub fn with_within(mut self, within: Duration) -> Self {
         self.within = within;
+        self
+    }
+
+    /// Sets whether delays have jitter.
+    #[must_use]
+    pub fn with_jitter(mut self, jitter: bool) -> Self {
+        self.jitter = jitter;
         self
     }
 }

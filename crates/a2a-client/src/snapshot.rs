@@ -7,6 +7,7 @@ use a2a_operations::Event;
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     task: Option<Task>,
+    is_complete: bool,
 }
 
 impl Snapshot {
@@ -18,7 +19,10 @@ impl Snapshot {
     /// Applies an event. A `Task` replaces the previous state.
     pub fn apply(&mut self, event: &Event) {
         match event.payload() {
-            Some(Payload::Task(task)) => self.task = Some(task.clone()),
+            Some(Payload::Task(task)) => {
+                self.task = Some(task.clone());
+                self.is_complete = true;
+            }
             Some(Payload::StatusUpdate(update)) => {
                 self.task_mut(&update.task_id, &update.context_id).apply_status(update);
             }
@@ -41,6 +45,11 @@ impl Snapshot {
     /// The task so far; `None` before the first event of a task.
     pub fn task(&self) -> Option<&Task> {
         self.task.as_ref()
+    }
+
+    /// Returns whether an event contained the whole task, and not only updates of it.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     /// Returns the task.

@@ -19,7 +19,7 @@ use a2a_core::{
 use a2a_operations::{
     Agent, AgentMethod, Call, CallContext, Event, EventId, EventStream, Reply, intercept_agent,
 };
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, future, stream};
 
 /// A call that the agent received.
 #[derive(Clone, Debug)]
@@ -36,6 +36,9 @@ impl ReceivedCall {
         self.context.last_event_id.map(EventId::get)
     }
 }
+
+/// Stands for a response that never comes.
+struct NoResponse;
 
 type Response = Result<Box<dyn Any + Send>>;
 
@@ -60,6 +63,11 @@ impl TestAgent {
     pub(crate) fn then_fail(self, error: Error) -> Self {
         self.responses.lock().unwrap().push_back(Err(error));
         self
+    }
+
+    /// Queues a response that never comes.
+    pub(crate) fn then_no_response(self) -> Self {
+        self.then(NoResponse)
     }
 
     /// Queues a stream that breaks off after these events unless they end the task.
@@ -97,7 +105,11 @@ impl TestAgent {
         });
         let response = self.responses.lock().unwrap().pop_front();
         let response = response.unwrap_or_else(|| panic!("no response queued for {operation:?}"));
-        response.map(|body| Reply::new(*body.downcast().expect("response of the operation's type")))
+        let body = response?;
+        if body.is::<NoResponse>() {
+            return future::pending().await;
+        }
+        Ok(Reply::new(*body.downcast().expect("response of the operation's type")))
     }
 }
 

@@ -16,13 +16,13 @@ use std::{
 };
 
 use a2a_client::{
-    Client, ClientBuilder, DiscoveryError, Transport,
-    credentials::{CredentialError, Origin},
+    Client, ClientBuilder, ClientEvent, DiscoveryError, Transport,
+    credentials::{ApiKey, Bearer, CredentialError, Credentials, Origin},
 };
 use a2a_core::{AgentCard, ErrorKind, v1::AgentSkill};
 use a2a_operations::{CallContext, Credential, Place};
-use axum::{Router, extract::Request, middleware, routing::get};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use axum::{Router, extract::Request, middleware, response::IntoResponse as _, routing::get};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use support::{Counter, routes, serve, unused_address, url};
 use tokio::net::TcpListener;
 
@@ -233,4 +233,78 @@ async fn invalid_token_is_an_error_without_the_token() {
         "{error:?}"
     );
     assert!(!format!("{error:?}").contains("s3cret"));
+}
+
+#[tokio::test]
+async fn client_of_trusted_origins_is_not_connected_elsewhere() {
+    let (router, _) = recording_router();
+    let other = serve(router).await;
+    let from = serve_card(&card(&[(Transport::JsonRpc, other)])).await;
+    let builder = Client::builder().only_trusted_origins();
+    let origins = untrusted_origin(builder.clone().connect(&from.to_string()).await);
+    assert_eq!(origins, (origin(from), origin(other)));
+    builder.with_origin(origin(other)).connect(&from.to_string()).await.unwrap();
+}
+
+#[tokio::test]
+async fn skipped_interface_is_observed() {
+    let (router, _) = recording_router();
+    let other = serve(router).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = listener.local_addr().unwrap();
+    let card = card(&[(Transport::Grpc, other), (Transport::JsonRpc, here)]);
+    let server = a2a_http::Server::new(with_card(Router::new(), &card));
+    tokio::spawn(server.serve(listener, std::future::pending()));
+    let credentials = || Credentials::new().unconditional().with(Bearer::new("s3cret"));
+    for builder in [
+        Client::builder().bearer("s3cret"),
+        Client::builder().credentials(credentials()),
+        Client::builder().only_trusted_origins(),
+    ] {
+        let (observed, mut events) = tokio::sync::mpsc::unbounded_channel();
+        let builder = builder.on_event(move |event| observed.send(event).unwrap());
+        builder.connect(&here.to_string()).await.unwrap();
+        match events.recv().await {
+            Some(ClientEvent::InterfaceSkipped { preferred, used }) => {
+                let transports = (preferred.transport, used.transport);
+                assert_eq!(transports, (Transport::Grpc, Transport::JsonRpc));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn challenged_card_request_is_repeated_with_the_credential() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let here = listener.local_addr().unwrap();
+    let card = card(&[(Transport::JsonRpc, here)]);
+    let seen = Arc::<Mutex<Vec<Option<String>>>>::default();
+    let recorder = seen.clone();
+    let guard = middleware::from_fn(move |request: Request, next: middleware::Next| {
+        let value = request.headers().get("authorization");
+        let value = value.map(|value| value.to_str().unwrap().to_owned());
+        let is_admitted = value.as_deref() == Some("Bearer s3cret");
+        recorder.lock().unwrap().push(value);
+        async move {
+            if is_admitted {
+                return next.run(request).await;
+            }
+            let challenge = [("www-authenticate", "Bearer realm=\"cards\"")];
+            (StatusCode::UNAUTHORIZED, challenge).into_response()
+        }
+    });
+    let server = a2a_http::Server::new(with_card(Router::new(), &card).layer(guard));
+    tokio::spawn(server.serve(listener, std::future::pending()));
+    let connect = async |credentials: Credentials| {
+        let builder = Client::builder().credentials(credentials);
+        builder.connect(&here.to_string()).await.map(drop)
+    };
+    connect(Credentials::new().with(Bearer::new("s3cret"))).await.unwrap();
+    assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), [None, Some("Bearer s3cret".into())]);
+    for credentials in [Credentials::new(), Credentials::new().with(ApiKey::new("s3cret"))] {
+        let denied = connect(credentials).await.unwrap_err();
+        assert!(matches!(denied, DiscoveryError::Denied { status: 401, .. }), "{denied:?}");
+        assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), [None]);
+    }
 }

@@ -6,13 +6,10 @@ mod running;
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, Result, Task,
+    Error, ErrorKind, Operation, Request, Result, Task,
     v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, TaskPushNotificationConfig, send_message_response::Payload,
+        SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest,
+        send_message_response::Payload,
     },
 };
 use async_trait::async_trait;
@@ -24,7 +21,7 @@ use self::{
     running::{CountedStream, RunningTask, is_working},
 };
 use crate::{
-    Agent, Call, CallContext, Caller, EventStream, Reply, metrics,
+    Agent, AgentMethod, Call, CallContext, Caller, EventStream, Reply, intercept_agent, metrics,
     rate::{Rate, Rates},
 };
 
@@ -100,6 +97,17 @@ impl Quota {
         })
     }
 
+    /// Checks the rate and forwards the call.
+    async fn forward_admitted<R: Request, T>(
+        &self,
+        _: Operation,
+        call: Call<R>,
+        method: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        self.admit(&call.context)?;
+        method(&*self.agent, call).await
+    }
+
     /// Takes a permit for a running task.
     fn task(&self, caller: &Caller) -> Result<Option<Permit>> {
         self.take(caller, Kind::Task, self.config.running_tasks)
@@ -127,90 +135,70 @@ impl Quota {
     }
 }
 
-/// Checks the rate and forwards the call.
-macro_rules! counted {
-    ($($method:ident ($request:ty) -> $response:ty;)*) => {
-        #[async_trait]
-        impl Agent for Quota {
-            $(
-                async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
-                    self.admit(&call.context)?;
-                    self.agent.$method(call).await
-                }
-            )*
-
-            async fn send_message(
-                &self,
-                call: Call<SendMessageRequest>,
-            ) -> Result<Reply<SendMessageResponse>> {
-                self.admit(&call.context)?;
-                let Some(permit) = self.task(&call.context.caller)? else {
-                    return self.agent.send_message(call).await;
-                };
-                let agent = Arc::clone(&self.agent);
-                // Spawned, because the task of a disconnected caller keeps running and has to be
-                // counted.
-                let sent = tokio::spawn(async move {
-                    let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
-                    let followed = RunningTask::new(Arc::clone(&agent), context, tenant, permit);
-                    let reply = agent.send_message(call).await?;
-                    if let Some(Payload::Task(task)) = &reply.response.payload
-                        && is_working(task)
-                    {
-                        tokio::spawn(followed.of_task(&task.id).follow(None));
-                    }
-                    Ok(reply)
-                });
-                sent.await.unwrap_or_else(|failed| Err(lost(failed)))
+#[async_trait]
+impl Agent for Quota {
+    async fn send_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        self.admit(&call.context)?;
+        let Some(permit) = self.task(&call.context.caller)? else {
+            return self.agent.send_message(call).await;
+        };
+        let agent = Arc::clone(&self.agent);
+        // Spawned, because the task of a disconnected caller keeps running and has to be counted.
+        let sent = tokio::spawn(async move {
+            let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
+            let followed = RunningTask::new(Arc::clone(&agent), context, tenant, permit);
+            let reply = agent.send_message(call).await?;
+            if let Some(Payload::Task(task)) = &reply.response.payload
+                && is_working(task)
+            {
+                tokio::spawn(followed.of_task(&task.id).follow(None));
             }
+            Ok(reply)
+        });
+        sent.await.unwrap_or_else(|failed| Err(lost(failed)))
+    }
 
-            async fn send_streaming_message(
-                &self,
-                call: Call<SendMessageRequest>,
-            ) -> Result<Reply<EventStream>> {
-                self.admit(&call.context)?;
-                let stream = self.stream(&call.context.caller)?;
-                let Some(task) = self.task(&call.context.caller)? else {
-                    let reply = self.agent.send_streaming_message(call).await?;
-                    return Ok(reply.map(|events| CountedStream::new(events, stream, None).into()));
-                };
-                let agent = Arc::clone(&self.agent);
-                // As above: the first event may take long.
-                let sent = tokio::spawn(async move {
-                    let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
-                    let task = RunningTask::new(Arc::clone(&agent), context, tenant, task);
-                    let reply = agent.send_streaming_message(call).await?;
-                    Ok(reply.map(|events| CountedStream::new(events, stream, Some(task))))
-                });
-                let reply = sent.await.unwrap_or_else(|failed| Err(lost(failed)))?;
-                Ok(reply.map(EventStream::from))
-            }
+    async fn send_streaming_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<EventStream>> {
+        self.admit(&call.context)?;
+        let stream = self.stream(&call.context.caller)?;
+        let Some(task) = self.task(&call.context.caller)? else {
+            let reply = self.agent.send_streaming_message(call).await?;
+            return Ok(reply.map(|events| CountedStream::new(events, stream, None).into()));
+        };
+        let agent = Arc::clone(&self.agent);
+        // As above: the first event may take long.
+        let sent = tokio::spawn(async move {
+            let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
+            let task = RunningTask::new(Arc::clone(&agent), context, tenant, task);
+            let reply = agent.send_streaming_message(call).await?;
+            Ok(reply.map(|events| CountedStream::new(events, stream, Some(task))))
+        });
+        let reply = sent.await.unwrap_or_else(|failed| Err(lost(failed)))?;
+        Ok(reply.map(EventStream::from))
+    }
 
-            async fn subscribe_to_task(
-                &self,
-                call: Call<SubscribeToTaskRequest>,
-            ) -> Result<Reply<EventStream>> {
-                self.admit(&call.context)?;
-                let stream = self.stream(&call.context.caller)?;
-                let reply = self.agent.subscribe_to_task(call).await?;
-                Ok(reply.map(|events| CountedStream::new(events, stream, None).into()))
-            }
-        }
-    };
-}
+    async fn subscribe_to_task(
+        &self,
+        call: Call<SubscribeToTaskRequest>,
+    ) -> Result<Reply<EventStream>> {
+        self.admit(&call.context)?;
+        let stream = self.stream(&call.context.caller)?;
+        let reply = self.agent.subscribe_to_task(call).await?;
+        Ok(reply.map(|events| CountedStream::new(events, stream, None).into()))
+    }
 
-counted! {
-    get_task(GetTaskRequest) -> Arc<Task>;
-    list_tasks(ListTasksRequest) -> ListTasksResponse;
-    cancel_task(CancelTaskRequest) -> Arc<Task>;
-    create_task_push_notification_config(TaskPushNotificationConfig)
-        -> TaskPushNotificationConfig;
-    get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig;
-    list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest)
-        -> ListTaskPushNotificationConfigsResponse;
-    delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ();
-    get_extended_agent_card(GetExtendedAgentCardRequest) -> AgentCard;
+    intercept_agent! {
+        forward_admitted;
+        get_task, list_tasks, cancel_task, create_task_push_notification_config,
+        get_task_push_notification_config, list_task_push_notification_configs,
+        delete_task_push_notification_config, get_extended_agent_card,
+    }
 }
 
 /// The spawned call was lost: it panicked, or the runtime is shutting down.

@@ -51,7 +51,7 @@ pub use a2a_auth as auth;
 #[cfg(feature = "client")]
 pub use a2a_client as client;
 #[cfg(feature = "client")]
-pub use a2a_client::{Client, Events, MessageRequest, SendOutcome};
+pub use a2a_client::{Client, Events, MessageRequest, SendOutcome, WaitOptions, Watch};
 pub use a2a_compat as compat;
 pub use a2a_compat::{Revisions, TaskOrigins};
 pub use a2a_core as types;

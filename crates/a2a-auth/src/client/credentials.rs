@@ -10,7 +10,9 @@ use std::{
 
 use a2a_core::{
     card,
-    v1::{AgentCard, AgentInterface},
+    v1::{
+        AgentCard, AgentInterface, HttpAuthSecurityScheme, SecurityScheme, security_scheme::Scheme,
+    },
 };
 use a2a_operations::Credential;
 use futures_util::FutureExt as _;
@@ -32,6 +34,8 @@ pub struct Credentials {
     sources: Vec<RegisteredSource>,
     origins: Vec<Origin>,
     has_certificate: bool,
+    is_unconditional: bool,
+    allows_plaintext: bool,
     cache: SecretCache<Key>,
 }
 
@@ -75,8 +79,14 @@ impl Key {
 impl Credentials {
     /// Creates an empty instance.
     pub fn new() -> Self {
-        let (sources, origins) = (Vec::new(), Vec::new());
-        Self { sources, origins, has_certificate: false, cache: SecretCache::new() }
+        Self {
+            sources: Vec::new(),
+            origins: Vec::new(),
+            has_certificate: false,
+            is_unconditional: false,
+            allows_plaintext: false,
+            cache: SecretCache::new(),
+        }
     }
 
     /// Adds a source for all schemes that it supports. Sources that were added earlier take
@@ -115,6 +125,23 @@ impl Credentials {
         self
     }
 
+    /// Sends the secret of every source for which the card declares a scheme, whatever the card
+    /// requires; sources without one send nothing. If the card declares no schemes at all, a bearer
+    /// token or Basic credentials are sent in `Authorization`, and an API key in `X-API-Key`.
+    ///
+    /// For secrets that a user provides for one agent, for example on a command line.
+    pub fn unconditional(mut self) -> Self {
+        self.is_unconditional = true;
+        self
+    }
+
+    /// Allows plaintext interfaces on remote hosts, in a network that the application trusts.
+    /// Clients still ignore them if the card was fetched over TLS.
+    pub fn allow_plaintext(mut self) -> Self {
+        self.allows_plaintext = true;
+        self
+    }
+
     /// Selects the credentials that satisfy the security requirements of an agent, for one of its
     /// interfaces.
     ///
@@ -138,9 +165,13 @@ impl Credentials {
             has_query: !interface.protocol_binding.trim().eq_ignore_ascii_case(card::GRPC),
             origin: &origin,
         };
-        let schemes = selector.select(card)?;
+        let schemes = if self.is_unconditional {
+            selector.select_every_source(card)
+        } else {
+            selector.select(card)?
+        };
         if !schemes.is_empty() {
-            if !origin.is_secure() {
+            if !origin.is_secure() && !self.allows_plaintext {
                 return Err(CredentialError::Plaintext(origin));
             }
             let is_allowed = |allowed: &Origin| allowed.is_equivalent(&origin);
@@ -154,7 +185,47 @@ impl Credentials {
         }
         Ok(AgentCredentials { schemes: schemes.into(), cache: self.cache.clone() })
     }
+
+    /// Returns the credential that a server asks for with a `WWW-Authenticate` challenge, for
+    /// example when a card is fetched; `None` if no source supports the scheme of the challenge, or
+    /// if it would be sent in plaintext to a remote host.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError`] of the source.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`AgentCredentials::credential`].
+    pub async fn for_challenge(
+        &self,
+        challenge: &str,
+        origin: &Origin,
+    ) -> Result<Option<Credential>, CredentialError> {
+        let Some(scheme) = challenge.split_whitespace().next() else { return Ok(None) };
+        if !origin.is_secure() && !self.allows_plaintext {
+            return Ok(None);
+        }
+        let http = HttpAuthSecurityScheme { scheme: scheme.to_owned(), ..Default::default() };
+        let scheme = SecurityScheme { scheme: Some(Scheme::HttpAuthSecurityScheme(http)) };
+        let card = AgentCard::default().with_security_scheme(CHALLENGE, scheme);
+        let selector = SchemeSelector {
+            sources: &self.sources,
+            has_certificate: self.has_certificate,
+            has_query: true,
+            origin,
+        };
+        let schemes = selector.select(&card)?;
+        if schemes.is_empty() {
+            return Ok(None);
+        }
+        let credentials = AgentCredentials { schemes: schemes.into(), cache: self.cache.clone() };
+        credentials.credential().await.map(Some)
+    }
 }
+
+/// The name under which the scheme of a challenge is cached. No card can declare it.
+const CHALLENGE: &str = "WWW-Authenticate:";
 
 impl Default for Credentials {
     fn default() -> Self {

@@ -61,6 +61,36 @@ impl SchemeSelector<'_> {
         if is_optional { Ok(Vec::new()) } else { Err(CredentialError::Unsatisfied(reasons)) }
     }
 
+    /// Selects the first scheme by name for every source, whatever the card requires. Two sources
+    /// are not sent in the same place; the first one is.
+    pub(super) fn select_every_source(&self, card: &AgentCard) -> Vec<SelectedScheme> {
+        let undeclared;
+        let card = if card.security_schemes.is_empty() {
+            undeclared = AgentCard::default()
+                .with_security_scheme("basic", SecurityScheme::basic())
+                .with_security_scheme("bearer", SecurityScheme::bearer())
+                .with_security_scheme("key", SecurityScheme::api_key_header("X-API-Key"));
+            &undeclared
+        } else {
+            card
+        };
+        let mut names: Vec<_> = card.security_schemes.keys().collect();
+        names.sort();
+        let mut places = HashSet::new();
+        let mut selected = Vec::new();
+        for source in self.sources {
+            let selector = SchemeSelector { sources: std::slice::from_ref(source), ..*self };
+            let mut schemes =
+                names.iter().filter_map(|name| selector.scheme(card, name, &[]).ok().flatten());
+            if let Some(scheme) = schemes.next()
+                && places.insert(scheme.place.clone())
+            {
+                selected.push(scheme);
+            }
+        }
+        selected
+    }
+
     fn alternative(
         &self,
         card: &AgentCard,

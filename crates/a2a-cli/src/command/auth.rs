@@ -1,4 +1,4 @@
-//! `a2a auth`: what authentication needs.
+//! `a2a auth`: tools for authentication.
 
 use std::{
     fs,
@@ -17,18 +17,18 @@ use crate::{
     output::{Output, Text},
 };
 
-/// Longest password, in bytes: longer ones are refused by servers.
+/// Maximum length of a password, in bytes; servers reject longer ones.
 const MAX_PASSWORD: usize = 1 << 10;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
-    /// Hash a password with Argon2id, for [[auth.basic]] of a server's settings
+    /// Hash a password with Argon2id, for [[auth.basic]] in the settings of a server
     HashPassword(HashPassword),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct HashPassword {
-    /// File with the password; - is stdin. A line end behind it is none of it
+    /// File with the password, or - for standard input. A trailing line break is ignored
     #[arg(value_name = "FILE")]
     file: String,
 }
@@ -45,20 +45,22 @@ impl HashPassword {
     fn run(&self, output: Output) -> Result<(), Failure> {
         let text = if self.file == "-" {
             let mut text = String::new();
-            let most = u64::try_from(2 * MAX_PASSWORD).unwrap_or(u64::MAX);
-            io::stdin().lock().take(most).read_to_string(&mut text).map(|_length| text)
+            let limit = u64::try_from(2 * MAX_PASSWORD).unwrap_or(u64::MAX);
+            io::stdin().lock().take(limit).read_to_string(&mut text).map(|_length| text)
         } else {
             fs::read_to_string(&self.file)
         };
         let text =
-            text.map_err(|error| Failure::usage(format!("can't read {}: {error}", self.file)))?;
+            text.map_err(|error| Failure::usage(format!("failed to read {}: {error}", self.file)))?;
         let password = text.strip_suffix('\n').unwrap_or(&text);
         let password = password.strip_suffix('\r').unwrap_or(password);
         if password.is_empty() || password.len() > MAX_PASSWORD {
-            return Err(Failure::usage(format!("a password has 1 to {MAX_PASSWORD} bytes")));
+            return Err(Failure::usage(format!(
+                "invalid password (expected 1 to {MAX_PASSWORD} bytes)"
+            )));
         }
         let hash = hash(password)
-            .map_err(|error| Failure::internal(format!("can't hash a password: {error}")))?;
+            .map_err(|error| Failure::internal(format!("failed to hash the password: {error}")))?;
         output.result(&json!({ "passwordHash": hash }), || {
             let mut text = Text::new();
             text.line("Password hash", &hash);
@@ -67,7 +69,7 @@ impl HashPassword {
     }
 }
 
-/// Hashes a password with the parameters that OWASP recommends, which the crate has as its own.
+/// Hashes a password with the default parameters of the crate, which OWASP recommends.
 fn hash(password: &str) -> Result<String, password_hash::Error> {
     let salt = SaltString::encode_b64(uuid::Uuid::new_v4().as_bytes())?;
     Ok(Argon2::default().hash_password(password.as_bytes(), &salt)?.to_string())

@@ -1,9 +1,8 @@
 //! `a2a completion`: a script that completes commands and flags.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::Cli;
 use crate::{failure::Failure, output::Output};
 
 #[derive(Args, Debug)]
@@ -13,9 +12,9 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
-    pub(super) fn run(&self, output: Output) -> Result<(), Failure> {
+    pub(super) fn run(&self, mut tree: clap::Command, output: Output) -> Result<(), Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "a2a", &mut script);
+        clap_complete::generate(self.shell, &mut tree, "a2a", &mut script);
         output.write(&script)
     }
 }

@@ -10,10 +10,10 @@ use clap::{ArgMatches, parser::ValueSource};
 
 use crate::failure::Failure;
 
-/// One flag that has to do with parts.
+/// A flag that adds or describes a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PartFlag {
-    /// The positional text, which is never `-`.
+    /// The positional text; `-` is not standard input.
     Literal(String),
     Text(String),
     File(String),
@@ -21,7 +21,7 @@ pub(crate) enum PartFlag {
     MediaType(String),
 }
 
-/// Returns the flags for parts in the order in which they were given.
+/// Returns the part flags in the order of the command line.
 pub(super) fn in_order(matches: &ArgMatches) -> Vec<PartFlag> {
     type Make = fn(String) -> PartFlag;
     let kinds: [(&str, Make); 5] = [
@@ -44,11 +44,11 @@ pub(super) fn in_order(matches: &ArgMatches) -> Vec<PartFlag> {
     flags.into_iter().map(|(_, flag)| flag).collect()
 }
 
-/// Makes the parts of a message. Standard input is read where a flag says `-`, at most once.
+/// Creates the parts of a message. `-` reads standard input, at most once.
 ///
 /// # Errors
 ///
-/// A usage failure for what can't be read, and for a media type without a part before it.
+/// A usage failure for unreadable input, and for a media type without a preceding part.
 pub(super) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>, Failure> {
     let mut reader = Reader { max_inline, stdin_is_read: false };
     let mut parts: Vec<Part> = Vec::new();
@@ -62,8 +62,8 @@ pub(super) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>
             PartFlag::Data(place) => reader.data(&place)?,
             PartFlag::MediaType(media_type) => {
                 let last = parts.last_mut().filter(|_| !typed).ok_or_else(|| {
-                    Failure::usage(format!("--media-type {media_type} has no part before it"))
-                        .with_hint("put it directly behind the --text, --file or --data it is for")
+                    Failure::usage(format!("--media-type {media_type}: no preceding part"))
+                        .with_hint("put it directly after its --text, --file or --data")
                 })?;
                 last.media_type = media_type;
                 typed = true;
@@ -80,13 +80,13 @@ pub(super) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>
 ///
 /// # Errors
 ///
-/// A usage failure where it can't be read.
+/// A usage failure if it is unreadable.
 pub(super) fn document(place: &str) -> Result<Vec<u8>, Failure> {
     let mut reader = Reader { max_inline: usize::MAX, stdin_is_read: false };
     if place == "-" { reader.stdin("--request-payload") } else { reader.path(Path::new(place)) }
 }
 
-/// Reads what parts are made of.
+/// Reads the content of parts.
 struct Reader {
     max_inline: usize,
     stdin_is_read: bool,
@@ -127,14 +127,14 @@ impl Reader {
             place.as_bytes().to_vec()
         };
         let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
-            Failure::usage(format!("--data {place} is neither a file nor JSON: {error}"))
+            Failure::usage(format!("--data {place}: neither a file nor JSON: {error}"))
         })?;
         Ok(Part::data(value))
     }
 
     fn path(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         let unreadable = |error: std::io::Error| {
-            Failure::usage(format!("can't read {}: {error}", path.display()))
+            Failure::usage(format!("failed to read {}: {error}", path.display()))
         };
         let length = std::fs::metadata(path).map_err(unreadable)?.len();
         if usize::try_from(length).unwrap_or(usize::MAX) > self.max_inline {
@@ -150,7 +150,9 @@ impl Reader {
 
     fn stdin(&mut self, flag: &str) -> Result<Vec<u8>, Failure> {
         if std::mem::replace(&mut self.stdin_is_read, true) {
-            return Err(Failure::usage(format!("{flag} -: standard input can be read only once")));
+            return Err(Failure::usage(format!(
+                "{flag} -: standard input is already used by another flag"
+            )));
         }
         let limit = u64::try_from(self.max_inline).unwrap_or(u64::MAX).saturating_add(1);
         let mut bytes = Vec::new();
@@ -158,7 +160,7 @@ impl Reader {
             .lock()
             .take(limit)
             .read_to_end(&mut bytes)
-            .map_err(|error| Failure::usage(format!("can't read standard input: {error}")))?;
+            .map_err(|error| Failure::usage(format!("failed to read standard input: {error}")))?;
         if bytes.len() > self.max_inline {
             return Err(self.too_large("standard input"));
         }
@@ -166,8 +168,8 @@ impl Reader {
     }
 
     fn too_large(&self, what: &str) -> Failure {
-        Failure::usage(format!("{what} is larger than {} bytes", self.max_inline))
-            .with_hint("give a URL instead, or raise --max-inline")
+        Failure::usage(format!("{what} exceeds {} bytes", self.max_inline))
+            .with_hint("use a URL instead, or raise --max-inline")
     }
 }
 
@@ -214,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_media_type_belongs_to_the_part_directly_before_it() {
+    fn media_type_applies_to_the_preceding_part() {
         let media_type = |text: &str| PartFlag::MediaType(text.into());
         let made = parts(
             vec![
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_inline_with_its_name_and_a_url_stays_a_reference() {
+    fn file_is_inlined_with_its_name_and_url_is_a_reference() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.json");
         std::fs::write(&path, "{}").unwrap();

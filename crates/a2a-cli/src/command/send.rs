@@ -1,73 +1,74 @@
-//! `a2a send`: one message, and what comes of it.
+//! `a2a send`: sends a message and waits for the result.
 
+use std::future::Future;
+
+use a2a_client::{MessageRequest, SendOutcome};
 use a2a_core::{
-    Message, Role, Validate,
-    v1::{
-        AuthenticationInfo, SendMessageRequest, SendMessageResponse, TaskPushNotificationConfig,
-        send_message_response::Payload,
-    },
+    Error, ErrorKind, Message, Role, Validate,
+    v1::{AuthenticationInfo, SendMessageRequest, SendMessageResponse, TaskPushNotificationConfig},
     well_known::Struct,
 };
 use clap::Args;
 
 use super::part::{self, PartFlag};
 use crate::{
+    agent::{RemoteAgent, Retries},
     failure::{Code, Failure},
-    follow::{Follower, Outcome, Progress, within_limits},
     output::{self, Output},
     settings::{Settings, Waiting, value},
-    target::Target,
+    watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
 
+/// Default maximum size of an inline part, in bytes.
 const MAX_INLINE: usize = 10 << 20;
 
 #[derive(Args, Debug)]
 pub(crate) struct Send {
     /// Text of the message
     message: Option<String>,
-    /// Text part; `-` reads standard input. Part flags repeat and keep their order
+    /// Text part, or `-` for standard input. Part flags are repeatable and keep their order
     #[arg(long, value_name = "TEXT", alias = "text-part", allow_hyphen_values = true)]
     text: Vec<String>,
-    /// File part: a path goes inline, a URL as a reference, `-` is standard input
+    /// File part: the content of a path, a reference to a URL, or `-` for standard input
     #[arg(long, value_name = "PATH|URL", alias = "file-part")]
     file: Vec<String>,
-    /// JSON part: a file, JSON text, or `-` for standard input
+    /// Data part: a JSON file, JSON text, or `-` for standard input
     #[arg(long, value_name = "PATH|JSON", alias = "data-part")]
     data: Vec<String>,
-    /// Media type of the part directly before it; guessed where not given
+    /// Media type of the preceding part [default: detected]
     #[arg(long, value_name = "TYPE")]
     media_type: Vec<String>,
-    /// Most bytes of one inline part
+    /// Maximum size of an inline part [default: 10 MiB]
     #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
     max_inline: Option<usize>,
-    /// Whole SendMessageRequest as JSON, from a file or `-`
+    /// File with a complete SendMessageRequest as JSON, or `-` for standard input
     #[arg(long, value_name = "PATH", conflicts_with_all = ["message", "text", "file", "data", "media_type"])]
     request_payload: Option<String>,
-    /// Most messages of history in the answer
+    /// Maximum number of history messages in the response
     #[arg(long, value_name = "N")]
     history: Option<u16>,
-    /// Media type that the answer may have; repeatable
+    /// Accepted media type of the output; repeatable
     #[arg(long, value_name = "TYPE")]
     accept: Vec<String>,
-    /// Id of the message; give it again when you retry
+    /// Message ID; use the same one for a retry [default: random]
     #[arg(long, value_name = "ID")]
     message_id: Option<String>,
-    /// Task that the message refers to; repeatable
+    /// ID of a task that the message refers to; repeatable
     #[arg(long, value_name = "ID")]
     reference_task: Vec<String>,
-    /// JSON object for the metadata of the message
+    /// Metadata of the message, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = value::json_object)]
     message_metadata: Option<Struct>,
-    /// Webhook for this task
+    /// Webhook URL for updates of the task
     #[arg(long, value_name = "URL")]
     push_url: Option<String>,
-    /// Token that the webhook gets with each call
+    /// Token sent to the webhook
     #[arg(long, value_name = "TOKEN", requires = "push_url")]
     push_token: Option<String>,
-    /// How the webhook is authenticated, as scheme:credentials
+    /// Authentication at the webhook
     #[arg(long, value_name = "SCHEME:CREDENTIALS", requires = "push_url")]
     push_auth: Option<String>,
-    /// Keep waiting while the agent waits for an authorization
+    /// Keep waiting at AUTH_REQUIRED
     #[arg(long)]
     auth_wait: bool,
 }
@@ -82,14 +83,7 @@ impl Send {
         let request = self.request(parts, settings)?;
         let message_id =
             request.message.as_ref().map(|message| message.message_id.clone()).unwrap_or_default();
-        let target = Target::connect(settings, output).await?;
-        if request
-            .configuration
-            .as_ref()
-            .is_some_and(|configuration| configuration.task_push_notification_config.is_some())
-        {
-            target.require_push()?;
-        }
+        let agent = RemoteAgent::connect(settings, output, Retries::of_command()).await?;
         if output.verbose() && !output.is_json() {
             let sent = request.message.as_ref().map(|message| output::message(message, true));
             if let Some(sent) = sent {
@@ -97,27 +91,35 @@ impl Send {
             }
         }
         let progress = Progress::default();
-        let mut follower = Follower::new(&target, settings, output, &progress)
-            .keep_waiting_for_auth(self.auth_wait);
-        let outcome =
-            within_limits(settings, &progress, deliver(&mut follower, &target, request, settings))
-                .await
-                .map_err(|failure| unreachable(failure, &progress, &message_id))?;
-        if settings.stream {
-            return follower.end_of_stream(&outcome);
-        }
-        let response = match &outcome {
-            Outcome::Task(task) => {
-                follower.warn_of(task);
-                SendMessageResponse { payload: Some(Payload::Task((**task).clone())) }
+        let options = wait_options(settings, self.auth_wait);
+        let mut watcher =
+            Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);
+        let outcome = async {
+            if settings.waiting == Waiting::No && !settings.stream {
+                return send_async(&agent, request, settings, &progress, output).await;
             }
-            Outcome::Message(message) => {
-                SendMessageResponse { payload: Some(Payload::Message(message.clone())) }
+            let client = agent.client();
+            let streams = client.card().can_stream();
+            if settings.stream && !streams {
+                output.note("the agent does not stream: polling instead");
             }
+            let sending = client.send_and_watch(request, options.clone());
+            let watch =
+                if streams { sending.await } else { within_request(settings, sending).await };
+            watcher.run(watch.map_err(|error| agent.failure(&error))?).await
         };
-        output.result(&response, || match &outcome {
-            Outcome::Task(task) => output::task(task, follower.detail(self.history.is_some())),
-            Outcome::Message(message) => output::message(message, output.verbose()),
+        let outcome = within_limits(settings, &progress, outcome)
+            .await
+            .map_err(|failure| explain_unreachable(failure, &progress, &message_id))?;
+        if settings.stream {
+            return watcher.end(&outcome);
+        }
+        if let Some(task) = outcome.task() {
+            warn_of_state(task, output);
+        }
+        output.result(&SendMessageResponse::from(outcome.clone()), || match &outcome {
+            SendOutcome::Task(task) => output::task(task, watcher.detail(self.history.is_some())),
+            SendOutcome::Message(message) => output::message(message, output.verbose()),
         })
     }
 
@@ -133,8 +135,8 @@ impl Send {
             None => {
                 let parts = part::parts(parts, max_inline)?;
                 if parts.is_empty() {
-                    return Err(Failure::usage("there is nothing to send")
-                        .with_hint("give a text, or --text, --file or --data; see --help"));
+                    return Err(Failure::usage("the message has no parts")
+                        .with_hint("add a text, --text, --file or --data; see --help"));
                 }
                 let message = Message::new(Role::User, parts);
                 SendMessageRequest { message: Some(message), ..SendMessageRequest::default() }
@@ -161,9 +163,7 @@ impl Send {
             request.metadata.clone_from(&settings.metadata);
         }
         self.configure(&mut request)?;
-        request
-            .validate()
-            .map_err(|error| Failure::usage(format!("the request breaks rules: {error}")))?;
+        request.validate().map_err(|error| Failure::usage(format!("invalid request: {error}")))?;
         Ok(request)
     }
 
@@ -189,7 +189,9 @@ impl Send {
             None => None,
             Some(pair) => {
                 let (scheme, credentials) = pair.split_once(':').ok_or_else(|| {
-                    Failure::usage("--push-auth is scheme:credentials, for example Bearer:secret")
+                    Failure::usage(
+                        "--push-auth: expected scheme:credentials, such as Bearer:secret",
+                    )
                 })?;
                 Some(AuthenticationInfo {
                     scheme: scheme.to_owned(),
@@ -206,8 +208,36 @@ impl Send {
     }
 }
 
-/// Tells how to go on where the agent was lost: with its task, or by sending again.
-fn unreachable(failure: Failure, progress: &Progress, message_id: &str) -> Failure {
+/// Sends the message without waiting for its task.
+async fn send_async(
+    agent: &RemoteAgent,
+    request: SendMessageRequest,
+    settings: &Settings,
+    progress: &Progress,
+    output: Output,
+) -> Result<SendOutcome, Failure> {
+    let request = MessageRequest::from(request).returning_immediately();
+    let outcome = within_request(settings, agent.client().send(request)).await;
+    let outcome = outcome.map_err(|error| agent.failure(&error))?;
+    if let Some(task) = outcome.task() {
+        progress.record(task, output);
+    }
+    Ok(outcome)
+}
+
+/// Limits a send that returns immediately to `--request-timeout`.
+async fn within_request<T>(
+    settings: &Settings,
+    sending: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::time::timeout(settings.request_timeout, sending).await.unwrap_or_else(|_elapsed| {
+        let message = format!("SendMessage timed out after {:?}", settings.request_timeout);
+        Err(Error::new(ErrorKind::DeadlineExceeded, message))
+    })
+}
+
+/// Explains how to continue after the agent became unreachable: with its task, or by a retry.
+fn explain_unreachable(failure: Failure, progress: &Progress, message_id: &str) -> Failure {
     if failure.code() != Code::Unreachable {
         return failure;
     }
@@ -215,44 +245,7 @@ fn unreachable(failure: Failure, progress: &Progress, message_id: &str) -> Failu
         return progress.explain(failure);
     }
     failure.with_hint(format!(
-        "the agent may have got the message: retry with --message-id {}",
+        "the agent may have received the message: retry with --message-id {}",
         output::quoted(message_id)
     ))
-}
-
-/// Sends the message in the way that the settings and the agent allow, and follows the task.
-async fn deliver(
-    follower: &mut Follower<'_>,
-    target: &Target,
-    mut request: SendMessageRequest,
-    settings: &Settings,
-) -> Result<Outcome, Failure> {
-    let wait = settings.waiting != Waiting::No || settings.stream;
-    if wait && target.may_stream() {
-        match target.agent().send_streaming_message(target.call(request.clone())).await {
-            Ok(stream) => return follower.follow(stream.response).await,
-            // Refused before anything was done: a card was not there to tell beforehand.
-            Err(error)
-                if target.card().is_none()
-                    && error.kind() == a2a_core::ErrorKind::UnsupportedOperation => {}
-            Err(error) => return Err(target.failure(&error)),
-        }
-    }
-    if settings.stream {
-        follower.output().note("the agent does not stream: polling instead");
-    }
-    request.configuration.get_or_insert_default().return_immediately = true;
-    let answer = target.unary(target.agent().send_message(target.call(request))).await?;
-    match answer.payload {
-        Some(Payload::Message(message)) => follower.message(message),
-        Some(Payload::Task(task)) if wait => follower.poll_from(task).await,
-        Some(Payload::Task(task)) => {
-            follower.noticed(&task.id, &task.context_id, task.state());
-            Ok(Outcome::Task(Box::new(task)))
-        }
-        None => Err(Failure::protocol(
-            a2a_core::ErrorKind::InvalidAgentResponse,
-            "the agent answered with neither a task nor a message",
-        )),
-    }
 }

@@ -6,7 +6,7 @@ use a2a::Revisions;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, ValueHint, parser::ValueSource};
 
 use super::{
-    Cli, Command, access::Access, encryption::Encryption, exec::Exec, keeping::Keeping,
+    access::Access, cli::Cli, cli::Command, encryption::Encryption, exec::Exec, keeping::Keeping,
     limits::Limits, proxy::Proxy, task_limits::TaskBounds,
 };
 use crate::{
@@ -230,13 +230,13 @@ pub(super) fn start(
     // A variable says how to call agents, not how to serve one.
     settings.transport = cli.flags.transport;
     let output = Output::new(&settings);
-    crate::target::warn(&settings, output);
+    crate::agent::warn_if_insecure(&settings, output);
     if serve.print_settings {
         serve::check(&serve, &told, &settings).map_err(placed)?;
         let flags = matches.subcommand_matches(name).unwrap_or(&matches);
         return Effective::new(flags, &told).print(output);
     }
-    super::serving(serve.run(&told, &settings, output))
+    crate::runtime::run_server(serve.run(&told, &settings, output))
 }
 
 /// Refuses flags for an agent that is elsewhere where there is none. In a file they may stand for

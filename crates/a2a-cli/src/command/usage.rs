@@ -1,4 +1,4 @@
-//! A command line that can't be read, and those that only ask for help.
+//! Invalid command lines, help and version.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The format asked for, read without understanding the rest of the command line.
+/// The requested output format, found without parsing the rest of the command line.
 pub(super) fn format(arguments: &[OsString], environment: &Environment) -> Format {
     let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
     let mut asked = None;
@@ -33,8 +33,8 @@ pub(super) fn format(arguments: &[OsString], environment: &Environment) -> Forma
     asked.or_else(of_variable).unwrap_or_default()
 }
 
-/// Prints help or the version, or says what is wrong with the command line.
-pub(super) fn answer(error: &clap::Error, output: Output) -> ExitCode {
+/// Prints help, the version, or the error in the command line.
+pub(super) fn report(error: &clap::Error, output: Output) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _gone = output.write(error.render().to_string().as_bytes());
         return ExitCode::SUCCESS;
@@ -43,23 +43,23 @@ pub(super) fn answer(error: &clap::Error, output: Output) -> ExitCode {
     ExitCode::from(Code::Usage.exit())
 }
 
-/// What is wrong with a command line.
+/// The failure for an invalid command line.
 pub(super) fn failure(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::usage("a command is missing").with_hint("see --help");
+        return Failure::usage("missing command").with_hint("see --help");
     }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
     let message = lines.join(" ");
     let message = message.strip_prefix("error: ").unwrap_or(&message);
-    let hint = elsewhere(error).or_else(|| suggestion(error));
+    let hint = equivalent(error).or_else(|| suggestion(error));
     let hint = hint.unwrap_or_else(|| "see --help".to_owned());
     Failure::usage(message).with_hint(hint)
 }
 
-/// What flags of other tools are called here: by clients, and by `serve`.
-const ELSEWHERE: [(&[&str], &str, &str); 9] = [
+/// Flags of other tools, with their equivalents here: of clients, and of `serve`.
+const FOREIGN_FLAGS: [(&[&str], &str, &str); 9] = [
     (&["token", "auth", "auth-token"], "--bearer", "--require-bearer"),
     (&["listen", "bind", "addr", "address"], "", "--host and --port"),
     (&["cert", "certificate"], "--client-cert", "--tls-cert"),
@@ -71,30 +71,30 @@ const ELSEWHERE: [(&[&str], &str, &str); 9] = [
     (&["header", "headers"], "--svc-param", ""),
 ];
 
-/// The flag of ours that does what one of others does.
-fn elsewhere(error: &clap::Error) -> Option<String> {
+/// The equivalent of a flag of another tool.
+fn equivalent(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let name = flag.trim_start_matches('-');
-    let (_, client, server) = ELSEWHERE.iter().find(|(names, ..)| names.contains(&name))?;
+    let (_, client, server) = FOREIGN_FLAGS.iter().find(|(names, ..)| names.contains(&name))?;
     let serves = match error.get(ContextKind::Usage) {
         Some(usage) => usage.to_string().contains("a2a serve"),
         None => false,
     };
-    let ours = if serves { server } else { client };
-    (!ours.is_empty()).then(|| format!("did you mean {ours}? see --help"))
+    let flag = if serves { server } else { client };
+    (!flag.is_empty()).then(|| format!("did you mean {flag}? see --help"))
 }
 
-/// What was probably meant.
+/// A similar flag, command or value.
 fn suggestion(error: &clap::Error) -> Option<String> {
     let written = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(flag)) => Some(flag.trim_start_matches('-')),
         _ => None,
     };
-    // A flag that is only a little like it helps nobody.
-    let helps = |suggestion: &&str| {
+    // A flag with little similarity would mislead.
+    let is_similar = |suggestion: &&str| {
         let flag = suggestion.strip_prefix("--");
         flag.zip(written).is_none_or(|(flag, written)| is_alike(flag, written))
     };
@@ -106,7 +106,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
             Some(ContextValue::Strings(suggestions)) => suggestions.first().map(String::as_str),
             _ => None,
         };
-        if let Some(suggestion) = suggestion.filter(helps) {
+        if let Some(suggestion) = suggestion.filter(is_similar) {
             return Some(format!("did you mean {suggestion}? see --help"));
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_is_found_in_a_command_line_that_is_otherwise_wrong() {
+    fn format_is_found_in_an_otherwise_invalid_command_line() {
         for (line, format_asked) in [
             ("a2a send --nope -o json", Format::Json),
             ("a2a -ojson", Format::Json),

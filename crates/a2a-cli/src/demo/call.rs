@@ -10,7 +10,7 @@ use a2a_core::{
 use a2a_http::client::ClientSettings;
 
 use super::{Done, Turn, artifact};
-use crate::serve::chain;
+use crate::failure::chain;
 
 /// Calls the agent that the first word behind `call` names, with the rest of the text, and
 /// relays what comes back.

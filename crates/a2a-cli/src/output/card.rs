@@ -5,10 +5,10 @@ use a2a_core::{
     v1::{AgentInterface, SecurityScheme, security_scheme::Scheme},
 };
 
-use super::Text;
+use super::text::Text;
 
-/// The text form of a card; `selected` is the interface that this tool would call, `signature`
-/// what is known of the card's signatures.
+/// The text form of a card; `selected` is the interface that would be used, `signature` the result
+/// of verification.
 pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>, signature: &str) -> Text {
     let mut text = Text::new();
     text.line("Name", &card.name);

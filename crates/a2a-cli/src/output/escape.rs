@@ -1,14 +1,14 @@
-//! Nothing an agent says reaches the terminal as a control sequence.
+//! Escaping, so that agents can't send control sequences to the terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Shows control characters other than newline and tab as `\x1b`.
+/// Escapes control characters other than newline and tab, such as `\x1b`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| c.is_control() && c != '\n' && c != '\t')
 }
 
-/// The same for text that has to stay on one line: newlines are shown too.
+/// Escapes newlines too, for text on one line.
 pub(crate) fn escape_line(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| c.is_control() && c != '\t')
 }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_control_character_is_left_but_newline_and_tab() {
+    fn control_characters_are_escaped_except_newline_and_tab() {
         assert_eq!(escape("a\tb\n\u{1b}[31m\r\u{7f}\u{9b}"), "a\tb\n\\x1b[31m\\x0d\\x7f\\x9b");
         assert_eq!(escape_line("a\nb"), "a\\x0ab");
         assert!(matches!(escape("plain"), Cow::Borrowed(_)));

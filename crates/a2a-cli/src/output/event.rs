@@ -1,4 +1,4 @@
-//! A stream of events as text, as it comes.
+//! Events as text.
 
 use a2a_core::{
     TaskState,
@@ -6,11 +6,11 @@ use a2a_core::{
 };
 
 use super::{
-    Text,
-    task::{write_artifact_head, write_ids, write_message, write_resume},
+    task::{state_name, write_artifact_head, write_ids, write_message, write_resume},
+    text::Text,
 };
 
-/// Turns the events of one stream into text. Chunks of one artifact stand under one heading.
+/// Formats the events of a task. Consecutive chunks of an artifact share one heading.
 #[derive(Debug, Default)]
 pub(crate) struct EventText {
     artifact: Option<String>,
@@ -44,7 +44,7 @@ impl EventText {
                     update.status.as_ref().map_or(TaskState::Unspecified, TaskStatus::state);
                 self.artifact = None;
                 self.task = Some((update.task_id.clone(), update.context_id.clone(), state));
-                text.line("State", super::state_name(state));
+                text.line("State", state_name(state));
                 self.status_message(&mut text, update.status.as_ref());
             }
             Some(Payload::ArtifactUpdate(update)) => self.chunk(&mut text, update),
@@ -53,7 +53,7 @@ impl EventText {
         text
     }
 
-    /// What a stream ends with: the ids and the state once more, and how to go on.
+    /// The end of the events: the ids and the state again, and how to continue.
     pub(crate) fn end(&self, agent: Option<&str>) -> Text {
         let mut text = Text::new();
         if let Some((task_id, context_id, state)) = &self.task {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_of_one_artifact_stand_under_one_heading() {
+    fn chunks_of_an_artifact_share_one_heading() {
         let chunk = |id: &str, text: &str, append| StreamResponse {
             payload: Some(Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
                 artifact: Some(Artifact::new("n", text).with_id(id)),

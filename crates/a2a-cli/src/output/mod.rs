@@ -1,7 +1,6 @@
-//! What is printed: payload on stdout, everything else on stderr.
+//! Output: the payload on stdout, everything else on stderr.
 //!
-//! All printing of the tool goes through [`Output`], which knows the format and notices when
-//! nobody reads any more.
+//! All output goes through [`Output`], which knows the format and detects a closed stdout.
 
 mod card;
 mod escape;
@@ -25,17 +24,17 @@ use crate::{
     settings::{Settings, value::Format},
 };
 
-/// Where a command prints, and how.
+/// How a command prints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     format: Format,
-    /// Whether JSON documents stand on one line each.
+    /// Whether each JSON document is one line.
     lines: bool,
     verbose: bool,
 }
 
 impl Output {
-    /// Prints as the settings say. With `--stream` every JSON document is one line.
+    /// Creates the output of a command. With `--stream`, each JSON document is one line.
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             format: settings.format,
@@ -44,7 +43,7 @@ impl Output {
         }
     }
 
-    /// Prints in a format before there are settings.
+    /// Creates an output for errors before the settings are known.
     pub(crate) fn plain(format: Format) -> Self {
         Self { format, lines: false, verbose: false }
     }
@@ -62,17 +61,17 @@ impl Output {
         let encoded =
             if self.lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) };
         let mut encoded = encoded
-            .map_err(|error| Failure::internal(format!("can't encode the result: {error}")))?;
+            .map_err(|error| Failure::internal(format!("failed to encode the result: {error}")))?;
         encoded.push(b'\n');
         self.write(&encoded)
     }
 
-    /// Prints text that is ready to be printed.
+    /// Prints text.
     pub(crate) fn text(self, text: &Text) -> Result<(), Failure> {
         self.write(text.as_str().as_bytes())
     }
 
-    /// Prints one result, in the format of this run.
+    /// Prints one result in the format of this run.
     pub(crate) fn result(
         self,
         value: &impl Serialize,
@@ -81,7 +80,7 @@ impl Output {
         if self.is_json() { self.json(value) } else { self.text(&text()) }
     }
 
-    /// Writes bytes to stdout at once.
+    /// Writes bytes to stdout and flushes it.
     pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
@@ -89,7 +88,7 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 Err(Failure::output_closed())
             }
-            Err(error) => Err(Failure::internal(format!("can't write to stdout: {error}"))),
+            Err(error) => Err(Failure::internal(format!("failed to write to stdout: {error}"))),
         }
     }
 
@@ -103,17 +102,16 @@ impl Output {
         self.diagnostic(&format!("warning: {}", escape_line(text)));
     }
 
-    /// Writes what went wrong: with JSON the envelope on stdout and one line on stderr, else
-    /// labelled lines on stderr.
+    /// Writes a failure: with JSON, the envelope on stdout and one line on stderr, else labelled
+    /// lines on stderr.
     pub(crate) fn failure(self, failure: &Failure) {
         if matches!(failure.code(), Code::OutputClosed | Code::Reported) {
             return;
         }
         if self.is_json() {
-            // One line whatever the settings: under `--stream` it is the last of many. The
-            // failure is told on stderr and by the exit status too, so a reader that has gone
-            // misses nothing.
-            let _gone = Self { lines: true, ..self }.json(&failure.envelope());
+            // Always one line: under `--stream` it is the last of many. A closed stdout is ignored,
+            // as stderr and the exit status also report the failure.
+            let _closed = Self { lines: true, ..self }.json(&failure.envelope());
             self.diagnostic(&format!("error: {}", escape_line(&failure.to_string())));
             return;
         }
@@ -129,9 +127,9 @@ impl Output {
         self.diagnostic(text.as_str().trim_end());
     }
 
-    /// Writes to stderr. Nobody is told when that fails, because this is where they would be.
+    /// Writes to stderr. Errors are ignored, as they would be reported there.
     pub(crate) fn diagnostic(self, line: &str) {
         let mut stderr = io::stderr().lock();
-        let _gone = writeln!(stderr, "{line}");
+        let _closed = writeln!(stderr, "{line}");
     }
 }

@@ -7,7 +7,7 @@ use a2a_core::{
     v1::{ListTasksResponse, TaskStatus},
 };
 
-use super::Text;
+use super::text::Text;
 
 /// How much of a task is shown.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Detail<'a> {
     pub(crate) verbose: bool,
     /// The messages of the history.
     pub(crate) history: bool,
-    /// The flags that name the agent, for the line that tells how to go on.
+    /// The flags that name the agent, for the command that continues the task.
     pub(crate) agent: Option<&'a str>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn task(task: &Task, detail: Detail<'_>) -> Text {
     text
 }
 
-/// The text form of a message that is the whole answer.
+/// The text form of a message without a task.
 pub(crate) fn message(message: &Message, verbose: bool) -> Text {
     let mut text = Text::new();
     write_message(&mut text, message, verbose);
@@ -71,7 +71,7 @@ pub(super) fn write_artifact_head(text: &mut Text, artifact: &Artifact) {
     text.line("Artifact ID", &artifact.artifact_id);
 }
 
-/// How to answer a task that waits.
+/// How to continue an interrupted task.
 pub(super) fn write_resume(text: &mut Text, task_id: &str, state: TaskState, agent: Option<&str>) {
     if state.is_interrupted() {
         let agent = agent.unwrap_or("-a <agent>");
@@ -80,7 +80,7 @@ pub(super) fn write_resume(text: &mut Text, task_id: &str, state: TaskState, age
     }
 }
 
-/// A word that is safe to paste into a shell: ids come from agents.
+/// Quotes a word for a shell, as ids come from agents.
 pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@%+,[]".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_shown_as_documented() {
+    fn task_is_formatted_as_documented() {
         let done = Task {
             id: "t-71".into(),
             context_id: "c-9".into(),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_can_not_smuggle_a_command_into_the_line_to_paste() {
+    fn id_is_quoted_in_the_command_to_paste() {
         assert_eq!(quoted("01a1-f.x"), "01a1-f.x");
         assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
         assert_eq!(quoted("a'; reboot #"), "'a'\\''; reboot #'");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_waits_tells_how_to_go_on() {
+    fn interrupted_task_shows_how_to_continue() {
         let status = TaskStatus::now(TaskState::InputRequired, Some(Message::agent("Which?")));
         let waiting = Task { id: "t".into(), status: Some(status), ..Task::default() };
         let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };

@@ -1,4 +1,4 @@
-//! The text form: labelled lines and blocks.
+//! Text output: labelled lines and blocks.
 
 use a2a_core::{Part, v1::part::Content};
 use serde::Serialize;
@@ -43,12 +43,12 @@ impl Text {
 
     /// Adds a block of indented JSON.
     pub(crate) fn json(&mut self, label: &str, value: &impl Serialize) {
-        // Values of the protocol have string keys and finite numbers, so this can't fail.
+        // Protocol values have string keys and finite numbers, so encoding can't fail.
         let json = serde_json::to_string_pretty(value).unwrap_or_default();
         self.block(label, &json);
     }
 
-    /// Adds the parts of a message or an artifact; none is left out.
+    /// Adds all parts of a message or an artifact.
     pub(crate) fn parts(&mut self, parts: &[Part]) {
         for part in parts {
             match &part.content {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_line_inside_a_block_does_not_end_it() {
+    fn empty_line_inside_a_block_does_not_end_it() {
         let mut text = Text::new();
         text.block("Text", "a\n\nb");
         assert_eq!(text.as_str(), "Text:\na\n \nb\n\n");

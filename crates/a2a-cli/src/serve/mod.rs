@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     command::{Keeping, Serve},
-    failure::{Code, Failure},
+    failure::{Code, Failure, chain},
     log,
     output::Output,
     settings::{Settings, serve::Told},
@@ -188,15 +188,4 @@ async fn bind_at(address: &str, hint: &str) -> Result<(TcpListener, SocketAddr),
     let listener = a2a_http::bind(address).await.map_err(|error| failure(&error))?;
     let address = listener.local_addr().map_err(|error| failure(&error))?;
     Ok((listener, address))
-}
-
-/// An error and what caused it, on one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -10,11 +10,11 @@ use axum::{extract::Request, middleware::Next, response::Response};
 
 use super::{options::Options, record::Lines};
 use crate::{
+    agent::{RemoteAgent, Retries},
     command::{Proxy, Serve},
     failure::Failure,
     output::Output,
     settings::Settings,
-    target::Target,
 };
 
 /// The agent behind this server, ready to be served.
@@ -63,13 +63,16 @@ impl Upstream {
                 .with_push_notifications(push)
                 .with_extended_card(extended)
         };
-        let target = Target::connect_limited(&settings, output, limited).await?;
-        let mut forward = Forward::new(target.shared());
+        let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
+        let client = remote.client();
+        let mut forward = Forward::new(client.agent());
         if serve.proxy.forward_auth {
             forward = forward.with_callers_credentials();
         }
-        let place = target.place();
-        let mut card = forward.front_card(&target.effective_card());
+        let place = client.interface().map_or_else(String::new, |interface| {
+            format!("{} {}", interface.protocol_binding, interface.url)
+        });
+        let mut card = forward.front_card(&client.card());
         let agent: Arc<dyn Agent> = match &serve.proxy.record {
             Some(path) => {
                 let lines = Lines::append_to(path)?;

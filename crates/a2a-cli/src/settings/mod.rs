@@ -1,4 +1,4 @@
-//! What a run is told: flags first, then variables, then what is built in.
+//! The settings of a run: flags take precedence over variables, and these over defaults.
 
 mod flags;
 pub(crate) mod serve;
@@ -26,12 +26,12 @@ pub(crate) struct Settings {
     pub(crate) transport: Vec<Transport>,
     pub(crate) tenant: Option<String>,
     pub(crate) version: Option<ProtocolVersion>,
-    /// Whether a revision before the current one may be spoken though nobody asked for it.
+    /// Whether older protocol versions are used without being requested.
     pub(crate) any_version: bool,
     pub(crate) stream: bool,
     pub(crate) waiting: Waiting,
     pub(crate) poll_interval: Duration,
-    /// `None` is without limit.
+    /// `None` for no timeout.
     pub(crate) timeout: Option<Duration>,
     pub(crate) request_timeout: Duration,
     pub(crate) task_id: Option<String>,
@@ -42,28 +42,28 @@ pub(crate) struct Settings {
     pub(crate) bearer: Option<String>,
     pub(crate) api_key: Option<String>,
     pub(crate) basic: Option<String>,
-    /// Where these may go beside the origin of the card.
+    /// Origins besides the card's to which credentials are sent.
     pub(crate) credential_origins: Vec<Origin>,
-    /// Whether the credentials of others are passed on.
+    /// Whether the credentials of callers are forwarded.
     pub(crate) passes_credentials: bool,
-    /// Whether any certificate is taken.
+    /// Whether certificates are not verified.
     pub(crate) insecure: bool,
-    /// Whom to trust over TLS, whoever is called.
+    /// Trust anchors for all connections.
     pub(crate) trust: ClientTls,
-    /// Whom to trust, and who to be, where agents are called.
+    /// Trust anchors and client certificate for calls to agents.
     pub(crate) tls: ClientTls,
     pub(crate) format: Format,
     pub(crate) compact: bool,
     pub(crate) verbose: bool,
     pub(crate) debug: bool,
-    /// Who sees what is sent to agents, and what they answer.
+    /// Observer of the messages on the wire.
     pub(crate) observer: Option<Arc<dyn WireObserver>>,
 }
 
 /// Whether to wait for a task to settle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// As the command has it: `send` waits, `task get` doesn't.
+    /// The default of the command: `send` waits, `task get` does not.
     #[default]
     Default,
     Yes,
@@ -75,12 +75,11 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Settings {
-    /// Puts flags and variables together.
+    /// Combines flags and variables.
     ///
     /// # Errors
     ///
-    /// A usage failure for a variable that can't be read, and for settings that exclude each
-    /// other.
+    /// A usage failure for an invalid variable, and for mutually exclusive settings.
     pub(crate) fn resolve(flags: &Flags, environment: &Environment) -> Result<Self, Failure> {
         let text = |flag: &Option<String>, name| flag.clone().or_else(|| environment.text(name));
         let switch = |flag: bool, name| {
@@ -178,25 +177,20 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Returns whether a credential goes with the requests.
+    /// Returns whether a credential is configured.
     pub(crate) fn has_credential(&self) -> bool {
         self.bearer.is_some() || self.api_key.is_some() || self.basic.is_some()
     }
 
-    /// Returns whether anything goes with the requests that is not for everybody.
-    pub(crate) fn has_secret(&self) -> bool {
-        self.has_credential() || !self.service_parameters.is_empty() || self.passes_credentials
-    }
-
-    /// How requests are made.
+    /// The settings of the HTTP client.
     pub(crate) fn http(&self) -> ClientSettings {
         ClientSettings::default().with_tls(self.tls.clone()).with_observer(self.observer.clone())
     }
 
-    /// What `--help` says at its end: the defaults of this run.
+    /// The end of `--help`: the effective defaults.
     pub(crate) fn effective_defaults(&self) -> String {
         let transport = match self.transport.as_slice() {
-            [] => "in the order of the card".to_owned(),
+            [] => "order of the card".to_owned(),
             wanted => wanted.iter().map(|binding| binding.as_str()).collect::<Vec<_>>().join(", "),
         };
         let agent = self.agent_card.as_deref().or(self.endpoint.as_deref()).unwrap_or("none");
@@ -205,7 +199,7 @@ impl Settings {
             "Effective defaults:\n  agent            {agent}\n  transport        {transport}\n  \
              a2a-version      {}\n  output           {}\n  wait             on for send\n  \
              poll-interval    {}\n  timeout          {}\n  request-timeout  {}",
-            self.version.map_or("highest of both sides, not below 1.0", value::version_name),
+            self.version.map_or("highest common version, at least 1.0", value::version_name),
             if self.format == Format::Json { "json" } else { "text" },
             seconds(self.poll_interval),
             self.timeout.map_or_else(|| "none".to_owned(), seconds),
@@ -216,10 +210,10 @@ impl Settings {
 
 fn waiting(flags: &Flags, environment: &Environment) -> Result<Waiting, Failure> {
     if flags.no_wait && flags.wait {
-        return Err(Failure::usage("--async and --wait exclude each other"));
+        return Err(Failure::usage("--async and --wait are mutually exclusive"));
     }
     if flags.no_wait && flags.stream {
-        return Err(Failure::usage("--async and --stream exclude each other"));
+        return Err(Failure::usage("--async and --stream are mutually exclusive"));
     }
     if flags.no_wait {
         return Ok(Waiting::No);
@@ -257,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_goes_before_a_variable_and_a_variable_before_what_is_built_in() {
+    fn flag_overrides_variable_and_variable_overrides_default() {
         let variables = environment(&[
             ("A2ACLI_AGENT_CARD", "env:1"),
             ("A2ACLI_TRANSPORT", "grpc, rest"),
@@ -274,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_cannot_be_read_is_named() {
+    fn invalid_variable_is_named() {
         for (name, value) in [
             ("A2ACLI_COMPACT", "maybe"),
             ("A2ACLI_TIMEOUT", "soon"),
@@ -290,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_has_no_time_limit_unless_one_is_given_and_zero_is_none() {
+    fn stream_has_no_default_timeout_and_zero_disables_it() {
         let stream = Flags { stream: true, ..Flags::default() };
         assert_eq!(Settings::resolve(&stream, &Environment::default()).unwrap().timeout, None);
         let zero = Flags { timeout: Some(Duration::ZERO), ..Flags::default() };

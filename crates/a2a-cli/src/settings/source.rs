@@ -1,30 +1,30 @@
-//! Where settings come from when no flag gives them.
+//! Environment variables of settings.
 
 use std::collections::BTreeMap;
 
 use crate::failure::Failure;
 
-/// What every variable of this tool starts with.
+/// The prefix of every variable.
 pub(crate) const PREFIX: &str = "A2ACLI_";
 
-/// The variables of the process that belong to this tool.
+/// The variables with the prefix.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// Takes the variables of this process.
+    /// Reads the variables of this process.
     pub(crate) fn of_process() -> Self {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
 
-    /// Reads a variable by the long name of its flag, with the reader of that flag. An empty
-    /// variable counts as unset.
+    /// Reads a variable by the long name of its flag, with the parser of that flag. An empty variable
+    /// counts as unset.
     ///
     /// # Errors
     ///
-    /// A usage failure that names the variable, where its value can't be read.
+    /// A usage failure that names the variable, if its value is invalid.
     pub(crate) fn read<T>(
         &self,
         flag: &str,
@@ -39,7 +39,7 @@ impl Environment {
             .map_err(|expected| Failure::usage(format!("bad value in {name}: {expected}")))
     }
 
-    /// The value of the variable with this whole name. An empty one counts as unset.
+    /// The value of the variable with this full name. An empty variable counts as unset.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
@@ -49,7 +49,7 @@ impl Environment {
         self.0.iter().filter(|(_, text)| !text.is_empty()).map(|(name, _)| name.as_str())
     }
 
-    /// Reads a variable as it is.
+    /// Reads a variable as text.
     pub(crate) fn text(&self, flag: &str) -> Option<String> {
         self.0.get(&variable(flag)).filter(|text| !text.is_empty()).cloned()
     }

@@ -1,4 +1,4 @@
-//! Whom to trust, and who to be, over TLS.
+//! Trust anchors and client certificate.
 
 use std::{
     error::Error,
@@ -7,10 +7,10 @@ use std::{
 
 use a2a_http::tls::{ClientTls, Pem};
 
-use super::{Environment, Flags};
-use crate::failure::Failure;
+use super::{flags::Flags, source::Environment};
+use crate::failure::{Failure, chain};
 
-/// Reads whom to trust.
+/// Reads the trust anchors.
 ///
 /// # Errors
 ///
@@ -21,11 +21,11 @@ pub(super) fn trust(flags: &Flags, environment: &Environment) -> Result<ClientTl
         None => Ok(tls),
         Some(roots) => tls
             .with_more_roots(&Pem::file(&roots))
-            .map_err(|error| unusable("--ca-cert", &roots, &error)),
+            .map_err(|error| invalid("--ca-cert", &roots, &error)),
     }
 }
 
-/// Reads who to be towards agents, beside whom to trust.
+/// Adds the client certificate for agents.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub(super) fn identified(
     match (certificate, key) {
         (Some(certificate), Some(key)) => tls
             .with_identity(&Pem::file(&certificate), &Pem::file(&key))
-            .map_err(|error| unusable("--client-cert", &certificate, &error)),
+            .map_err(|error| invalid("--client-cert", &certificate, &error)),
         (Some(_), None) => Err(Failure::usage("--client-cert needs --client-key")),
         (None, Some(_)) => Err(Failure::usage("--client-key needs --client-cert")),
         (None, None) => Ok(tls),
@@ -51,12 +51,6 @@ fn path(flag: &Option<PathBuf>, environment: &Environment, name: &str) -> Option
     flag.clone().or_else(|| environment.text(name).map(Into::into))
 }
 
-fn unusable(flag: &str, path: &Path, error: &dyn Error) -> Failure {
-    let mut message = format!("{flag} {}: {error}", path.display());
-    let mut source = error.source();
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    Failure::usage(message)
+fn invalid(flag: &str, path: &Path, error: &dyn Error) -> Failure {
+    Failure::usage(format!("{flag} {}: {}", path.display(), chain(error)))
 }

@@ -4,7 +4,7 @@ use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
 
 use a2a_core::{Error, Result};
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header::LOCATION};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header::LOCATION};
 use url::Url;
 
 use super::{ByteStream, ClientSettings, Exchange, TransportError, WirePart};
@@ -53,6 +53,27 @@ impl HttpClient {
     /// Returns the settings of the client.
     pub fn settings(&self) -> &ClientSettings {
         &self.settings
+    }
+
+    /// Returns a client with the same connection pool and other headers of every request.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> Self {
+        Arc::make_mut(&mut self.settings).headers = headers;
+        self
+    }
+
+    /// Returns a client with the same connection pool and another timeout of unary requests.
+    #[must_use]
+    pub fn with_request_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
+        Arc::make_mut(&mut self.settings).request_timeout = timeout.into();
+        self
+    }
+
+    /// Returns a client with the same connection pool and another maximum size of responses.
+    #[must_use]
+    pub fn with_max_response_bytes(mut self, bytes: usize) -> Self {
+        Arc::make_mut(&mut self.settings).max_response_bytes = bytes;
+        self
     }
 
     /// Sends a request and reads the whole response.

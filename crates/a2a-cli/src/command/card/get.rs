@@ -4,24 +4,23 @@ use std::sync::Arc;
 
 use a2a_auth::card::Verification;
 use a2a_client::Document;
-use a2a_core::{AgentCard, ProtocolVersion, v1::GetExtendedAgentCardRequest};
+use a2a_core::{AgentCard, ProtocolVersion};
 use clap::Args;
 
 use super::trust::Trust;
 use crate::{
+    agent::{self, RemoteAgent, Retries},
     failure::{Code, Failure},
-    output,
-    output::Output,
+    output::{self, Output},
     settings::{Settings, value},
-    target::Target,
 };
 
 #[derive(Args, Debug)]
 pub(crate) struct Get {
-    /// The card for authenticated callers
+    /// Show the extended card, for authenticated callers
     #[arg(long)]
     extended: bool,
-    /// Check the card against the rules of the protocol
+    /// Fail if the card violates the protocol
     #[arg(long)]
     validate: bool,
     #[command(flatten)]
@@ -31,11 +30,11 @@ pub(crate) struct Get {
 impl Get {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         if self.validate || !self.extended {
-            let document = crate::target::document(settings, output).await?;
+            let document = agent::document(settings, output).await?;
             if self.validate {
                 let violations = document.violations();
                 if !violations.is_empty() {
-                    return Err(crate::target::invalid_card(&violations));
+                    return Err(agent::invalid_card(&violations));
                 }
             }
             if !self.extended {
@@ -45,20 +44,18 @@ impl Get {
                 return show(&document.card, form, &signature, settings, output);
             }
         }
-        let target = Target::connect(settings, output).await?;
-        target.require_extended_card()?;
-        let request = target.call(GetExtendedAgentCardRequest::default());
-        let card = target.unary(target.agent().get_extended_agent_card(request)).await?;
-        // It has lost the form in which it was received; what is signed in it is still there.
-        let signature = match serde_json::to_vec(&card) {
+        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let card = agent.client().extended_card().await;
+        let card = card.map_err(|error| agent.failure(&error))?;
+        // The received JSON is lost, but not the signed members.
+        let signature = match serde_json::to_vec(&*card) {
             Ok(json) => self.signature(&json, settings).await?.1,
             Err(_) => "unverifiable (not checked)".to_owned(),
         };
         show(&card, None, &signature, settings, output)
     }
 
-    /// Says what is known of the signatures of a card, and returns it as far as it is vouched
-    /// for.
+    /// Verifies the signatures of a card, and returns the signed part of it and the result.
     async fn verified(
         &self,
         document: Document,
@@ -87,12 +84,12 @@ impl Get {
             let text = verification.to_string();
             return Ok((Some(verification), text));
         }
-        Ok((None, "unverifiable (not checked: nobody is trusted)".to_owned()))
+        Ok((None, "unverifiable (not checked: no trusted keys)".to_owned()))
     }
 }
 
-/// Prints a card, what is known of its signatures, and the revision in whose `form` it was
-/// written where that is given.
+/// Prints a card and the result of its signatures; `form` is the protocol version of the document,
+/// if it is to be shown.
 fn show(
     card: &AgentCard,
     form: Option<ProtocolVersion>,
@@ -100,16 +97,17 @@ fn show(
     settings: &Settings,
     output: Output,
 ) -> Result<(), Failure> {
-    let selected = crate::target::select(card, settings).ok();
+    let selected = agent::preference(settings).select(card).unwrap_or_default();
     let form = form.map(value::version_name);
     if let (true, Some(form)) = (output.is_json(), form) {
-        output.note(&format!("the card is in the form of {form}"));
+        output.note(&format!("the card has the schema of version {form}"));
     }
     if output.is_json() {
         output.diagnostic(&format!("signature: {}", output::escaped(signature)));
     }
     output.result(card, || {
-        let mut text = output::card(card, selected.as_ref().map(|one| &one.interface), signature);
+        let mut text =
+            output::card(card, selected.first().map(|selected| &selected.interface), signature);
         text.line_if_any("Source version", form.unwrap_or_default());
         text
     })

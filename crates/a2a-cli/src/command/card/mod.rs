@@ -15,7 +15,7 @@ pub(crate) enum CardCommand {
     Get(get::Get),
     /// Sign a card with a private key
     Sign(sign::Sign),
-    /// Say whether a card is signed with a key that is trusted
+    /// Verify the signatures of a card
     Verify(verify::Verify),
 }
 

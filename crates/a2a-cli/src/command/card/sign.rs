@@ -1,4 +1,4 @@
-//! `a2a card sign`: puts a signature into a card.
+//! `a2a card sign`: signs a card.
 
 use std::path::PathBuf;
 
@@ -18,28 +18,28 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(crate) struct Sign {
-    /// File with the card, as JSON
+    /// File with the card (JSON)
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Private key, as PEM or JSON: P-256, Ed25519 or RSA
+    /// File with the private key (PEM or JWK): P-256, Ed25519 or RSA
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     key: PathBuf,
-    /// Id of the key; without it, the one that it comes with, or its thumbprint
+    /// Key ID [default: the ID in the file, or the thumbprint]
     #[arg(long, value_name = "ID")]
     kid: Option<String>,
-    /// Algorithm that the key has to be for: ES256, EdDSA or RS256
+    /// Expected algorithm of the key: ES256, EdDSA or RS256
     #[arg(long, value_name = "ALG")]
     alg: Option<Algorithm>,
-    /// URL at which the public key is published, for those who trust that host
+    /// URL of the published public key (`jku`)
     #[arg(long, value_name = "URL")]
     jku: Option<Uri>,
-    /// Keep a signature that the same key has made before
+    /// Keep an earlier signature by the same key
     #[arg(long)]
     append: bool,
-    /// Leave out what is empty in the card, as some SDKs do; only they verify that
+    /// Omit empty members from the signed content; only SDKs that do the same can verify it
     #[arg(long)]
     without_empty: bool,
-    /// Write the signed card here
+    /// File for the signed card [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
 }
@@ -51,18 +51,18 @@ impl Sign {
             && wanted != key.algorithm()
         {
             let is = key.algorithm();
-            return Err(Failure::usage(format!("--alg {wanted}: the key signs with {is}")));
+            return Err(Failure::usage(format!("--alg {wanted}: the key is for {is}")));
         }
         let mut signer = Signer::new(key);
         if let Some(id) = &self.kid {
             if id.is_empty() {
-                return Err(Failure::usage("--kid is empty"));
+                return Err(Failure::usage("--kid: empty key ID"));
             }
             signer = signer.with_key_id(id);
         }
         if let Some(url) = &self.jku {
             if url.scheme().is_none() {
-                return Err(Failure::usage(format!("--jku {url} is not a URL")));
+                return Err(Failure::usage(format!("--jku {url}: not an absolute URL")));
             }
             signer = signer.with_url(url.to_string());
         }
@@ -84,15 +84,19 @@ impl Sign {
         if let Ok(document) = Document::read(card.into()) {
             for violation in document.violations() {
                 let text = format!("{} {}", violation.field, violation.description);
-                output.warning(&format!("the card breaks a rule: {text}"));
+                output.warning(&format!("invalid agent card: {text}"));
             }
         }
         let Some(out) = &self.out else { return output.json(&signed) };
         let written = serde_json::to_string_pretty(&signed)
-            .map_err(|error| Failure::internal(format!("can't encode the card: {error}")))?;
+            .map_err(|error| Failure::internal(format!("failed to encode the card: {error}")))?;
         std::fs::write(out, written + "\n")
             .map_err(|error| Failure::usage(format!("--out {}: {error}", out.display())))?;
-        output.note(&format!("signed with {}, in {}", signer.key_id(), out.display()));
+        output.note(&format!(
+            "signed card with key {} written to {}",
+            signer.key_id(),
+            out.display()
+        ));
         Ok(())
     }
 }

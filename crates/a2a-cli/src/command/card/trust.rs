@@ -1,4 +1,4 @@
-//! Whose signatures are believed.
+//! Trusted keys of card signatures.
 
 use std::{error::Error, path::Path};
 
@@ -9,34 +9,37 @@ use a2a_auth::{
 use clap::{Args, ValueHint};
 use serde_json::Value;
 
-use crate::{failure::Failure, settings::Settings};
+use crate::{
+    failure::{Failure, chain},
+    settings::Settings,
+};
 
-/// Keys and places that are trusted.
+/// Trusted keys and hosts.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Trust")]
 pub(crate) struct Trust {
-    /// Keys that are trusted: a file with a key set (JSON), one key (JSON or PEM), or the URL of
-    /// a key set; repeatable
+    /// Trusted keys: a file with a key set (JWKS) or one key (JWK or PEM), or the URL of a key set;
+    /// repeatable
     #[arg(long, value_name = "FILE|URL", value_hint = ValueHint::FilePath, visible_alias = "key")]
     jwks: Vec<String>,
-    /// Host that is trusted to publish keys where a signature says they are; repeatable
+    /// Host whose published keys are trusted if a signature refers to them (`jku`); repeatable
     #[arg(long, value_name = "HOST")]
     trust_jku: Vec<String>,
-    /// Id or thumbprint of a key that is refused; repeatable
+    /// ID or thumbprint of a revoked key; repeatable
     #[arg(long, value_name = "ID")]
     revoked: Vec<String>,
-    /// Take signatures that leave out what is empty in a card, as some SDKs make them
+    /// Accept signatures without empty members, as some SDKs create them
     #[arg(long)]
     without_empty: bool,
 }
 
 impl Trust {
-    /// Returns whether anybody is trusted.
+    /// Returns whether there are trusted keys or hosts.
     pub(super) fn is_some(&self) -> bool {
         !self.jwks.is_empty() || !self.trust_jku.is_empty()
     }
 
-    /// Makes what checks signatures.
+    /// Creates the verifier.
     ///
     /// # Errors
     ///
@@ -67,7 +70,7 @@ impl Trust {
     }
 }
 
-/// Reads the keys of a file.
+/// Reads trusted keys from a file.
 fn read(path: &str) -> Result<JwkSet, Failure> {
     let failure = |error: &dyn Error| failure("--jwks", path, error);
     let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
@@ -82,8 +85,8 @@ fn read(path: &str) -> Result<JwkSet, Failure> {
     }
     let keys: JwkSet = serde_json::from_value(json).map_err(|error| failure(&error))?;
     if keys.keys().is_empty() {
-        return Err(Failure::usage(format!("--jwks {path}: none of its keys can be used"))
-            .with_hint("keys are P-256, Ed25519 or RSA, and neither revoked nor for encryption"));
+        return Err(Failure::usage(format!("--jwks {path}: no usable key"))
+            .with_hint("supported are P-256, Ed25519 and RSA keys for signatures"));
     }
     Ok(keys)
 }
@@ -97,7 +100,7 @@ pub(super) fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure
     let place = path.display().to_string();
     let failure = |error: &dyn Error| {
         failure(flag, &place, error).with_hint(format!(
-            "make a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
+            "create a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
              -out {place}"
         ))
     };
@@ -111,11 +114,5 @@ pub(super) fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure
 }
 
 fn failure(flag: &str, value: &str, error: &dyn Error) -> Failure {
-    let mut message = format!("{flag} {value}: {error}");
-    let mut source = error.source();
-    while let Some(cause) = source {
-        message = format!("{message}: {cause}");
-        source = cause.source();
-    }
-    Failure::usage(message)
+    Failure::usage(format!("{flag} {value}: {}", chain(error)))
 }

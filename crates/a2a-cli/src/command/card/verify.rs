@@ -1,4 +1,4 @@
-//! `a2a card verify`: says whether a card is signed with a key that is trusted.
+//! `a2a card verify`: verifies the signatures of a card.
 
 use a2a_auth::card::{Rejected, Verification};
 use clap::Args;
@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::trust::Trust;
 use crate::{
+    agent,
     failure::{Code, Failure},
     output::{Output, Text},
     settings::Settings,
@@ -13,10 +14,10 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
-    /// Agent whose card it is, as with --agent-card
+    /// Agent, as for --agent-card
     #[arg(value_name = "REF")]
     reference: Option<String>,
-    /// Fail where the card is not signed
+    /// Fail if the card is not signed
     #[arg(long)]
     require: bool,
     #[command(flatten)]
@@ -26,15 +27,15 @@ pub(crate) struct Verify {
 impl Verify {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         if !self.trust.is_some() {
-            return Err(Failure::usage("nobody is trusted")
-                .with_hint("name keys with --jwks, or hosts that publish them with --trust-jku"));
+            return Err(Failure::usage("no trusted keys")
+                .with_hint("add keys with --jwks, or hosts that publish keys with --trust-jku"));
         }
         let verifier = self.trust.verifier(settings)?;
         let settings = Settings {
             agent_card: self.reference.clone().or_else(|| settings.agent_card.clone()),
             ..settings.clone()
         };
-        let document = crate::target::document(&settings, output).await?;
+        let document = agent::document(&settings, output).await?;
         let verification = verifier.verify(&document.json).await;
         output.result(&report(&verification), || text(&verification))?;
         match verification {
@@ -59,7 +60,7 @@ fn report(verification: &Verification) -> Value {
             let rejected: Vec<_> = rejected.iter().map(reason).collect();
             json!({"signature": "unverifiable", "rejected": rejected})
         }
-        // What later releases tell apart is not known to be good.
+        // Variants of later releases are not known to be valid.
         _ => json!({"signature": "absent"}),
     }
 }

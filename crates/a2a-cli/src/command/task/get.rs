@@ -1,53 +1,47 @@
 //! `a2a task get`.
 
-use std::time::Duration;
-
-use a2a_core::v1::GetTaskRequest;
+use a2a_client::Delivery;
 use clap::Args;
 
+use super::task_id::task_id;
 use crate::{
+    agent::{RemoteAgent, Retries},
     failure::Failure,
-    follow::{Follower, Outcome, Progress, within_limits},
     output::{self, Output},
     settings::{Settings, Waiting},
-    target::Target,
+    watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
 
 #[derive(Args, Debug)]
 pub(crate) struct Get {
-    /// Id of the task
+    /// Task ID
     task: Option<String>,
-    /// Most messages of history, which are then shown
+    /// Show at most this many messages of the history
     #[arg(long, value_name = "N")]
     history: Option<u16>,
-    /// Keep waiting while the agent waits for an authorization
+    /// Keep waiting at AUTH_REQUIRED
     #[arg(long)]
     auth_wait: bool,
 }
 
 impl Get {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let id = super::task_id(self.task.as_ref(), settings)?;
-        let target = Target::connect(settings, output).await?;
+        let id = task_id(self.task.as_ref(), settings)?;
+        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let client = agent.client();
         let progress = Progress::default();
-        // Lines of a stream are for `task subscribe`; here the one result is the one line.
-        let quiet = Settings { stream: false, ..settings.clone() };
-        let mut follower =
-            Follower::new(&target, &quiet, output, &progress).keep_waiting_for_auth(self.auth_wait);
+        let options = wait_options(settings, self.auth_wait).with_delivery(Delivery::Polling);
+        let mut watcher = Watcher::new(&agent, output, &progress, &options);
         if settings.waiting == Waiting::Yes {
-            let poll = follower.poll(&id, Duration::ZERO);
-            if let Outcome::Message(_) = within_limits(settings, &progress, poll).await? {
-                return Err(Failure::internal("a task was answered with a message"));
-            }
+            let watch = client.watch(&id, options.clone());
+            within_limits(settings, &progress, watcher.run(watch)).await?;
         }
-        let request = GetTaskRequest {
-            id,
-            history_length: self.history.map(Into::into),
-            ..GetTaskRequest::default()
+        let task = match self.history {
+            Some(history) => client.get_with_history(id, history).await,
+            None => client.get(id).await,
         };
-        let answer = target.agent().get_task(target.call(request));
-        let task = target.unary(answer).await?;
-        follower.warn_of(&task);
-        output.result(&*task, || output::task(&task, follower.detail(self.history.is_some())))
+        let task = task.map_err(|error| agent.failure(&error))?;
+        warn_of_state(&task, output);
+        output.result(&*task, || output::task(&task, watcher.detail(self.history.is_some())))
     }
 }

@@ -8,10 +8,10 @@ use a2a_core::{
 use clap::Args;
 
 use crate::{
+    agent::{RemoteAgent, Retries},
     failure::Failure,
     output::{self, Output, TaskDetail},
     settings::{Settings, value},
-    target::Target,
 };
 
 #[derive(Args, Debug)]
@@ -19,23 +19,23 @@ pub(crate) struct List {
     /// Only tasks in this state
     #[arg(long, value_name = "STATE", value_parser = value::state)]
     status: Option<TaskState>,
-    /// Most tasks of one page, 1 to 100
+    /// Maximum number of tasks per page, 1 to 100
     #[arg(long, value_name = "N", alias = "limit",
           value_parser = clap::value_parser!(u8).range(1..=100))]
     page_size: Option<u8>,
-    /// Page to go on with
+    /// Token of the page to show
     #[arg(long, value_name = "TOKEN")]
     page_token: Option<String>,
-    /// All pages
+    /// Show all pages
     #[arg(long)]
     all: bool,
-    /// Most messages of history of each task
+    /// Show at most this many messages of the history of each task
     #[arg(long, value_name = "N")]
     history: Option<u16>,
-    /// Only tasks whose status changed at this time or later, as RFC 3339
+    /// Only tasks whose status changed at or after this time (RFC 3339)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// With the artifacts of each task
+    /// Include the artifacts of each task
     #[arg(long)]
     include_artifacts: bool,
 }
@@ -43,11 +43,11 @@ pub(crate) struct List {
 impl List {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let mut request = self.request(settings)?;
-        let target = Target::connect(settings, output).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
         let mut list: Option<ListTasksResponse> = None;
         loop {
-            let answer = target.agent().list_tasks(target.call(request.clone()));
-            let page = target.unary(answer).await?;
+            let page = agent.client().list_page(request.clone()).await;
+            let page = page.map_err(|error| agent.failure(&error))?;
             request.page_token.clone_from(&page.next_page_token);
             let merged = match list.take() {
                 None => page,
@@ -61,7 +61,7 @@ impl List {
             let done = !self.all || request.page_token.is_empty();
             let list = list.insert(merged);
             if done {
-                return self.print(list, settings, &target, output);
+                return self.print(list, settings, &agent, output);
             }
         }
     }
@@ -88,7 +88,7 @@ impl List {
         &self,
         list: &ListTasksResponse,
         settings: &Settings,
-        target: &Target,
+        agent: &RemoteAgent,
         output: Output,
     ) -> Result<(), Failure> {
         if settings.stream && output.is_json() {
@@ -97,7 +97,7 @@ impl List {
         let detail = TaskDetail {
             verbose: output.verbose(),
             history: self.history.is_some(),
-            agent: Some(target.flags()),
+            agent: Some(agent.flags()),
         };
         output.result(list, || output::task_list(list, detail))
     }

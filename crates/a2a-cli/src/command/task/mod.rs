@@ -1,9 +1,10 @@
-//! `a2a task`: tasks that are there already.
+//! `a2a task`: existing tasks.
 
 mod cancel;
 mod get;
 mod list;
 mod subscribe;
+mod task_id;
 
 use clap::Subcommand;
 
@@ -11,13 +12,13 @@ use crate::{failure::Failure, output::Output, settings::Settings};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
-    /// Show a task; with --wait, when it has settled
+    /// Show a task; with --wait, wait until it settles
     Get(get::Get),
     /// List tasks, newest first
     List(list::List),
     /// Cancel a task
     Cancel(cancel::Cancel),
-    /// Follow a task until it settles
+    /// Watch a task until it settles
     Subscribe(subscribe::Subscribe),
 }
 
@@ -29,17 +30,5 @@ impl TaskCommand {
             Self::Cancel(cancel) => cancel.run(settings, output).await,
             Self::Subscribe(subscribe) => subscribe.run(settings, output).await,
         }
-    }
-}
-
-/// The task that a command is about: its argument, else `--task-id` and its variable.
-fn task_id(argument: Option<&String>, settings: &Settings) -> Result<String, Failure> {
-    match (argument, &settings.task_id) {
-        (Some(argument), Some(setting)) if argument != setting => Err(Failure::usage(format!(
-            "two different tasks are named: {argument} and, by --task-id, {setting}"
-        ))),
-        (Some(id), _) | (None, Some(id)) => Ok(id.clone()),
-        (None, None) => Err(Failure::usage("no task is named")
-            .with_hint("give its id as the argument, or by --task-id or A2ACLI_TASK_ID")),
     }
 }

@@ -1,42 +1,46 @@
 //! `a2a task subscribe`.
 
+use a2a_client::{Delivery, SendOutcome};
 use clap::Args;
 
+use super::task_id::task_id;
 use crate::{
+    agent::{RemoteAgent, Retries},
     failure::Failure,
-    follow::{Follower, Outcome, Progress, within_limits},
     output::{self, Output},
     settings::Settings,
-    target::Target,
+    watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
 
 #[derive(Args, Debug)]
 pub(crate) struct Subscribe {
-    /// Id of the task
+    /// Task ID
     task: Option<String>,
-    /// Keep waiting while the agent waits for an authorization
+    /// Keep waiting at AUTH_REQUIRED
     #[arg(long)]
     auth_wait: bool,
 }
 
 impl Subscribe {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let id = super::task_id(self.task.as_ref(), settings)?;
-        let target = Target::connect(settings, output).await?;
-        target.require_streaming()?;
+        let id = task_id(self.task.as_ref(), settings)?;
+        let retries = Retries::of_subscription(settings);
+        let agent = RemoteAgent::connect(settings, output, retries).await?;
         let progress = Progress::default();
-        let mut follower = Follower::new(&target, settings, output, &progress)
-            .keep_waiting_for_auth(self.auth_wait);
-        let outcome = within_limits(settings, &progress, follower.resubscribe(&id)).await?;
+        let options = wait_options(settings, self.auth_wait).with_delivery(Delivery::Streaming);
+        let watch = agent.client().watch(id, options.clone());
+        let mut watcher =
+            Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);
+        let outcome = within_limits(settings, &progress, watcher.run(watch)).await?;
         if settings.stream {
-            return follower.end_of_stream(&outcome);
+            return watcher.end(&outcome);
         }
         match &outcome {
-            Outcome::Task(task) => {
-                follower.warn_of(task);
-                output.result(task, || output::task(task, follower.detail(false)))
+            SendOutcome::Task(task) => {
+                warn_of_state(task, output);
+                output.result(task, || output::task(task, watcher.detail(false)))
             }
-            Outcome::Message(message) => {
+            SendOutcome::Message(message) => {
                 output.result(message, || output::message(message, output.verbose()))
             }
         }

@@ -1,0 +1,12 @@
+//! The agent that a command calls, as the global flags name it.
+
+mod builder;
+mod card;
+mod credentials;
+mod discovery_failure;
+mod remote_agent;
+
+pub(crate) use builder::{Retries, preference};
+pub(crate) use card::document;
+pub(crate) use discovery_failure::invalid_card;
+pub(crate) use remote_agent::{RemoteAgent, warn_if_insecure};

@@ -1,0 +1,65 @@
+//! The command line: the global flags and the commands.
+
+use clap::{ArgAction, Parser, Subcommand};
+
+use super::{
+    auth::AuthCommand, card::CardCommand, completion::Completion, send::Send, serve::Serve,
+    store::StoreCommand, task::TaskCommand,
+};
+use crate::settings::Flags;
+
+/// Serve, call and inspect A2A agents
+#[derive(Debug, Parser)]
+#[command(
+    name = "a2a",
+    version,
+    disable_version_flag = true,
+    subcommand_required = true,
+    term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(super) flags: Flags,
+    /// Print the version
+    #[arg(short = 'v', long, action = ArgAction::Version)]
+    version: Option<bool>,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Show, sign and verify agent cards
+    #[command(subcommand)]
+    Card(CardCommand),
+    /// Send a message and wait for the result
+    Send(Box<Send>),
+    /// Show, list, watch and cancel tasks
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Run an agent
+    Serve(Box<Serve>),
+    /// Inspect the store of an agent
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Tools for authentication
+    #[command(subcommand)]
+    Auth(AuthCommand),
+    /// Print a completion script for a shell
+    Completion(Completion),
+    /// Run the demo agent
+    #[command(name = "demo-server", alias = "server", hide = true)]
+    DemoServer(Box<Serve>),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn command_tree_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}
