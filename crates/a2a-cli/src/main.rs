@@ -2,15 +2,15 @@
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`target`], and prints through [`output`]. `a2a serve` is in [`serve`], with the
-//! agents that it can run in [`demo`] and [`exec`].
+//! agents that it can run in [`script`] and [`exec`].
 
 mod command;
-mod demo;
 mod exec;
 mod failure;
 mod follow;
 mod log;
 mod output;
+mod script;
 mod serve;
 mod settings;
 mod signal;

@@ -1,4 +1,4 @@
-//! The one bearer scheme of the demo agent: who calls, and what that caller may do.
+//! The one bearer scheme of scripted agents: who calls, and what that caller may do.
 //!
 //! A layer over HTTP keeps what a request authenticates with, the same for every binding;
 //! [`Bearer::admit`] verifies it and refuses, and each binding writes that refusal in its own form,
@@ -14,8 +14,6 @@ use http::{header::AUTHORIZATION, request::Parts};
 
 use crate::failure::Failure;
 
-/// What a request with a token says that is known and allows nothing, for suites that look for 403.
-const INSUFFICIENT: &str = "Bearer itk-insufficient-token";
 /// What every known caller is called.
 const CALLER: &str = "demo";
 const CHALLENGE: &str = "Bearer realm=\"a2a\"";
@@ -26,6 +24,8 @@ const SCHEME: &str = "bearer";
 pub(crate) struct Bearer {
     enforcement: Enforcement,
     protects: Protects,
+    /// The credentials of a caller that is known and may do nothing.
+    insufficient: Option<String>,
 }
 
 /// What needs the token.
@@ -38,12 +38,6 @@ pub(crate) enum Protects {
 /// The head of a request that carries credentials, for operations that need them.
 struct Head(Parts);
 
-impl Head {
-    fn is_insufficient(&self) -> bool {
-        self.0.headers.get(AUTHORIZATION).is_some_and(|line| line == INSUFFICIENT)
-    }
-}
-
 impl Bearer {
     /// `guard` says how guesses are throttled, and which proxies say where callers are.
     ///
@@ -55,7 +49,18 @@ impl Bearer {
         let card = AgentCard::default().with_security_scheme(SCHEME, SecurityScheme::bearer());
         let enforcement = guard.with_verifier(SCHEME, tokens).enforce(&card);
         let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
-        Ok(Self { enforcement, protects })
+        Ok(Self { enforcement, protects, insufficient: None })
+    }
+
+    /// Sets a token that is known and allows nothing: 403 instead of 401.
+    pub(crate) fn with_insufficient(mut self, token: Option<&str>) -> Self {
+        self.insufficient = token.map(|token| format!("Bearer {token}"));
+        self
+    }
+
+    fn is_insufficient(&self, head: &Head) -> bool {
+        let credentials = head.0.headers.get(AUTHORIZATION);
+        self.insufficient.as_ref().is_some_and(|known| credentials.is_some_and(|it| it == known))
     }
 
     /// Says in the card what is asked for. What only the extended card needs is no requirement
@@ -92,7 +97,7 @@ impl Bearer {
         }
         // Not a token of the verifier: one that everybody knows would end the pause of those who
         // guess.
-        if head.as_ref().is_some_and(|head| head.is_insufficient()) {
+        if head.as_ref().is_some_and(|head| self.is_insufficient(head)) {
             let message = "the token does not allow this operation";
             return Err(Error::new(ErrorKind::PermissionDenied, message));
         }
@@ -135,7 +140,8 @@ mod tests {
 
     fn bearer(protects: Protects) -> Bearer {
         let throttle = Throttle::default().with_failures_allowed(3);
-        Bearer::new("good", protects, Guard::new().with_throttle(throttle)).unwrap()
+        let bearer = Bearer::new("good", protects, Guard::new().with_throttle(throttle)).unwrap();
+        bearer.with_insufficient(Some("limited"))
     }
 
     async fn admit(bearer: &Bearer, lines: &[&str], operation: Operation) -> Option<ErrorKind> {
@@ -163,16 +169,11 @@ mod tests {
             (&all, &[], GET, Some(ErrorKind::Unauthenticated)),
             (&all, &["Bearer bad"], GET, Some(ErrorKind::Unauthenticated)),
             (&all, &["Basic good"], GET, Some(ErrorKind::Unauthenticated)),
-            (&all, &["Bearer itk-insufficient-token"], GET, Some(ErrorKind::PermissionDenied)),
+            (&all, &["Bearer limited"], GET, Some(ErrorKind::PermissionDenied)),
             (&card_only, &[], GET, None),
             (&card_only, &["Bearer bad"], GET, None),
             (&card_only, &[], CARD, Some(ErrorKind::Unauthenticated)),
-            (
-                &card_only,
-                &["Bearer itk-insufficient-token"],
-                CARD,
-                Some(ErrorKind::PermissionDenied),
-            ),
+            (&card_only, &["Bearer limited"], CARD, Some(ErrorKind::PermissionDenied)),
             (&card_only, &["Bearer good", "Bearer bad"], CARD, Some(ErrorKind::Unauthenticated)),
             (&card_only, &["Bearer good"], CARD, None),
         ] {

@@ -15,7 +15,7 @@ use axum::{Router, http::Uri, middleware};
 use super::{
     access,
     bearer::{self, Bearer},
-    cut, encryption,
+    encryption,
     front::Front,
     options::Options,
     pages::{self, Desk},
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{
     command::{GrpcInCard, Io, Serve},
-    demo::{self, Authorizations, DemoAgent, EchoAgent, Profile},
     exec::{ExecAgent, Form},
     failure::Failure,
     log,
+    script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent},
 };
 
 /// How often a run that was cut off is begun again: what goes on where it stood bears nodes that
@@ -81,15 +81,20 @@ pub(super) fn compose(
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
-    let cuts = serve.is_demo() && serve.profile == Profile::Demo;
-    let bearer = options.bearer.clone();
-    let agent: Arc<dyn Agent> =
-        if cuts || bearer.is_some() { Arc::new(Front { agent, bearer, cuts }) } else { agent };
+    let script = serve.is_scripted() && options.script.rules.have_faults();
+    let script = script.then(|| Arc::clone(&options.script));
+    let (has_faults, bearer) = (script.is_some(), options.bearer.clone());
+    let agent: Arc<dyn Agent> = if has_faults || bearer.is_some() {
+        Arc::new(Front { agent, bearer, script })
+    } else {
+        agent
+    };
     // One for all listeners, so that a caller has its part once. What is measured goes without.
     // An engine counts the tasks that it runs by itself.
-    let front: Arc<dyn Agent> = match serve.profile {
-        Profile::Bench if serve.is_demo() => agent,
-        _ => Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none()))),
+    let front: Arc<dyn Agent> = if serve.is_bench() {
+        agent
+    } else {
+        Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none())))
     };
     let origins = TaskOrigins::default().with_retention(serve.keeping.retention);
     let of = |card: &AgentCard| {
@@ -135,7 +140,7 @@ pub(super) fn compose(
         let forwards = serve.proxy.forward_auth;
         let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
-            .with_layers(move |router| layered(router, cuts, forwards, has_bearer));
+            .with_layers(move |router| layered(router, has_faults, forwards, has_bearer));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
             None if !is_open => server.with_security_elsewhere(),
@@ -164,7 +169,7 @@ pub(super) fn compose(
     } else if let Some(signer) = &card_signer {
         pages = pages.merge(signer.jwks().router());
     }
-    if serve.is_demo() {
+    if serve.is_scripted() {
         pages = pages.merge(desk(options, &card, &front, authorizations)?);
     }
     if let Some(guard) = &guard {
@@ -191,7 +196,7 @@ fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     }
 }
 
-/// Where tasks of the demo agent are authorized, behind what is in front of the bindings.
+/// Where tasks of scripted agents are authorized, behind what is in front of the bindings.
 ///
 /// # Errors
 ///
@@ -219,9 +224,9 @@ fn desk(
 }
 
 /// Puts around the bindings what knows of HTTP.
-fn layered(mut router: Router, cuts: bool, forwards: bool, has_bearer: bool) -> Router {
-    if cuts {
-        router = router.layer(middleware::from_fn(cut::layer));
+fn layered(mut router: Router, has_faults: bool, forwards: bool, has_bearer: bool) -> Router {
+    if has_faults {
+        router = router.layer(middleware::from_fn(script::fault_layer));
     }
     if forwards {
         router = router.layer(middleware::from_fn(proxy::keep_credential));
@@ -288,22 +293,23 @@ fn engine(
     signer: Option<Signer>,
     authorizations: Authorizations,
 ) -> Result<Engine, Failure> {
-    let builder = if serve.echo {
-        with_card(serve, options, demo::echo_card(), |card| Engine::builder(card, EchoAgent))?
-    } else if let Some(command) = exec_agent(serve, options) {
+    let builder = if let Some(command) = exec_agent(serve, options) {
         with_card(serve, options, command.card(), |card| Engine::builder(card, command))?
+    } else if serve.is_bench() {
+        with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
     } else {
-        let agent = DemoAgent {
-            profile: serve.profile,
-            completes: serve.default.is_some(),
+        let script =
+            if serve.echo { Arc::new(Script::echo()?) } else { Arc::clone(&options.script) };
+        let card = script.card();
+        let agent = ScriptAgent {
+            script,
             authorizations,
             trust: options.trust.clone(),
             // Where callers are told apart, they are not to reach what only this machine does.
             reach: (options.access.is_some() || serve.encryption.production)
                 .then(|| options.webhooks.clone()),
-            streaming_timeout: options.streaming_timeout,
         };
-        with_card(serve, options, demo::card(serve.profile), |card| Engine::builder(card, agent))?
+        with_card(serve, options, card, |card| Engine::builder(card, agent))?
     };
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
@@ -330,9 +336,10 @@ fn engine(
         .with_max_list_bytes(serve.limits.max_list_page)
         .with_task_limits(limits.of_tasks())
         .with_run_limits(limits.of_runs());
-    let config = match serve.profile {
-        Profile::Bench if serve.is_demo() => config,
-        _ => config.with_caller_limits(limits.of_callers(&serve.limits)),
+    let config = if serve.is_bench() {
+        config
+    } else {
+        config.with_caller_limits(limits.of_callers(&serve.limits))
     };
     Ok(builder.config(config).build())
 }
@@ -357,7 +364,7 @@ fn with_card(
         card = card.with_extension(extension);
     }
     let builder = builder(card.clone());
-    Ok(if has_extended { builder.extended_card(demo::extended_card(&card)) } else { builder })
+    Ok(if has_extended { builder.extended_card(script::extended_card(&card)) } else { builder })
 }
 
 /// The card that the flags ask for, as far as that is the same for every agent.

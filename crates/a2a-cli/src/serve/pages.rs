@@ -15,7 +15,7 @@ use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
 use url::form_urlencoded;
 
-use crate::demo::Authorizations;
+use crate::script::Authorizations;
 
 /// The paths that every mode has.
 pub(super) fn router() -> Router {
