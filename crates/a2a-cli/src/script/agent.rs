@@ -15,7 +15,7 @@ use super::{
     Authorizations, Script, call, client_parse,
     rule::name,
     step::{self, Builtin, MAX_REPEAT, MAX_WAIT, Signal, Step},
-    template::{Name, Template},
+    template::{Placeholder, Template},
 };
 use crate::settings::value;
 
@@ -292,33 +292,33 @@ impl Turn<'_> {
         template.render(|name| self.value(name, round))
     }
 
-    fn value(&self, placeholder: &Name, round: Round) -> Option<Cow<'_, str>> {
+    fn value(&self, placeholder: &Placeholder, round: Round) -> Option<Cow<'_, str>> {
         let message = self.context.message();
         Some(match placeholder {
-            Name::Text => message.text().into(),
-            Name::Argument => self.argument().into(),
-            Name::Word(number) => {
+            Placeholder::Text => message.text().into(),
+            Placeholder::Argument => self.argument().into(),
+            Placeholder::Word(number) => {
                 self.argument().split_whitespace().nth(number - 1)?.to_owned().into()
             }
-            Name::Name => name(message)?.into(),
-            Name::MessageId => (&*message.message_id).into(),
-            Name::TaskId => self.context.task_id().into(),
-            Name::ContextId => self.context.context_id().into(),
-            Name::Extensions => {
+            Placeholder::Name => name(message)?.into(),
+            Placeholder::MessageId => (&*message.message_id).into(),
+            Placeholder::TaskId => self.context.task_id().into(),
+            Placeholder::ContextId => self.context.context_id().into(),
+            Placeholder::Extensions => {
                 let extensions: Vec<_> = self.context.call().extensions.iter().collect();
                 extensions.join(",").into()
             }
-            Name::Metadata(member) => {
+            Placeholder::Metadata(member) => {
                 let value = message.metadata.as_ref()?.get(member)?.clone();
                 match serde_json::Value::from(value) {
                     serde_json::Value::String(text) => text.into(),
                     other => other.to_string().into(),
                 }
             }
-            Name::Environment(variable) => std::env::var(variable).ok()?.into(),
-            Name::Number => round.number.to_string().into(),
-            Name::Count => round.count.to_string().into(),
-            Name::Skills => self.agent.script.card.skills().into(),
+            Placeholder::Environment(variable) => std::env::var(variable).ok()?.into(),
+            Placeholder::Number => round.number.to_string().into(),
+            Placeholder::Count => round.count.to_string().into(),
+            Placeholder::Skills => self.agent.script.card.skills().into(),
         })
     }
 

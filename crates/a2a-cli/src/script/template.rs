@@ -12,12 +12,12 @@ pub(super) struct Template(Vec<Piece>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Literal(String),
-    Placeholder { name: Name, default: Option<String> },
+    Value { placeholder: Placeholder, default: Option<String> },
 }
 
 /// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum Placeholder {
     /// All text of the message.
     Text,
     /// The text behind its first word.
@@ -44,12 +44,15 @@ pub(super) enum Name {
 
 impl Template {
     /// Fills in the placeholders; a value that is missing is its default, else empty.
-    pub(super) fn render<'a>(&self, value: impl Fn(&Name) -> Option<Cow<'a, str>>) -> String {
+    pub(super) fn render<'a>(
+        &self,
+        value: impl Fn(&Placeholder) -> Option<Cow<'a, str>>,
+    ) -> String {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
                 Piece::Literal(literal) => text.push_str(literal),
-                Piece::Placeholder { name, default } => match value(name) {
+                Piece::Value { placeholder, default } => match value(placeholder) {
                     Some(value) => text.push_str(&value),
                     None => text.push_str(default.as_deref().unwrap_or_default()),
                 },
@@ -62,7 +65,7 @@ impl Template {
     pub(super) fn with_defaults(&self) -> Option<String> {
         let is_complete = self.0.iter().all(|piece| match piece {
             Piece::Literal(_) => true,
-            Piece::Placeholder { default, .. } => default.is_some(),
+            Piece::Value { default, .. } => default.is_some(),
         });
         is_complete.then(|| self.render(|_| None))
     }
@@ -83,18 +86,18 @@ impl std::str::FromStr for Template {
                 rest = &rest[2..];
                 continue;
             }
-            let placeholder = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
-            let Some((placeholder, behind)) = placeholder else {
+            let inner = rest.strip_prefix('{').and_then(|rest| rest.split_once('}'));
+            let Some((inner, behind)) = inner else {
                 return Err(format!("unpaired brace in {text:?}; a literal one is {{{{ or }}}}"));
             };
-            let (name, default) = match placeholder.split_once('|') {
+            let (name, default) = match inner.split_once('|') {
                 Some((name, default)) => (name, Some(default.to_owned())),
-                None => (placeholder, None),
+                None => (inner, None),
             };
             if !literal.is_empty() {
                 pieces.push(Piece::Literal(std::mem::take(&mut literal)));
             }
-            pieces.push(Piece::Placeholder { name: name.parse()?, default });
+            pieces.push(Piece::Value { placeholder: name.parse()?, default });
             rest = behind;
         }
         literal.push_str(rest);
@@ -105,7 +108,7 @@ impl std::str::FromStr for Template {
     }
 }
 
-impl std::str::FromStr for Name {
+impl std::str::FromStr for Placeholder {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
@@ -174,9 +177,9 @@ mod tests {
 
     #[test]
     fn missing_values_are_replaced_by_defaults() {
-        let values = |name: &Name| match name {
-            Name::Text => Some(Cow::from("hello")),
-            Name::Word(1) => Some(Cow::from("7")),
+        let values = |name: &Placeholder| match name {
+            Placeholder::Text => Some(Cow::from("hello")),
+            Placeholder::Word(1) => Some(Cow::from("7")),
             _ => None,
         };
         for (text, rendered) in [
