@@ -269,6 +269,9 @@ impl Turn<'_> {
 
     /// Waits, and returns whether the client canceled meanwhile.
     async fn canceled_within(&self, time: Duration) -> bool {
+        if time.is_zero() {
+            return self.context.is_cancelled();
+        }
         tokio::select! {
             () = self.context.cancelled() => true,
             () = tokio::time::sleep(time) => false,

@@ -210,6 +210,10 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+        let requires_bearer = script.environment.values().any(|one| *one == Switch::RequireBearer);
+        if requires_bearer && script.bearer.accepted.is_empty() {
+            self.problem("bearer.accepted", 0, "is needed for require_bearer".into());
+        }
         script
     }
 
