@@ -18,7 +18,7 @@ use super::{
     encryption,
     front::Front,
     options::Options,
-    pages::{self, Desk},
+    pages::{self, AuthorizeEndpoint},
     proxy::{self, Upstream},
     public_url,
 };
@@ -170,7 +170,7 @@ pub(super) fn compose(
         pages = pages.merge(signer.jwks().router());
     }
     if serve.is_scripted() {
-        pages = pages.merge(desk(options, &card, &front, authorizations)?);
+        pages = pages.merge(authorize_endpoint(options, &card, &front, authorizations)?);
     }
     if let Some(guard) = &guard {
         pages = guard.layer(pages);
@@ -196,25 +196,25 @@ fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     }
 }
 
-/// Where tasks of scripted agents are authorized, behind what is in front of the bindings.
+/// The endpoint that authorizes waiting tasks, behind the same layers as the bindings.
 ///
 /// # Errors
 ///
 /// A usage failure for a card that declares what is not enforced.
-fn desk(
+fn authorize_endpoint(
     options: &Options,
     card: &AgentCard,
     agent: &Arc<dyn Agent>,
-    waiting: Authorizations,
+    authorizations: Authorizations,
 ) -> Result<Router, Failure> {
     let mut router = match &options.access {
         Some(access) => {
             let enforcement = access.guard(card)?.enforce(card);
             let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
             let agent = enforcement.agent(Arc::clone(agent));
-            enforcement.layer(Desk { waiting, agent }.router())
+            enforcement.layer(AuthorizeEndpoint { authorizations, agent }.router())
         }
-        None => Desk { waiting, agent: Arc::clone(agent) }.router(),
+        None => AuthorizeEndpoint { authorizations, agent: Arc::clone(agent) }.router(),
     };
     router = layered(router, false, false, options.bearer.is_some());
     Ok(match &options.address_rate {

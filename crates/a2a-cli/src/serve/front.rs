@@ -12,11 +12,12 @@ use async_trait::async_trait;
 use super::bearer::Bearer;
 use crate::script::{Fault, Script};
 
-/// An agent that admits callers first, and spoils the responses that its script has faults for.
+/// An agent that authenticates callers first, and injects the faults of its script.
 #[derive(Clone)]
 pub(crate) struct Front {
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) bearer: Option<Bearer>,
+    /// The script, if it has faults.
     pub(crate) script: Option<Arc<Script>>,
 }
 
