@@ -263,15 +263,15 @@ async fn steps_and_placeholders_have_the_documented_effect() {
         "#,
     );
     let client = told::client(&server.url());
-    let told = async |message| task_told(&task(send(&client, message).await));
+    let outcome = async |message| task_told(&task(send(&client, message).await));
     let chunks = message("chunks-1", "hello");
     assert_eq!(
-        told(chunks).await,
+        outcome(chunks).await,
         "COMPLETED \"chunks-1 - one      The one {}\" [\"1\", raw 2] [\"hello\"]"
     );
-    assert_eq!(told(message("m", "run-it a")).await, "COMPLETED \"run-it: a, none\"");
+    assert_eq!(outcome(message("m", "run-it a")).await, "COMPLETED \"run-it: a, none\"");
     for (text, count) in [("count", 2), ("count 3", 3), ("count x", 2), ("count 99999", 10_000)] {
-        assert_eq!(told(message("m", text)).await, format!("COMPLETED \"{count}\""), "{text}");
+        assert_eq!(outcome(message("m", text)).await, format!("COMPLETED \"{count}\""), "{text}");
     }
     let metadata = a2a_core::well_known::Struct::from([("skill", "hold")]);
     let held = message("m", "hi").with_metadata(metadata);

@@ -21,13 +21,13 @@ use crate::settings::value;
 
 /// An agent that does what a script says.
 ///
-/// A run that was interrupted is run again, behind the last step whose outcome is stored.
+/// An interrupted run continues behind the last step whose outcome is stored.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptAgent {
     pub(crate) script: Arc<Script>,
     /// The tasks that wait for `POST /demo/authorize/<task id>`.
     pub(crate) authorizations: Authorizations,
-    /// What agents `call` may call; `None` is any.
+    /// Addresses that `call` may connect to; `None` is any.
     pub(crate) reach: Option<WebhookPolicy>,
     /// The certificates that it trusts there.
     pub(crate) trust: ClientTls,
@@ -44,7 +44,7 @@ pub(super) struct Turn<'a> {
     pub(super) updates: &'a TaskUpdater,
 }
 
-/// A step, and the round of the repetition that it is in.
+/// A step, and the round of the `repeat` that it is in.
 #[derive(Clone, Copy, Debug)]
 struct Action<'a> {
     step: &'a Step,
@@ -53,7 +53,7 @@ struct Action<'a> {
     round: Round,
 }
 
-/// A round of a repetition; behind it, the last one.
+/// A round of a `repeat`; for the steps behind it, its last one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     number: u32,
@@ -139,21 +139,21 @@ impl Turn<'_> {
                     }
                 }
                 Step::Panic(message) => {
-                    #[expect(clippy::panic, reason = "scripts show what becomes of a panic")]
+                    #[expect(clippy::panic, reason = "scripts test how panics are handled")]
                     {
                         panic!("{message}");
                     }
                 }
                 Step::Builtin(Builtin::Call) => call::run(self).await?,
                 Step::Builtin(Builtin::ParseResponse) => client_parse::run(self).await?,
-                // It is in the actions as its rounds.
+                // Replaced by its rounds in `actions`.
                 Step::Repeat { .. } => {}
             }
         }
         Ok(())
     }
 
-    /// The steps, with those that repeat once for each round.
+    /// Returns the steps, with each `repeat` replaced by its rounds.
     fn actions<'s>(&'s self, steps: &'s [Step]) -> impl Iterator<Item = Action<'s>> + Send {
         let mut last = Round::default();
         steps.iter().flat_map(move |step| {
@@ -179,7 +179,7 @@ impl Turn<'_> {
         })
     }
 
-    /// How many actions an interrupted run has stored the outcome of.
+    /// Returns how many actions an interrupted run has completed, by what is stored of the task.
     fn stored(&self, steps: &[Step]) -> usize {
         if !self.context.is_rerun() {
             return 0;
@@ -207,7 +207,7 @@ impl Turn<'_> {
                 stored = index + 1;
             }
         }
-        // A state without a text leaves nothing but itself.
+        // A state without a text is known by the current state only.
         let is_wait = |step: &Step| matches!(step, Step::Wait(_) | Step::WaitUntil(_));
         let mut next = self.actions(steps).enumerate().skip(stored);
         match next.find(|(_, action)| !is_wait(action.step)) {
@@ -278,7 +278,7 @@ impl Turn<'_> {
         }
     }
 
-    /// A duration that may be in the message; its default where that can't be read.
+    /// Returns a duration, or its default if the message has an invalid one.
     fn duration(&self, time: &Template, round: Round) -> Duration {
         let read = |text: String| value::duration(&text).ok();
         let default = || time.with_defaults().and_then(read);
@@ -333,7 +333,7 @@ impl Turn<'_> {
     }
 }
 
-/// An artifact of a task that is the one of a step.
+/// Finds the artifact of a step in a task.
 fn find<'a>(task: &'a Task, artifact: &step::Artifact) -> Option<&'a Artifact> {
     task.artifacts.iter().find(|known| match &artifact.id {
         Some(id) => known.artifact_id == *id,

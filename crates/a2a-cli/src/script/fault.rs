@@ -1,7 +1,7 @@
-//! Faulty responses on purpose, for tests of clients.
+//! Fault injection: faulty responses, for tests of clients.
 //!
 //! The agent behind the bindings knows which rule a message matches, and a layer in front of the
-//! bindings has the response. They share a switch for the time of one request.
+//! bindings has the response. They share the fault of the current request.
 
 use std::{
     future, io,
@@ -31,22 +31,22 @@ use serde::Deserialize;
 const FLUSH: Duration = Duration::from_millis(30);
 
 tokio::task_local! {
-    static SWITCH: Arc<Switch>;
+    static INJECTION: Arc<Injection>;
 }
 
-/// What is wrong with the response to a message.
+/// A fault in the response to a message.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Fault {
-    /// The operation is rejected with this error of the protocol.
+    /// Rejects the operation with an error of the protocol.
     Error(Rejection),
-    /// The connection of a stream is cut after so many events.
+    /// Cuts the connection of a stream after this many events.
     CutAfter(usize),
-    /// These bytes are inserted into a stream.
+    /// Inserts a text into a stream.
     Insert(Insertion),
-    /// A text is replaced wherever the body has it.
+    /// Replaces a text in the body.
     Replace(Replacement),
-    /// The HTTP response is this one.
+    /// Replaces the HTTP response.
     Respond(FixedResponse),
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Fault {
 pub(crate) struct Rejection {
     #[serde(deserialize_with = "error_kind")]
     name: ErrorKind,
-    #[serde(default)]
+    #[serde(default = "rejected")]
     text: String,
 }
 
@@ -83,6 +83,10 @@ pub(crate) struct FixedResponse {
     content_type: HeaderValue,
     #[serde(default)]
     body: String,
+}
+
+fn rejected() -> String {
+    "rejected by the script".into()
 }
 
 fn ok() -> StatusCode {
@@ -116,19 +120,19 @@ fn not_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String
     if text.is_empty() { Err(serde::de::Error::custom("must not be empty")) } else { Ok(text) }
 }
 
-/// The fault of the response to one request.
+/// The fault of one request.
 #[derive(Debug, Default)]
-struct Switch {
+struct Injection {
     fault: OnceLock<Fault>,
     /// Whether it is time to cut or to insert.
     is_due: AtomicBool,
 }
 
-/// Spoils the responses whose messages ask for it.
+/// Injects the faults that [`Fault::arm`] was called for.
 pub(crate) async fn layer(request: Request, next: Next) -> Response {
-    let switch = Arc::<Switch>::default();
-    let mut response = SWITCH.scope(Arc::clone(&switch), next.run(request)).await;
-    match switch.fault.get() {
+    let injection = Arc::<Injection>::default();
+    let mut response = INJECTION.scope(Arc::clone(&injection), next.run(request)).await;
+    match injection.fault.get() {
         None | Some(Fault::Error(_)) => return response,
         Some(Fault::Respond(fixed)) => {
             let mut response = Response::new(Body::from(fixed.body.clone()));
@@ -139,39 +143,39 @@ pub(crate) async fn layer(request: Request, next: Next) -> Response {
         Some(Fault::CutAfter(_) | Fault::Insert(_) | Fault::Replace(_)) => {}
     }
     response.headers_mut().remove(CONTENT_LENGTH);
-    response.map(|body| Body::new(Spoiled { body, switch, held: None }))
+    response.map(|body| Body::new(FaultyBody { body, injection, held: None }))
 }
 
 impl Fault {
-    /// Has the response to the current request spoiled.
+    /// Applies the fault to the response of the current request.
     ///
     /// # Errors
     ///
-    /// The error that the fault is.
+    /// That of [`Fault::Error`].
     pub(crate) fn arm(&self) -> Result<(), Error> {
         if let Self::Error(Rejection { name, text }) = self {
             return Err(Error::new(*name, text.clone()));
         }
-        // Without a layer in front there is no response to spoil.
-        let _no_layer = SWITCH.try_with(|switch| switch.fault.set(self.clone()));
+        // Without the layer there is no response to change.
+        let _no_layer = INJECTION.try_with(|injection| injection.fault.set(self.clone()));
         Ok(())
     }
 
-    /// Makes the fault due in the middle of a stream.
+    /// Applies the fault to the stream of events of the response.
     pub(crate) fn in_stream(&self, events: EventStream) -> EventStream {
         let (count, is_cut) = match self {
             Self::CutAfter(count) => (*count, true),
             Self::Insert(Insertion { after, .. }) => (*after, false),
             Self::Error(_) | Self::Replace(_) | Self::Respond(_) => return events,
         };
-        let switch = SWITCH.try_with(Arc::clone).ok();
+        let injection = INJECTION.try_with(Arc::clone).ok();
         let due = async move {
-            // What was written has to leave before the connection goes down.
+            // The events before the fault have to leave first.
             tokio::time::sleep(FLUSH).await;
-            if let Some(switch) = switch {
-                switch.is_due.store(true, Ordering::Release);
+            if let Some(injection) = injection {
+                injection.is_due.store(true, Ordering::Release);
                 if is_cut {
-                    // The body that asked for this event finds the switch set and ends in an error.
+                    // The body that asked for this event finds the fault due and ends in an error.
                     future::pending::<()>().await;
                 }
             }
@@ -179,7 +183,7 @@ impl Fault {
         if is_cut {
             let cut = stream::once(async move {
                 due.await;
-                Err(Error::unavailable("the stream was cut on purpose"))
+                Err(Error::unavailable("the stream was cut by a fault"))
             });
             return EventStream::new(events.take(count).chain(cut));
         }
@@ -196,15 +200,15 @@ impl Fault {
     }
 }
 
-/// The body of a response that is spoiled.
-struct Spoiled {
+/// The body of a response with a fault.
+struct FaultyBody {
     body: Body,
-    switch: Arc<Switch>,
+    injection: Arc<Injection>,
     /// A frame that waits behind inserted bytes.
     held: Option<Frame<Bytes>>,
 }
 
-impl http_body::Body for Spoiled {
+impl http_body::Body for FaultyBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -217,15 +221,17 @@ impl http_body::Body for Spoiled {
         }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         let this = &mut *self;
-        match this.switch.fault.get() {
+        match this.injection.fault.get() {
             Some(Fault::CutAfter(_)) => {
-                if polled.is_pending() && this.switch.is_due.load(Ordering::Acquire) {
-                    let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose");
+                if polled.is_pending() && this.injection.is_due.load(Ordering::Acquire) {
+                    let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut by a fault");
                     return Poll::Ready(Some(Err(axum::Error::new(cut))));
                 }
                 polled
             }
-            Some(Fault::Insert(insertion)) if this.switch.is_due.swap(false, Ordering::AcqRel) => {
+            Some(Fault::Insert(insertion))
+                if this.injection.is_due.swap(false, Ordering::AcqRel) =>
+            {
                 if let Poll::Ready(Some(Ok(frame))) = polled {
                     this.held = Some(frame);
                 }
@@ -241,7 +247,7 @@ impl http_body::Body for Spoiled {
 }
 
 impl Replacement {
-    /// Replaces in one frame: texts that go over the end of a frame are not found.
+    /// Replaces the text in one frame. A text that continues in the next frame is not found.
     fn apply(&self, data: &[u8]) -> Bytes {
         let mut replaced = Vec::with_capacity(data.len());
         let mut behind = 0;

@@ -110,7 +110,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// None: tests read every script.
+    /// None: a test reads every built-in script.
     pub(crate) fn of_profile(profile: Profile, completes: bool) -> Result<Self, Failure> {
         let mut script = Self::parse("conformance.toml", CONFORMANCE)?;
         match profile {
@@ -134,7 +134,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// None: tests read every script.
+    /// None: a test reads every built-in script.
     pub(crate) fn echo() -> Result<Self, Failure> {
         Self::parse("echo.toml", ECHO)
     }

@@ -69,8 +69,8 @@ impl Rules {
         previous.map_or(&[], |(rule, answers)| rule.steps_after(answers))
     }
 
-    /// What is wrong with the response to a message. Tasks are not known where it is written, so
-    /// that conditions on earlier messages are not met.
+    /// Returns the fault of the response to a message. The task is not known where responses are
+    /// written, so rules with `follows` do not match.
     pub(crate) fn fault(&self, message: &Message) -> Option<&Fault> {
         self.matching(message, None).unwrap_or(&self.default).fault.as_ref()
     }
