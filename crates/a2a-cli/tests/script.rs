@@ -171,6 +171,31 @@ async fn an_open_question_survives_a_restart() {
 }
 
 #[tokio::test]
+async fn an_interrupted_wait_continues_without_repeating_its_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("tasks.db");
+    let script = docs().join("examples/travel-agent.toml");
+    let arguments = ["--script", script.to_str().unwrap(), "--store", store.to_str().unwrap()];
+    let server = Server::start(&arguments);
+    let waiting = task(send(&told::client(&server.url()), message("m", "pay")).await);
+    assert_eq!(waiting.state(), TaskState::AuthRequired);
+    // A server that is killed leaves the run to the next one.
+    drop(server);
+    let server = Server::start(&arguments);
+    let url = format!("{}/demo/authorize/{}", server.url(), waiting.id);
+    while http("POST", &url, &[], "").await.status() != 200 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let client = told::client(&server.url());
+    let mut paid = waiting;
+    while !paid.state().is_terminal() {
+        paid = get(&client, &paid.id).await;
+    }
+    assert_eq!(task_told(&paid), "COMPLETED \"Paid\"");
+    assert_eq!(paid.history.len(), 2, "one question: {:?}", paid.history);
+}
+
+#[tokio::test]
 async fn faults_reach_the_client_as_errors() {
     let server = example();
     for (binding, client) in clients(&server) {
