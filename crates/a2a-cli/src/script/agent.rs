@@ -1,7 +1,6 @@
 //! The agent that does what a script says.
 
 use std::{
-    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
     time::Duration,
@@ -15,7 +14,7 @@ use super::{
     Authorizations, Script, call, client_parse,
     rule::name,
     step::{self, Builtin, MAX_REPEAT, MAX_WAIT, Signal, Step},
-    template::{Placeholder, Template},
+    template::Template,
 };
 use crate::settings::value;
 
@@ -295,33 +294,37 @@ impl Turn<'_> {
         template.render(|name| self.value(name, round))
     }
 
-    fn value(&self, placeholder: &Placeholder, round: Round) -> Option<Cow<'_, str>> {
+    /// Returns the value of a placeholder.
+    fn value(&self, placeholder: &str, round: Round) -> Option<String> {
         let message = self.context.message();
         Some(match placeholder {
-            Placeholder::Text => message.text().into(),
-            Placeholder::Argument => self.argument().into(),
-            Placeholder::Word(number) => {
-                self.argument().split_whitespace().nth(number - 1)?.to_owned().into()
-            }
-            Placeholder::Name => name(message)?.into(),
-            Placeholder::MessageId => (&*message.message_id).into(),
-            Placeholder::TaskId => self.context.task_id().into(),
-            Placeholder::ContextId => self.context.context_id().into(),
-            Placeholder::Extensions => {
+            "text" => message.text(),
+            "argument" => self.argument(),
+            "name" => name(message)?,
+            "message.id" => message.message_id.clone(),
+            "task.id" => self.context.task_id().to_owned(),
+            "context.id" => self.context.context_id().to_owned(),
+            "extensions" => {
                 let extensions: Vec<_> = self.context.call().extensions.iter().collect();
-                extensions.join(",").into()
+                extensions.join(",")
             }
-            Placeholder::Metadata(member) => {
-                let value = message.metadata.as_ref()?.get(member)?.clone();
-                match serde_json::Value::from(value) {
-                    serde_json::Value::String(text) => text.into(),
-                    other => other.to_string().into(),
+            "number" => round.number.to_string(),
+            "count" => round.count.to_string(),
+            "skills" => self.agent.script.card.skills(),
+            _ => {
+                if let Some(member) = placeholder.strip_prefix("metadata.") {
+                    let value = message.metadata.as_ref()?.get(member)?.clone();
+                    match serde_json::Value::from(value) {
+                        serde_json::Value::String(text) => text,
+                        other => other.to_string(),
+                    }
+                } else if let Some(variable) = placeholder.strip_prefix("env.") {
+                    std::env::var(variable).ok()?
+                } else {
+                    let word = placeholder.parse::<usize>().ok()?.checked_sub(1)?;
+                    self.argument().split_whitespace().nth(word)?.to_owned()
                 }
             }
-            Placeholder::Environment(variable) => std::env::var(variable).ok()?.into(),
-            Placeholder::Number => round.number.to_string().into(),
-            Placeholder::Count => round.count.to_string().into(),
-            Placeholder::Skills => self.agent.script.card.skills().into(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Texts with placeholders, such as `chunk {number} of {count}`.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
@@ -12,47 +12,38 @@ pub(super) struct Template(Vec<Piece>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Literal(String),
-    Value { placeholder: Placeholder, default: Option<String> },
+    Placeholder { name: String, default: Option<String> },
 }
 
-/// What a placeholder stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Placeholder {
-    /// All text of the message.
-    Text,
-    /// The text behind its first word.
-    Argument,
-    /// One word of the argument, from 1.
-    Word(usize),
-    /// The name at the start of the text.
-    Name,
-    MessageId,
-    TaskId,
-    ContextId,
-    /// The requested extensions, sorted, with commas between them.
-    Extensions,
-    /// A member of the metadata of the message.
-    Metadata(String),
-    /// A variable of the environment.
-    Environment(String),
-    /// The number of the round in a repetition, from 1, and how many there are.
-    Number,
-    Count,
-    /// The skills of the card, one a line.
-    Skills,
+/// The placeholders besides `{1}`, `{metadata.NAME}` and `{env.NAME}`.
+const NAMES: [&str; 10] = [
+    "text",
+    "argument",
+    "name",
+    "message.id",
+    "task.id",
+    "context.id",
+    "extensions",
+    "number",
+    "count",
+    "skills",
+];
+
+fn is_known(name: &str) -> bool {
+    NAMES.contains(&name)
+        || name.starts_with("metadata.")
+        || name.starts_with("env.")
+        || name.parse().is_ok_and(|word: usize| word > 0)
 }
 
 impl Template {
     /// Fills in the placeholders; a value that is missing is its default, else empty.
-    pub(super) fn render<'a>(
-        &self,
-        value: impl Fn(&Placeholder) -> Option<Cow<'a, str>>,
-    ) -> String {
+    pub(super) fn render(&self, value: impl Fn(&str) -> Option<String>) -> String {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
                 Piece::Literal(literal) => text.push_str(literal),
-                Piece::Value { placeholder, default } => match value(placeholder) {
+                Piece::Placeholder { name, default } => match value(name) {
                     Some(value) => text.push_str(&value),
                     None => text.push_str(default.as_deref().unwrap_or_default()),
                 },
@@ -65,7 +56,7 @@ impl Template {
     pub(super) fn with_defaults(&self) -> Option<String> {
         let is_complete = self.0.iter().all(|piece| match piece {
             Piece::Literal(_) => true,
-            Piece::Value { default, .. } => default.is_some(),
+            Piece::Placeholder { default, .. } => default.is_some(),
         });
         is_complete.then(|| self.render(|_| None))
     }
@@ -97,7 +88,10 @@ impl std::str::FromStr for Template {
             if !literal.is_empty() {
                 pieces.push(Piece::Literal(std::mem::take(&mut literal)));
             }
-            pieces.push(Piece::Value { placeholder: name.parse()?, default });
+            if !is_known(name) {
+                return Err(format!("unknown placeholder {{{name}}}"));
+            }
+            pieces.push(Piece::Placeholder { name: name.to_owned(), default });
             rest = behind;
         }
         literal.push_str(rest);
@@ -105,36 +99,6 @@ impl std::str::FromStr for Template {
             pieces.push(Piece::Literal(literal));
         }
         Ok(Self(pieces))
-    }
-}
-
-impl std::str::FromStr for Placeholder {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        Ok(match name {
-            "text" => Self::Text,
-            "argument" => Self::Argument,
-            "name" => Self::Name,
-            "message.id" => Self::MessageId,
-            "task.id" => Self::TaskId,
-            "context.id" => Self::ContextId,
-            "extensions" => Self::Extensions,
-            "number" => Self::Number,
-            "count" => Self::Count,
-            "skills" => Self::Skills,
-            _ => {
-                if let Some(member) = name.strip_prefix("metadata.") {
-                    Self::Metadata(member.to_owned())
-                } else if let Some(variable) = name.strip_prefix("env.") {
-                    Self::Environment(variable.to_owned())
-                } else if let Ok(word @ 1..) = name.parse() {
-                    Self::Word(word)
-                } else {
-                    return Err(format!("unknown placeholder {{{name}}}"));
-                }
-            }
-        })
     }
 }
 
@@ -177,9 +141,9 @@ mod tests {
 
     #[test]
     fn missing_values_are_replaced_by_defaults() {
-        let values = |name: &Placeholder| match name {
-            Placeholder::Text => Some(Cow::from("hello")),
-            Placeholder::Word(1) => Some(Cow::from("7")),
+        let values = |name: &str| match name {
+            "text" => Some("hello".to_owned()),
+            "1" => Some("7".to_owned()),
             _ => None,
         };
         for (text, rendered) in [
