@@ -2,16 +2,16 @@
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
-//! [`serve`], with the agents that it can run in [`demo`] and [`exec`].
+//! [`serve`], with the agents that it can run in [`script`] and [`exec`].
 
 mod agent;
 mod command;
-mod demo;
 mod exec;
 mod failure;
 mod log;
 mod output;
 mod runtime;
+mod script;
 mod serve;
 mod settings;
 mod signal;

@@ -10,9 +10,9 @@ use super::{
     limits::Limits, proxy::Proxy, task_limits::TaskBounds,
 };
 use crate::{
-    demo::Profile,
     failure::Failure,
     output::Output,
+    script::Profile,
     serve,
     settings::{
         Environment, Settings,
@@ -41,6 +41,11 @@ pub(crate) struct Serve {
     /// Run the demo agent (this is the default)
     #[arg(long, group = "mode", help_heading = MODE)]
     pub(crate) demo: bool,
+    /// Run the agent that a script describes: TOML, with rules that say how messages are answered.
+    /// For tests of clients; see docs/scripts.md
+    #[arg(long, group = "mode", conflicts_with_all = ["profile", "default"], value_name = "FILE",
+        value_hint = ValueHint::FilePath, help_heading = MODE)]
+    pub(crate) script: Option<PathBuf>,
     /// Run an agent that gives back what it hears
     #[arg(long, group = "mode", help_heading = MODE)]
     pub(crate) echo: bool,
@@ -183,8 +188,13 @@ pub(crate) enum GrpcInCard {
 }
 
 impl Serve {
-    /// Returns whether the demo agent is served.
-    pub(crate) fn is_demo(&self) -> bool {
+    /// Returns whether the agent for measurements is served.
+    pub(crate) fn is_bench(&self) -> bool {
+        self.is_scripted() && self.script.is_none() && self.profile == Profile::Bench
+    }
+
+    /// Returns whether the demo agent is served, or that of a script.
+    pub(crate) fn is_scripted(&self) -> bool {
         !self.echo
             && self.exec.is_none()
             && self.program.is_empty()

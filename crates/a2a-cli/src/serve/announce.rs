@@ -1,4 +1,4 @@
-//! What a server says when it has started.
+//! The startup message of a server.
 
 use std::net::SocketAddr;
 
@@ -9,18 +9,17 @@ use crate::{
     output::{Output, Text},
 };
 
-/// What a server says when it has started: one field per line, among them where its tasks are
-/// kept, then how to try it.
+/// Prints the address, card, bindings, `details` such as the store, and commands to try.
 pub(super) fn announce(
     card: &AgentCard,
     scheme: &str,
     address: SocketAddr,
-    kept: &[(&'static str, String)],
+    details: &[(&'static str, String)],
     output: Output,
 ) -> Result<(), Failure> {
     let base = format!("{scheme}://{address}");
     let card_url = format!("{base}/.well-known/agent-card.json");
-    // Older revisions are at the same places.
+    // Older revisions have the same addresses.
     let newest = card.supported_interfaces.first().map(|one| one.protocol_version.as_str());
     let bindings: Vec<_> = card
         .supported_interfaces
@@ -37,11 +36,11 @@ pub(super) fn announce(
     text.line("Listening", &base);
     text.line("Card", &card_url);
     text.line("Bindings", &bindings.join(", "));
-    for (label, place) in kept {
+    for (label, place) in details {
         text.line(label, place);
     }
     text.line("Try", &format!("curl -s {card_url}"));
-    // Without a scheme a loopback address is one in clear.
+    // Without a scheme, a loopback address means plaintext.
     let reference = if scheme == "https" { base } else { address.to_string() };
     text.line("Try", &format!("a2a send -a {reference} {try_text}"));
     output.text(&text)

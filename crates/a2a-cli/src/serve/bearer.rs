@@ -1,8 +1,8 @@
-//! The one bearer scheme of the demo agent: who calls, and what that caller may do.
+//! The bearer scheme of scripted agents and of the extended card.
 //!
-//! A layer over HTTP keeps what a request authenticates with, the same for every binding;
-//! [`Bearer::admit`] verifies it and refuses, and each binding writes that refusal in its own form,
-//! with the challenge.
+//! An HTTP layer stores the credentials of a request, the same for every binding.
+//! [`Bearer::admit`] verifies them, and each binding encodes the error in its own format, with the
+//! challenge.
 
 use std::{result::Result as StdResult, sync::Arc};
 
@@ -14,52 +14,57 @@ use http::{header::AUTHORIZATION, request::Parts};
 
 use crate::failure::Failure;
 
-/// What a request with a token says that is known and allows nothing, for suites that look for 403.
-const INSUFFICIENT: &str = "Bearer itk-insufficient-token";
-/// What every known caller is called.
+/// The subject of authenticated callers.
 const CALLER: &str = "demo";
 const CHALLENGE: &str = "Bearer realm=\"a2a\"";
 const SCHEME: &str = "bearer";
 
-/// The token, and what it is needed for.
+/// The token, and the operations that require it.
 #[derive(Clone, Debug)]
 pub(crate) struct Bearer {
     enforcement: Enforcement,
     protects: Protects,
+    /// Credentials that are known and allow nothing.
+    insufficient: Option<String>,
 }
 
-/// What needs the token.
+/// The operations that require the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protects {
     Everything,
     ExtendedCard,
 }
 
-/// The head of a request that carries credentials, for operations that need them.
+/// The head of a request with credentials.
 struct Head(Parts);
 
-impl Head {
-    fn is_insufficient(&self) -> bool {
-        self.0.headers.get(AUTHORIZATION).is_some_and(|line| line == INSUFFICIENT)
-    }
-}
-
 impl Bearer {
-    /// `guard` says how guesses are throttled, and which proxies say where callers are.
+    /// `guard` throttles failed attempts and knows the trusted proxies.
     ///
     /// # Errors
     ///
-    /// A usage failure where the scheme can't be enforced.
+    /// A usage failure if the scheme can't be enforced.
     pub(crate) fn new(token: &str, protects: Protects, guard: Guard) -> StdResult<Self, Failure> {
         let tokens = BearerTokens::new().with_token(token, Caller::authenticated(CALLER));
         let card = AgentCard::default().with_security_scheme(SCHEME, SecurityScheme::bearer());
         let enforcement = guard.with_verifier(SCHEME, tokens).enforce(&card);
         let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
-        Ok(Self { enforcement, protects })
+        Ok(Self { enforcement, protects, insufficient: None })
     }
 
-    /// Says in the card what is asked for. What only the extended card needs is no requirement
-    /// of the agent.
+    /// Sets a token that is known and allows nothing: 403 instead of 401.
+    pub(crate) fn with_insufficient(mut self, token: Option<&str>) -> Self {
+        self.insufficient = token.map(|token| format!("Bearer {token}"));
+        self
+    }
+
+    fn is_insufficient(&self, head: &Head) -> bool {
+        let credentials = head.0.headers.get(AUTHORIZATION);
+        self.insufficient.as_ref().is_some_and(|known| credentials.is_some_and(|it| it == known))
+    }
+
+    /// Declares the scheme in the card. A token for the extended card only is not a requirement of
+    /// the agent.
     pub(crate) fn declare(&self, card: &mut AgentCard) {
         card.security_schemes.insert(SCHEME.into(), SecurityScheme::bearer());
         if self.protects == Protects::Everything {
@@ -67,13 +72,13 @@ impl Bearer {
         }
     }
 
-    /// Whether every operation needs the token.
+    /// Returns whether every operation requires the token.
     pub(super) fn is_for_all(&self) -> bool {
         self.protects == Protects::Everything
     }
 
-    /// Admits a call or refuses it. Credentials are verified only for operations that need them, so
-    /// that no other answers a guess.
+    /// Authenticates a call. Credentials are verified only for operations that require them, so that
+    /// no other operation can be used to guess the token.
     ///
     /// # Errors
     ///
@@ -85,14 +90,13 @@ impl Bearer {
         context: &mut CallContext,
     ) -> Result<()> {
         let head = context.caller.take_evidence::<Head>();
-        // Tasks belong to nobody where only the extended card needs the token.
+        // Tasks have no owner if only the extended card requires the token.
         context.caller = Caller::ANONYMOUS;
         if self.protects == Protects::ExtendedCard && operation != Operation::GetExtendedAgentCard {
             return Ok(());
         }
-        // Not a token of the verifier: one that everybody knows would end the pause of those who
-        // guess.
-        if head.as_ref().is_some_and(|head| head.is_insufficient()) {
+        // Not a token of the verifier: a success with a well-known token would reset the throttle.
+        if head.as_ref().is_some_and(|head| self.is_insufficient(head)) {
             let message = "the token does not allow this operation";
             return Err(Error::new(ErrorKind::PermissionDenied, message));
         }
@@ -116,7 +120,7 @@ impl Bearer {
     }
 }
 
-/// Keeps what a request authenticates with for [`Bearer::admit`].
+/// Stores the credentials of a request for [`Bearer::admit`].
 pub(super) async fn keep_head(request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     if parts.headers.contains_key(AUTHORIZATION) {
@@ -135,7 +139,8 @@ mod tests {
 
     fn bearer(protects: Protects) -> Bearer {
         let throttle = Throttle::default().with_failures_allowed(3);
-        Bearer::new("good", protects, Guard::new().with_throttle(throttle)).unwrap()
+        let bearer = Bearer::new("good", protects, Guard::new().with_throttle(throttle)).unwrap();
+        bearer.with_insufficient(Some("limited"))
     }
 
     async fn admit(bearer: &Bearer, lines: &[&str], operation: Operation) -> Option<ErrorKind> {
@@ -163,16 +168,11 @@ mod tests {
             (&all, &[], GET, Some(ErrorKind::Unauthenticated)),
             (&all, &["Bearer bad"], GET, Some(ErrorKind::Unauthenticated)),
             (&all, &["Basic good"], GET, Some(ErrorKind::Unauthenticated)),
-            (&all, &["Bearer itk-insufficient-token"], GET, Some(ErrorKind::PermissionDenied)),
+            (&all, &["Bearer limited"], GET, Some(ErrorKind::PermissionDenied)),
             (&card_only, &[], GET, None),
             (&card_only, &["Bearer bad"], GET, None),
             (&card_only, &[], CARD, Some(ErrorKind::Unauthenticated)),
-            (
-                &card_only,
-                &["Bearer itk-insufficient-token"],
-                CARD,
-                Some(ErrorKind::PermissionDenied),
-            ),
+            (&card_only, &["Bearer limited"], CARD, Some(ErrorKind::PermissionDenied)),
             (&card_only, &["Bearer good", "Bearer bad"], CARD, Some(ErrorKind::Unauthenticated)),
             (&card_only, &["Bearer good"], CARD, None),
         ] {

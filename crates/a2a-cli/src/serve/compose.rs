@@ -15,19 +15,19 @@ use axum::{Router, http::Uri, middleware};
 use super::{
     access,
     bearer::{self, Bearer},
-    cut, encryption,
+    encryption,
     front::Front,
     options::Options,
-    pages::{self, Desk},
+    pages::{self, AuthorizeEndpoint},
     proxy::{self, Upstream},
     public_url,
 };
 use crate::{
     command::{GrpcInCard, Io, Serve},
-    demo::{self, Authorizations, DemoAgent, EchoAgent, Profile},
     exec::{ExecAgent, Form},
     failure::Failure,
     log,
+    script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent},
 };
 
 /// How often a run that was cut off is begun again: what goes on where it stood bears nodes that
@@ -81,15 +81,20 @@ pub(super) fn compose(
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
-    let cuts = serve.is_demo() && serve.profile == Profile::Demo;
-    let bearer = options.bearer.clone();
-    let agent: Arc<dyn Agent> =
-        if cuts || bearer.is_some() { Arc::new(Front { agent, bearer, cuts }) } else { agent };
+    let script = serve.is_scripted() && options.script.rules.have_faults();
+    let script = script.then(|| Arc::clone(&options.script));
+    let (has_faults, bearer) = (script.is_some(), options.bearer.clone());
+    let agent: Arc<dyn Agent> = if has_faults || bearer.is_some() {
+        Arc::new(Front { agent, bearer, script })
+    } else {
+        agent
+    };
     // One for all listeners, so that a caller has its part once. What is measured goes without.
     // An engine counts the tasks that it runs by itself.
-    let front: Arc<dyn Agent> = match serve.profile {
-        Profile::Bench if serve.is_demo() => agent,
-        _ => Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none()))),
+    let front: Arc<dyn Agent> = if serve.is_bench() {
+        agent
+    } else {
+        Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none())))
     };
     let origins = TaskOrigins::default().with_retention(serve.keeping.retention);
     let of = |card: &AgentCard| {
@@ -135,7 +140,7 @@ pub(super) fn compose(
         let forwards = serve.proxy.forward_auth;
         let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
-            .with_layers(move |router| layered(router, cuts, forwards, has_bearer));
+            .with_layers(move |router| layered(router, has_faults, forwards, has_bearer));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
             None if !is_open => server.with_external_security(),
@@ -164,8 +169,8 @@ pub(super) fn compose(
     } else if let Some(signer) = &card_signer {
         pages = pages.merge(signer.jwks().router());
     }
-    if serve.is_demo() {
-        pages = pages.merge(desk(options, &card, &front, authorizations)?);
+    if serve.is_scripted() {
+        pages = pages.merge(authorize_endpoint(options, &card, &front, authorizations)?);
     }
     if let Some(guard) = &guard {
         pages = guard.layer(pages);
@@ -191,25 +196,25 @@ fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     }
 }
 
-/// Where tasks of the demo agent are authorized, behind what is in front of the bindings.
+/// The endpoint that authorizes waiting tasks, behind the same layers as the bindings.
 ///
 /// # Errors
 ///
 /// A usage failure for a card that declares what is not enforced.
-fn desk(
+fn authorize_endpoint(
     options: &Options,
     card: &AgentCard,
     agent: &Arc<dyn Agent>,
-    waiting: Authorizations,
+    authorizations: Authorizations,
 ) -> Result<Router, Failure> {
     let mut router = match &options.access {
         Some(access) => {
             let enforcement = access.guard(card)?.enforce(card);
             let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
             let agent = enforcement.agent(Arc::clone(agent));
-            enforcement.layer(Desk { waiting, agent }.router())
+            enforcement.layer(AuthorizeEndpoint { authorizations, agent }.router())
         }
-        None => Desk { waiting, agent: Arc::clone(agent) }.router(),
+        None => AuthorizeEndpoint { authorizations, agent: Arc::clone(agent) }.router(),
     };
     router = layered(router, false, false, options.bearer.is_some());
     Ok(match &options.address_rate {
@@ -219,9 +224,9 @@ fn desk(
 }
 
 /// Puts around the bindings what knows of HTTP.
-fn layered(mut router: Router, cuts: bool, forwards: bool, has_bearer: bool) -> Router {
-    if cuts {
-        router = router.layer(middleware::from_fn(cut::layer));
+fn layered(mut router: Router, has_faults: bool, forwards: bool, has_bearer: bool) -> Router {
+    if has_faults {
+        router = router.layer(middleware::from_fn(script::fault_layer));
     }
     if forwards {
         router = router.layer(middleware::from_fn(proxy::keep_credential));
@@ -288,22 +293,23 @@ fn engine(
     signer: Option<Signer>,
     authorizations: Authorizations,
 ) -> Result<Engine, Failure> {
-    let builder = if serve.echo {
-        with_card(serve, options, demo::echo_card(), |card| Engine::builder(card, EchoAgent))?
-    } else if let Some(command) = exec_agent(serve, options) {
+    let builder = if let Some(command) = exec_agent(serve, options) {
         with_card(serve, options, command.card(), |card| Engine::builder(card, command))?
+    } else if serve.is_bench() {
+        with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
     } else {
-        let agent = DemoAgent {
-            profile: serve.profile,
-            completes: serve.default.is_some(),
+        let script =
+            if serve.echo { Arc::new(Script::echo()?) } else { Arc::clone(&options.script) };
+        let card = script.card();
+        let agent = ScriptAgent {
+            script,
             authorizations,
             trust: options.trust.clone(),
             // Where callers are told apart, they are not to reach what only this machine does.
             reach: (options.access.is_some() || serve.encryption.production)
                 .then(|| options.webhooks.clone()),
-            streaming_timeout: options.streaming_timeout,
         };
-        with_card(serve, options, demo::card(serve.profile), |card| Engine::builder(card, agent))?
+        with_card(serve, options, card, |card| Engine::builder(card, agent))?
     };
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
@@ -330,9 +336,10 @@ fn engine(
         .with_max_list_bytes(serve.limits.max_list_page)
         .with_task_limits(limits.of_tasks())
         .with_run_limits(limits.of_runs());
-    let config = match serve.profile {
-        Profile::Bench if serve.is_demo() => config,
-        _ => config.with_caller_limits(limits.of_callers(&serve.limits)),
+    let config = if serve.is_bench() {
+        config
+    } else {
+        config.with_caller_limits(limits.of_callers(&serve.limits))
     };
     Ok(builder.config(config).build())
 }
@@ -357,7 +364,7 @@ fn with_card(
         card = card.with_extension(extension);
     }
     let builder = builder(card.clone());
-    Ok(if has_extended { builder.extended_card(demo::extended_card(&card)) } else { builder })
+    Ok(if has_extended { builder.extended_card(script::extended_card(&card)) } else { builder })
 }
 
 /// The card that the flags ask for, as far as that is the same for every agent.

@@ -1,23 +1,24 @@
-//! The agent as this command serves it: behind the bearer check and the word `drop`.
+//! The agent as this command serves it: behind the bearer check and the faults of its script.
 
 use std::sync::Arc;
 
-use a2a_core::{Operation, Request, Result, v1::SendMessageRequest};
+use a2a_core::{
+    Operation, Request, Result,
+    v1::{SendMessageRequest, SendMessageResponse},
+};
 use a2a_operations::{Agent, AgentMethod, Call, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 
-use super::{bearer::Bearer, cut};
+use super::bearer::Bearer;
+use crate::script::{Fault, Script};
 
-/// How many events of a stream pass before `drop` cuts it.
-const EVENTS_BEFORE_CUT: usize = 3;
-
-/// An agent that admits callers first, and cuts the streams that ask for it.
+/// An agent that authenticates callers first, and injects the faults of its script.
 #[derive(Clone)]
 pub(crate) struct Front {
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) bearer: Option<Bearer>,
-    /// Whether the word `drop` is understood.
-    pub(crate) cuts: bool,
+    /// The script, if it has faults.
+    pub(crate) script: Option<Arc<Script>>,
 }
 
 impl Front {
@@ -26,6 +27,10 @@ impl Front {
             bearer.admit(operation, &mut call.context).await?;
         }
         Ok(call)
+    }
+
+    fn fault(&self, call: &Call<SendMessageRequest>) -> Option<&Fault> {
+        self.script.as_ref()?.rules.fault(call.request.message.as_ref()?)
     }
 
     async fn admitted<R: Request, T>(
@@ -43,10 +48,19 @@ impl Front {
 impl Agent for Front {
     intercept_agent! {
         admitted;
-        send_message, get_task, list_tasks, cancel_task, subscribe_to_task,
+        get_task, list_tasks, cancel_task, subscribe_to_task,
         create_task_push_notification_config, get_task_push_notification_config,
         list_task_push_notification_configs, delete_task_push_notification_config,
         get_extended_agent_card,
+    }
+
+    async fn send_message(
+        &self,
+        call: Call<SendMessageRequest>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        let call = self.admit(Operation::SendMessage, call).await?;
+        self.fault(&call).map(Fault::arm).transpose()?;
+        self.agent.send_message(call).await
     }
 
     async fn send_streaming_message(
@@ -54,10 +68,12 @@ impl Agent for Front {
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<EventStream>> {
         let call = self.admit(Operation::SendStreamingMessage, call).await?;
-        let text = call.request.message.as_ref().map(|message| message.text());
-        let first = text.as_deref().and_then(|text| text.split_whitespace().next());
-        let is_cut = self.cuts && first == Some("drop");
+        let fault = self.fault(&call);
+        fault.map(Fault::arm).transpose()?;
         let reply = self.agent.send_streaming_message(call).await?;
-        Ok(if is_cut { reply.map(|events| cut::after(EVENTS_BEFORE_CUT, events)) } else { reply })
+        Ok(match fault {
+            Some(fault) => reply.map(|events| fault.in_stream(events)),
+            None => reply,
+        })
     }
 }

@@ -18,8 +18,8 @@ use url::Url;
 use super::chain;
 use crate::{
     command::{Keeping, Serve},
-    demo::Profile,
     failure::{Code, Failure},
+    script::Profile,
 };
 
 /// The file of a server that is not told where to keep its tasks.

@@ -4,7 +4,6 @@ mod access;
 mod announce;
 mod bearer;
 mod compose;
-mod cut;
 mod encryption;
 mod front;
 mod idle_memory;

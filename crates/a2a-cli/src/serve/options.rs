@@ -1,6 +1,6 @@
 //! What the flags and the environment of a server come to.
 
-use std::{error::Error, path::Path, time::Duration};
+use std::{error::Error, path::Path, sync::Arc};
 
 use a2a::Revisions;
 use a2a_auth::{
@@ -21,17 +21,12 @@ use super::{
 };
 use crate::{
     command::Serve,
-    demo::Profile,
     exec::ExecEnvironment,
     failure::Failure,
     log::{Detail, Observe},
+    script::{Profile, Script, Switch},
     settings::{Settings, serve::Told},
 };
-
-/// How long suites expect streams to last when `TCK_STREAMING_TIMEOUT` doesn't say.
-const STREAMING_TIMEOUT: f64 = 2.0;
-/// The token that suites send when they test authentication.
-const SUITE_TOKEN: &str = "itk-valid-token";
 
 /// What the flags and the environment of a server come to.
 #[derive(Debug)]
@@ -62,7 +57,8 @@ pub(super) struct Options {
     pub(super) trust: ClientTls,
     /// What commands inherit from the environment of this process.
     pub(super) exec_environment: ExecEnvironment,
-    pub(super) streaming_timeout: Duration,
+    /// What the demo agent does, or that of `--script`.
+    pub(super) script: Arc<Script>,
     pub(super) log: Detail,
     pub(super) logs_traffic: bool,
     pub(super) observe: Observe,
@@ -75,32 +71,39 @@ impl Options {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Reads the flags of a server, and the variables that conformance suites set.
+    /// Reads the flags of a server, its script, and the variables that the script names.
     ///
     /// # Errors
     ///
     /// A usage failure.
     pub(super) fn new(serve: &Serve, told: &Told, settings: &Settings) -> Result<Self, Failure> {
-        let is_set = |name: &str| std::env::var(name).is_ok_and(|value| value == "1");
-        let is_reduced = is_set("ITK_ACTS_REDUCED_CAPABILITIES");
-        if serve.default.is_some() && serve.profile != Profile::Conformance {
+        let completes = serve.default.is_some();
+        let script = match &serve.script {
+            Some(path) => Script::read(path)?,
+            None => Script::of_profile(serve.profile, completes)?,
+        };
+        let is_reduced = script.is_switched(Switch::ReducedCapabilities);
+        if completes && serve.profile != Profile::Conformance {
             return Err(Failure::usage("--default is only for --profile conformance"));
         }
-        let bearer = match (&serve.access.extended_card_token, is_set("ITK_ACTS_AUTH")) {
+        let requires_bearer = script.is_switched(Switch::RequireBearer);
+        let bearer = match (&serve.access.extended_card_token, requires_bearer) {
             // Suites send wrong tokens, and the right one is known to all.
             (_, true) => {
                 let guard =
                     Guard::new().with_throttle(Throttle::default().with_failures_allowed(u32::MAX));
-                Some(Bearer::new(SUITE_TOKEN, Protects::Everything, guard)?)
+                Some(Bearer::new(&script.bearer.accepted, Protects::Everything, guard)?)
             }
             (Some(token), false) => {
                 Some(Bearer::new(token, Protects::ExtendedCard, access::guard(serve)?)?)
             }
             (None, false) => None,
         };
+        let insufficient = script.bearer.insufficient.as_deref();
+        let bearer = bearer.map(|bearer| bearer.with_insufficient(insufficient));
         let access = Access::read(serve, told, &settings.trust)?;
         check_access(serve, access.as_ref(), bearer.as_ref())?;
-        let push = !serve.no_push && !is_reduced;
+        let push = !serve.no_push && !is_reduced && script.has_push_notifications();
         let is_bench = serve.profile == Profile::Bench;
         let logs_traffic = !serve.quiet && !is_bench;
         Ok(Self {
@@ -125,7 +128,7 @@ impl Options {
             tls: encryption::tls(&serve.encryption)?,
             trust: settings.trust.clone(),
             exec_environment: exec_environment(serve, told)?,
-            streaming_timeout: streaming_timeout(),
+            script: Arc::new(script),
             log: match (settings.debug, logs_traffic, serve.log_json) {
                 (true, ..) => Detail::Debug,
                 (false, false, _) => Detail::Warnings,
@@ -239,10 +242,4 @@ fn exec_environment(serve: &Serve, told: &Told) -> Result<ExecEnvironment, Failu
     let secret = told.secret_variables().clone();
     ExecEnvironment::new(&serve.commands.exec_env, secret)
         .map_err(|reason| Failure::usage(format!("--exec-env: {reason}")))
-}
-
-fn streaming_timeout() -> Duration {
-    let seconds = std::env::var("TCK_STREAMING_TIMEOUT").ok();
-    let seconds = seconds.and_then(|text| text.trim().parse().ok()).unwrap_or(STREAMING_TIMEOUT);
-    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(2))
 }

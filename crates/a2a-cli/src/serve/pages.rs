@@ -1,4 +1,4 @@
-//! The paths beside the bindings: the OpenAPI document, and the demo's authorization.
+//! Paths besides the bindings: the OpenAPI document, and the authorization of waiting tasks.
 
 use std::sync::Arc;
 
@@ -15,23 +15,23 @@ use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
 use url::form_urlencoded;
 
-use crate::demo::Authorizations;
+use crate::script::Authorizations;
 
-/// The paths that every mode has.
+/// The paths of every agent.
 pub(super) fn router() -> Router {
     Router::new().route("/openapi.json", get(openapi))
 }
 
-/// Where tasks of the demo's word `auth` are let go on, by those whose tasks they are.
+/// The endpoint that authorizes waiting tasks of scripted agents, for their owners.
 #[derive(Clone)]
-pub(super) struct Desk {
-    pub(super) waiting: Authorizations,
-    /// Says whose a task is: it shows callers their own.
+pub(super) struct AuthorizeEndpoint {
+    pub(super) authorizations: Authorizations,
+    /// Returns tasks to their owners only.
     pub(super) agent: Arc<dyn Agent>,
 }
 
-impl Desk {
-    /// The path of the desk, for inside of what says who calls.
+impl AuthorizeEndpoint {
+    /// The path of the endpoint. The layers that authenticate belong around it.
     pub(super) fn router(self) -> Router {
         Router::new().route("/demo/authorize/{task_id}", post(authorize)).with_state(self)
     }
@@ -42,7 +42,7 @@ async fn openapi() -> Response {
 }
 
 async fn authorize(
-    State(desk): State<Desk>,
+    State(endpoint): State<AuthorizeEndpoint>,
     Path(task_id): Path<String>,
     request: Request,
 ) -> Response {
@@ -55,17 +55,19 @@ async fn authorize(
         tenant: tenant.map(|(_, tenant)| tenant.into_owned()).unwrap_or_default(),
         history_length: Some(0),
     };
-    match desk.agent.get_task(Call::from_parts(context, asked)).await {
-        Ok(_own) if desk.waiting.grant(&task_id) => {
+    match endpoint.agent.get_task(Call::from_parts(context, asked)).await {
+        Ok(_own) if endpoint.authorizations.grant(&task_id) => {
             Json(json!({"taskId": task_id, "authorized": true})).into_response()
         }
-        Err(error) if error.kind() != ErrorKind::TaskNotFound => refused(&error),
-        // Somebody else's task is no other than one that there is not.
-        Ok(_) | Err(_) => refused(&Error::new(ErrorKind::TaskNotFound, "no task waits by this id")),
+        Err(error) if error.kind() != ErrorKind::TaskNotFound => rejected(&error),
+        // A task of another owner is indistinguishable from one that does not exist.
+        Ok(_) | Err(_) => {
+            rejected(&Error::new(ErrorKind::TaskNotFound, "no task waits by this id"))
+        }
     }
 }
 
-fn refused(error: &Error) -> Response {
+fn rejected(error: &Error) -> Response {
     let code = error.kind().codes().http;
     let body = Json(json!({"error": {"code": code, "message": error.message()}}));
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::FORBIDDEN);

@@ -1,4 +1,4 @@
-//! Whether other machines can reach the addresses in the card.
+//! Checks that other machines can reach the addresses in the card.
 
 use std::net::SocketAddr;
 
@@ -6,11 +6,11 @@ use url::Url;
 
 use crate::{command::Serve, failure::Failure, output::Output};
 
-/// Warns of a card that names localhost though every address is listened on, or refuses it.
+/// Warns if the card names localhost although the server listens on all addresses.
 ///
 /// # Errors
 ///
-/// A usage failure with `--production`.
+/// A usage failure in place of the warning, with `--production`.
 pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Result<(), Failure> {
     if serve.public_url.is_some() || !address.ip().is_unspecified() {
         return Ok(());
@@ -27,8 +27,8 @@ pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Resul
     Ok(())
 }
 
-/// Where clients reach `address`: at the host of the public URL where every address is listened
-/// on, else there.
+/// Returns the authority by which clients reach `address`: with the host of the public URL if the
+/// server listens on all addresses.
 pub(super) fn reachable(serve: &Serve, address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();

@@ -1,4 +1,4 @@
-//! A file of JSON lines.
+//! A JSON Lines file.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,10 +14,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// A file that gets one JSON document a line.
+/// A JSON Lines file.
 ///
-/// Lines are written as they come, without a queue: they go no further than the memory of the
-/// system, and none is lost when this process ends.
+/// Lines are written immediately, without a buffer in this process, and not synced to disk.
 #[derive(Debug)]
 pub(super) struct Lines {
     file: Mutex<File>,
@@ -25,7 +24,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Opens a file to write behind what is in it. A new one is for its owner only.
+    /// Opens a file to append to. A new one is readable by its owner only.
     ///
     /// # Errors
     ///
@@ -41,7 +40,7 @@ impl Lines {
         Ok(Self { file: Mutex::new(file), failed: AtomicBool::new(false) })
     }
 
-    /// Writes a line. That it could not be written is logged once; the traffic goes on.
+    /// Appends a line. The first failure is logged; requests are served regardless.
     pub(super) fn write(&self, document: &impl Serialize) {
         let written = serde_json::to_vec(document).map_err(Into::into).and_then(|mut line| {
             line.push(b'\n');
@@ -50,7 +49,7 @@ impl Lines {
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            tracing::warn!(%error, "the record has gaps from here on");
+            tracing::warn!(%error, "failed to write the traffic record");
         }
     }
 }

@@ -89,6 +89,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key::new("listen", "allowed_hosts", "allowed_host", Form::List),
     Key::new("listen", "production", "production", Form::Switch),
     Key::new("agent", "demo", "demo", Form::Switch),
+    Key::new("agent", "script_file", "script", Form::Path),
     Key::new("agent", "echo", "echo", Form::Switch),
     Key::new("agent", "profile", "profile", Form::Text),
     Key::new("agent", "default", "default", Form::Text),
@@ -191,7 +192,7 @@ pub(crate) const KEYS: &[Key] = &[
 
 /// Flags of which at most one can hold: what stands higher puts out what stands lower.
 pub(super) const EXCLUSIVE: &[&[&str]] =
-    &[&["demo", "echo", "exec", "program", "reference"], &["chunk", "io"]];
+    &[&["demo", "script", "echo", "exec", "program", "reference"], &["chunk", "io"]];
 
 /// A flag that is short for a value of another one.
 pub(super) struct Shorthand {

@@ -1,4 +1,4 @@
-//! `tck-client-parse`: our own client reads an answer that the message brings along.
+//! `parse_response`: our own client parses a response that is part of the message.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use axum::{Router, body::Bytes, response::IntoResponse, routing::any};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::{Done, Turn};
+use super::agent::{Done, Turn};
 
 /// Runs the operation that the second part names against a stand-in for an agent.
-pub(super) async fn run(turn: &Turn) -> Done {
-    let parts = &turn.message().parts;
+pub(super) async fn run(turn: &Turn<'_>) -> Done {
+    let parts = &turn.context.message().parts;
     let asked = parts.get(1).and_then(Part::as_data).cloned().map(Value::from);
     let Some(asked) = asked else {
         turn.updates.fail("The second part is not data").await?;
@@ -27,7 +27,9 @@ pub(super) async fn run(turn: &Turn) -> Done {
     let read = read.unwrap_or_else(|error| {
         json!({"error": {"code": error.kind().codes().jsonrpc, "message": error.message()}})
     });
-    turn.answer(Artifact::new("parsed", Part::from(read))).await
+    turn.updates.artifact(Artifact::new("parsed", Part::from(read))).await?;
+    turn.updates.complete(()).await?;
+    Ok(())
 }
 
 /// Returns what our client makes of an answer.

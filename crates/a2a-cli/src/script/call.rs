@@ -9,12 +9,12 @@ use a2a_core::{
 };
 use a2a_http::client::ClientSettings;
 
-use super::{Done, Turn, artifact};
+use super::agent::{Done, Turn, with_parts};
 use crate::failure::chain;
 
 /// Calls the agent that the first word behind `call` names, with the rest of the text, and
 /// relays what comes back.
-pub(super) async fn run(turn: &Turn) -> Done {
+pub(super) async fn run(turn: &Turn<'_>) -> Done {
     let updates = &turn.updates;
     let argument = turn.argument();
     let (reference, text) =
@@ -49,7 +49,7 @@ pub(super) async fn run(turn: &Turn) -> Done {
 }
 
 /// Connects to an agent on the web, as far as this one may call it.
-async fn connect(turn: &Turn, reference: &str) -> Result<Client, Box<dyn Error + Send + Sync>> {
+async fn connect(turn: &Turn<'_>, reference: &str) -> Result<Client, Box<dyn Error + Send + Sync>> {
     // The files of this machine are not for callers, not even to know which there are.
     if !matches!(reference.parse()?, CardReference::Url(_)) {
         return Err("only agents on the web may be called".into());
@@ -62,7 +62,7 @@ async fn connect(turn: &Turn, reference: &str) -> Result<Client, Box<dyn Error +
 
 /// Relays a stream, or the one answer of an agent that doesn't stream.
 async fn relay(
-    turn: &Turn,
+    turn: &Turn<'_>,
     client: &Client,
     text: &str,
     called: &mut Option<String>,
@@ -74,7 +74,7 @@ async fn relay(
                 Ok(answer) => answer,
                 Err(error) => return Ok(Err(error)),
             };
-            turn.updates.artifact(artifact("answer", vec![answer.into()])).await?;
+            turn.updates.artifact(with_parts("answer", vec![answer.into()])).await?;
             turn.updates.complete(()).await?;
             return Ok(Ok(()));
         }
@@ -91,7 +91,7 @@ async fn relay(
 }
 
 /// Makes another agent's event one of this task.
-async fn pass_on(turn: &Turn, event: StreamResponse, called: &mut Option<String>) -> Done {
+async fn pass_on(turn: &Turn<'_>, event: StreamResponse, called: &mut Option<String>) -> Done {
     let updates = &turn.updates;
     match event.payload {
         Some(Payload::Task(task)) => {
@@ -110,7 +110,7 @@ async fn pass_on(turn: &Turn, event: StreamResponse, called: &mut Option<String>
         }
         Some(Payload::ArtifactUpdate(update)) => updates.artifact_update(update).await?,
         Some(Payload::Message(message)) => {
-            updates.artifact(artifact("answer", message.parts)).await?;
+            updates.artifact(with_parts("answer", message.parts)).await?;
             updates.complete(()).await?;
         }
         None => {}
@@ -118,7 +118,7 @@ async fn pass_on(turn: &Turn, event: StreamResponse, called: &mut Option<String>
     Ok(())
 }
 
-async fn pass_on_status(turn: &Turn, status: TaskStatus) -> Done {
+async fn pass_on_status(turn: &Turn<'_>, status: TaskStatus) -> Done {
     let state = status.state();
     if matches!(state, TaskState::Unspecified | TaskState::Submitted) {
         return Ok(());
