@@ -6,7 +6,7 @@ mod running;
 use std::{fmt, num::NonZeroUsize, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, Operation, Request, Result, Task,
+    Error, ErrorKind, Operation, Request, Result,
     v1::{
         SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest,
         send_message_response::Payload,
