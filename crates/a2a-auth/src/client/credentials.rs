@@ -19,6 +19,7 @@ use futures_util::FutureExt as _;
 
 use super::{
     CredentialError, CredentialSource, InvalidOrigin, Origin, Secret,
+    registered_source::RegisteredSource,
     scheme_selection::{SchemeSelector, SelectedScheme},
     secret_cache::SecretCache,
 };
@@ -37,21 +38,6 @@ pub struct Credentials {
     is_unconditional: bool,
     allows_plaintext: bool,
     cache: SecretCache<Key>,
-}
-
-/// A source, and the name of its scheme unless it is for any.
-#[derive(Clone)]
-pub(super) struct RegisteredSource {
-    pub(super) name: Option<String>,
-    pub(super) source: Arc<dyn CredentialSource>,
-    /// Distinguishes sources in the cache.
-    number: u64,
-}
-
-impl fmt::Debug for RegisteredSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RegisteredSource").field(&self.name).field(&self.source).finish()
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -29,6 +29,7 @@ mod credentials;
 mod error;
 mod oauth;
 mod origin;
+mod registered_source;
 mod scheme_selection;
 mod secret;
 mod secret_cache;

@@ -7,6 +7,7 @@
 mod algorithm;
 mod jwk;
 mod jwk_set;
+mod key_source;
 mod private_jwk;
 mod remote_keys;
 mod signing_key;
@@ -16,6 +17,7 @@ pub use crate::fetch::SetupError;
 pub use algorithm::{Algorithm, UnsupportedAlgorithm};
 pub use jwk::{InvalidKey, Jwk};
 pub use jwk_set::{JWKS_PATH, JwkSet};
-pub use remote_keys::{KeySource, MissingKey, RemoteKeys};
+pub use key_source::{KeySource, MissingKey};
+pub use remote_keys::RemoteKeys;
 pub use signing_key::{KeyError, SigningKey};
 pub use token::{Header, Token, TokenError};

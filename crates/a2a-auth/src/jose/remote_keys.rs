@@ -15,30 +15,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{Algorithm, Jwk, JwkSet};
+use super::{Algorithm, Jwk, JwkSet, KeySource, MissingKey};
 use crate::fetch;
-
-/// A source of an issuer's public keys.
-#[async_trait]
-pub trait KeySource: fmt::Debug + Send + Sync + 'static {
-    /// Returns the key with an id.
-    async fn key(&self, id: &str) -> Result<Jwk, MissingKey>;
-
-    /// Returns the keys that support an algorithm, for tokens without a key id.
-    async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey>;
-}
-
-/// Why a key was not found.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MissingKey {
-    /// There is no key with this id.
-    #[error("unknown key")]
-    Unknown,
-    /// The keys are unavailable. Without a source, the fetch is rate-limited.
-    #[error("failed to fetch keys")]
-    Unavailable(#[source] Option<Box<dyn std::error::Error + Send + Sync>>),
-}
 
 /// Published keys, which are fetched on first use and cached for 10 min. An unknown key id causes
 /// an earlier fetch, so that keys can be rotated at any time.

@@ -23,9 +23,9 @@ use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
 use super::{
-    Enforcement, Rejection, RequestCredential, audit,
+    Rejection, RequestCredential, audit,
     auth_failure::AuthFailure,
-    enforcement::Inner,
+    enforced_card::EnforcedCard,
     request_credentials::CredentialLocation,
     requirement::{Decision, Revalidation, Verified},
 };
@@ -77,21 +77,20 @@ impl Authentication {
 
 /// Authenticates a request. Of a request that fails, only a short body is read.
 pub(super) async fn authenticate(
-    State(enforcement): State<Enforcement>,
+    State(card): State<Arc<EnforcedCard>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let inner = &*enforcement.0;
     if PUBLIC_METHODS.contains(&request.uri().path()) {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    let authentication = Arc::new(inner.authenticate(&parts).await);
-    for scheme in &inner.schemes {
+    let authentication = Arc::new(card.authenticate(&parts).await);
+    for scheme in &card.schemes {
         scheme.location.strip(&mut parts);
     }
     let mut caller = authentication.caller.clone();
-    if inner.passes_credentials_on
+    if card.passes_credentials_on
         && let Some(credential) = service_parameters::credential(&parts.headers)
     {
         caller = caller.with_credential(credential);
@@ -100,14 +99,14 @@ pub(super) async fn authenticate(
     let Some(failure) = &authentication.failure else {
         return next.run(Request::from_parts(parts, body)).await;
     };
-    let error = || failure.error(&inner.agent.challenges);
+    let error = || failure.error(&card.agent.challenges);
     let Some(body) = read_short(body).await else {
         audit::failed(authentication.audit_context(), failure.reason());
         return answer::write(&parts, &error());
     };
     let request = parts.clone();
     let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    if authentication.is_rejected.load(Ordering::Relaxed) && !inner.exposes_card(&response) {
+    if authentication.is_rejected.load(Ordering::Relaxed) && !card.exposes_card(&response) {
         return response;
     }
     // Another error came first. Only authenticated callers get to see it.
@@ -117,24 +116,23 @@ pub(super) async fn authenticate(
 
 /// Authorizes a request for a private card.
 pub(super) async fn authorize_card(
-    State(enforcement): State<Enforcement>,
+    State(card): State<Arc<EnforcedCard>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let inner = &*enforcement.0;
     // CORS preflight requests carry no credentials.
     if request.method() == Method::OPTIONS {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let authentication = inner.authenticate(&parts).await;
+    let authentication = card.authenticate(&parts).await;
     let is_anonymous = authentication.verified.is_empty();
     let failure =
         authentication.failure.clone().or_else(|| is_anonymous.then_some(AuthFailure::Missing));
     if let Some(failure) = failure {
         audit::failed(authentication.audit_context(), failure.reason());
         let challenges =
-            if authentication.failure.is_some() { &inner.agent.challenges } else { &inner.any };
+            if authentication.failure.is_some() { &card.agent.challenges } else { &card.any };
         return answer::write(&parts, &failure.error(challenges));
     }
     let mut response = next.run(Request::from_parts(parts, body)).await;
@@ -159,7 +157,7 @@ async fn read_short(mut body: Body) -> Option<Bytes> {
     timeout(REJECTED_READ_TIMEOUT, read).await.ok().flatten()
 }
 
-impl Inner {
+impl EnforcedCard {
     /// Returns whether the response to a rejected request is the card nevertheless: the gRPC method
     /// of 0.3 falls back to the public card.
     fn exposes_card(&self, response: &Response) -> bool {

@@ -10,25 +10,24 @@ use a2a_operations::{Agent, AgentMethod, Call, Caller, EventStream, Reply, inter
 use async_trait::async_trait;
 
 use super::{
-    Enforcement,
     audit::{self, AuditContext},
     auth_failure::AuthFailure,
     authenticate::Authentication,
     challenge::Challenges,
-    enforcement::{Inner, Rule},
+    enforced_card::{EnforcedCard, Rule},
     expiry,
     requirement::Decision,
 };
 
 /// Authorizes calls and forwards them to an agent.
 pub(super) struct AuthorizingAgent {
-    enforcement: Enforcement,
+    card: Arc<EnforcedCard>,
     agent: Arc<dyn Agent>,
 }
 
 impl AuthorizingAgent {
-    pub(super) fn new(enforcement: Enforcement, agent: Arc<dyn Agent>) -> Self {
-        Self { enforcement, agent }
+    pub(super) fn new(card: Arc<EnforcedCard>, agent: Arc<dyn Agent>) -> Self {
+        Self { card, agent }
     }
 
     /// Authorizes a call, and returns it with its caller.
@@ -38,11 +37,10 @@ impl AuthorizingAgent {
         mut call: Call<R>,
         skill: Option<&Rule>,
     ) -> Result<(Call<R>, Arc<Authentication>)> {
-        let inner = &*self.enforcement.0;
         let authentication = call.context.caller.take_evidence::<Authentication>();
         let authentication = authentication.unwrap_or_else(|| Arc::new(Authentication::none()));
         let mut caller =
-            inner.authorize(operation, skill, &authentication, call.request.tenant())?;
+            self.card.authorize(operation, skill, &authentication, call.request.tenant())?;
         if let Some(credential) = call.context.caller.credential() {
             caller = caller.with_credential(credential.clone());
         }
@@ -63,7 +61,7 @@ impl AuthorizingAgent {
 
     /// The rule for the skill that a message invokes.
     fn skill(&self, request: &SendMessageRequest) -> Option<&Rule> {
-        let Inner { skill, skills, .. } = &*self.enforcement.0;
+        let EnforcedCard { skill, skills, .. } = &*self.card;
         skills.get(&skill.as_ref()?(request)?)
     }
 
@@ -81,7 +79,7 @@ impl AuthorizingAgent {
             return reply;
         }
         let (revalidated, address) = (revalidated().cloned().collect(), authentication.address);
-        let enforcement = self.enforcement.clone();
+        let card = Arc::clone(&self.card);
         let end = async move {
             let failure = tokio::select! {
                 failure = expiry::expired(caller.expires()) => failure,
@@ -92,13 +90,13 @@ impl AuthorizingAgent {
                     failure
                 }
             };
-            failure.error(&enforcement.0.any)
+            failure.error(&card.any)
         };
         reply.map(|events| expiry::until(events, end))
     }
 }
 
-impl Inner {
+impl EnforcedCard {
     fn authorize(
         &self,
         operation: Operation,

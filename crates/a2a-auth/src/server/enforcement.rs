@@ -8,13 +8,12 @@ use axum::{Router, middleware};
 use http::request::Parts;
 
 use super::{
-    Guard, GuardError, TrustedProxy, audit,
+    Guard, GuardError, audit,
     auth_failure::AuthFailure,
-    auth_history::AuthHistory,
     authenticate,
     authorize::AuthorizingAgent,
     challenge::Challenges,
-    guard::{Policy, SkillResolver, Tenants},
+    enforced_card::{EnforcedCard, Rule},
     requirement::Requirements,
     scheme::{self, EnforcedScheme},
 };
@@ -28,7 +27,7 @@ use super::{
 /// use a2a_operations::{Engine, agent_fn};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let card = AgentCard::new("Echo", "Says what it hears");
+/// let card = AgentCard::new("Echo", "Repeats its input");
 /// let enforcement = Guard::new().enforce(&card)?;
 /// let engine = Engine::new(card, agent_fn(async |text: String| text));
 /// // Any router that puts the agent on a wire.
@@ -38,33 +37,21 @@ use super::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Enforcement(pub(super) Arc<Inner>);
+pub struct Enforcement(Arc<EnforcedCard>);
 
-pub(super) struct Inner {
-    /// In the order of their rank.
-    pub(super) schemes: Vec<EnforcedScheme>,
-    pub(super) agent: Rule,
-    /// By the id of the skill.
-    pub(super) skills: BTreeMap<String, Rule>,
-    /// The challenges where any scheme is sufficient.
-    pub(super) any: Challenges,
-    pub(super) skill: Option<Arc<SkillResolver>>,
-    pub(super) policy: Option<Arc<Policy>>,
-    pub(super) tenants: Option<Arc<Tenants>>,
-    pub(super) proxies: Vec<TrustedProxy>,
-    pub(super) passes_credentials_on: bool,
-    pub(super) has_private_card: bool,
-    pub(super) auth_history: Arc<AuthHistory>,
-}
-
-/// Requirements, and the challenges for callers that don't meet them.
-pub(super) struct Rule {
-    pub(super) requirements: Requirements,
-    pub(super) challenges: Challenges,
+impl Guard {
+    /// Checks the guard against a card, and returns its enforcement.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError`], which names the scheme that can't be enforced.
+    pub fn enforce(&self, card: &AgentCard) -> StdResult<Enforcement, GuardError> {
+        Enforcement::new(self, card)
+    }
 }
 
 impl Enforcement {
-    pub(super) fn new(guard: &Guard, card: &AgentCard) -> StdResult<Self, GuardError> {
+    fn new(guard: &Guard, card: &AgentCard) -> StdResult<Self, GuardError> {
         let schemes = schemes(guard, card)?;
         let realm = guard.realm.as_deref().unwrap_or("a2a");
         let rule = |requirements: Requirements| {
@@ -94,7 +81,7 @@ impl Enforcement {
         if announces_extended && schemes.is_empty() && !guard.has_open_extended_card {
             return Err(GuardError::OpenExtendedCard);
         }
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(EnforcedCard {
             schemes,
             agent,
             skills,
@@ -111,7 +98,7 @@ impl Enforcement {
 
     /// Adds the authentication layer to the existing routes.
     pub fn layer(&self, router: Router) -> Router {
-        router.layer(middleware::from_fn_with_state(self.clone(), authenticate::authenticate))
+        router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authenticate))
     }
 
     /// Protects the routes of the public card, if the guard makes it private.
@@ -119,7 +106,7 @@ impl Enforcement {
         if !self.0.has_private_card {
             return router;
         }
-        router.layer(middleware::from_fn_with_state(self.clone(), authenticate::authorize_card))
+        router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authorize_card))
     }
 
     /// Verifies the credentials of a request with the throttling and the audit log of the guard,
@@ -146,7 +133,7 @@ impl Enforcement {
     /// Wraps an agent so that only authorized calls reach it. Without the layer, all calls that
     /// require authentication are rejected.
     pub fn agent(&self, agent: impl Agent) -> Arc<dyn Agent> {
-        Arc::new(AuthorizingAgent::new(self.clone(), Arc::new(agent)))
+        Arc::new(AuthorizingAgent::new(self.0.clone(), Arc::new(agent)))
     }
 }
 

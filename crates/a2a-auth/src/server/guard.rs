@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use a2a_core::{AgentCard, Operation, Result, v1::SendMessageRequest};
+use a2a_core::{Operation, Result, v1::SendMessageRequest};
 use a2a_operations::Caller;
 
-use super::{Enforcement, Throttle, TrustedProxy, Verifier, auth_history::AuthHistory};
+use super::{Throttle, TrustedProxy, Verifier, auth_history::AuthHistory};
 
 pub(super) type SkillResolver = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
 pub(super) type Policy = dyn Fn(&Caller, Operation, &str) -> Result<()> + Send + Sync;
@@ -150,15 +150,6 @@ impl Guard {
     pub fn with_private_card(mut self) -> Self {
         self.has_private_card = true;
         self
-    }
-
-    /// Checks the guard against a card, and returns its enforcement.
-    ///
-    /// # Errors
-    ///
-    /// [`GuardError`], which names the scheme that can't be enforced.
-    pub fn enforce(&self, card: &AgentCard) -> Result<Enforcement, GuardError> {
-        Enforcement::new(self, card)
     }
 
     pub(super) fn auth_history(&self) -> Arc<AuthHistory> {

@@ -35,6 +35,7 @@ mod basic;
 mod certificate;
 mod challenge;
 mod credential_digest;
+mod enforced_card;
 mod enforcement;
 mod expiring_cache;
 mod expiry;

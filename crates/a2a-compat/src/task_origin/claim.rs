@@ -6,6 +6,7 @@ use tokio::sync::watch;
 
 use super::{
     TaskOrigin, TaskOrigins,
+    pending_send::{MessageKey, PendingSend},
     scope_entries::{Entry, Target},
 };
 
@@ -18,27 +19,6 @@ pub(crate) enum Claim {
     New(Claimed),
     /// Another send is creating the task.
     Unresolved(Unresolved),
-}
-
-/// Identifies the message of a send, by which its task can be found.
-#[derive(Clone, Debug)]
-pub(crate) struct MessageKey {
-    pub(crate) context_id: String,
-    pub(crate) message_id: String,
-}
-
-/// A send whose task is not known yet.
-#[derive(Debug)]
-pub(super) struct PendingSend {
-    key: MessageKey,
-    /// Dropped when the send has finished or its task is known; `None` if the client disconnected.
-    in_progress: Option<watch::Sender<()>>,
-}
-
-impl PendingSend {
-    pub(super) fn bytes(&self) -> usize {
-        self.key.context_id.len() + self.key.message_id.len()
-    }
 }
 
 /// An id whose task is being created by another send.

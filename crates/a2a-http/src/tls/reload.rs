@@ -37,8 +37,21 @@ struct Shared {
     hsts: Option<HeaderValue>,
 }
 
+impl TlsSettings {
+    /// Reads and validates certificates and keys.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError`], which names the invalid setting.
+    pub fn load(self) -> Result<Tls, TlsError> {
+        let material = Material::read(&self)?;
+        let config = material.config(&self)?;
+        Ok(Tls::new(self, material.fingerprint(), config))
+    }
+}
+
 impl Tls {
-    pub(super) fn new(settings: TlsSettings, last_read: Fingerprint, config: ServerConfig) -> Self {
+    fn new(settings: TlsSettings, last_read: Fingerprint, config: ServerConfig) -> Self {
         let hsts = settings.hsts.map(|age| format!("max-age={}", age.as_secs()));
         Self(Arc::new(Shared {
             config: RwLock::new(Arc::new(config)),

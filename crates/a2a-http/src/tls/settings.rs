@@ -11,7 +11,7 @@ use rustls::{
     version::{TLS12, TLS13},
 };
 
-use super::{Pem, Tls, TlsError};
+use super::{Pem, TlsError};
 
 /// Whether a server requires client certificates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,17 +134,6 @@ impl TlsSettings {
     pub fn with_hsts(mut self, age: impl Into<Option<Duration>>) -> Self {
         self.hsts = age.into();
         self
-    }
-
-    /// Reads and validates certificates and keys.
-    ///
-    /// # Errors
-    ///
-    /// [`TlsError`], which names the invalid setting.
-    pub fn load(self) -> Result<Tls, TlsError> {
-        let material = Material::read(&self)?;
-        let config = material.config(&self)?;
-        Ok(Tls::new(self, material.fingerprint(), config))
     }
 
     /// Returns whether any certificate or key is in a file.

@@ -21,6 +21,23 @@ pub struct AuthorizationRequest {
     verifier: String,
 }
 
+impl OAuthClient {
+    /// Starts an authorization code grant (RFC 6749 §4.1, with PKCE), for applications that serve
+    /// `redirect_uri` themselves. Others use [`AuthorizationCode`](super::AuthorizationCode).
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError`] if the authorization server is unknown or untrusted.
+    pub async fn begin_authorization(
+        &self,
+        request: &CredentialRequest,
+        redirect_uri: &str,
+    ) -> Result<AuthorizationRequest, CredentialError> {
+        let endpoints = self.endpoints(request).await?;
+        AuthorizationRequest::new(self, endpoints, request, redirect_uri)
+    }
+}
+
 impl AuthorizationRequest {
     pub(super) fn new(
         client: &OAuthClient,

@@ -6,7 +6,7 @@ use a2a_core::v1::security_scheme::Scheme;
 use a2a_http::{client::HttpClient, tls::ClientTls};
 
 use super::{
-    AuthorizationRequest, Endpoints,
+    Endpoints,
     endpoints::{flow, secure},
     provider_metadata,
 };
@@ -137,21 +137,6 @@ impl OAuthClient {
     pub fn with_secret_in_body(mut self) -> Self {
         self.secret_in_body = true;
         self
-    }
-
-    /// Starts an authorization code grant (RFC 6749 §4.1, with PKCE), for applications that serve
-    /// `redirect_uri` themselves. Others use [`AuthorizationCode`](super::AuthorizationCode).
-    ///
-    /// # Errors
-    ///
-    /// [`CredentialError`] if the authorization server is unknown or untrusted.
-    pub async fn begin_authorization(
-        &self,
-        request: &CredentialRequest,
-        redirect_uri: &str,
-    ) -> Result<AuthorizationRequest, CredentialError> {
-        let endpoints = self.endpoints(request).await?;
-        AuthorizationRequest::new(self, endpoints, request, redirect_uri)
     }
 
     /// Returns whether the endpoints are configured rather than taken from cards.
