@@ -298,6 +298,10 @@ async fn steps_and_placeholders_have_the_documented_effect() {
     for (text, count) in [("count", 2), ("count 3", 3), ("count x", 2), ("count 99999", 10_000)] {
         assert_eq!(outcome(message("m", text)).await, format!("COMPLETED \"{count}\""), "{text}");
     }
+    assert_eq!(
+        outcome(message("m", "what?")).await,
+        "REJECTED \"no rule of the script matches the message\""
+    );
     let metadata = a2a_core::well_known::Struct::from([("skill", "hold")]);
     let held = message("m", "hi").with_metadata(metadata);
     let held = task(send_at_once(&client, held).await);
@@ -351,6 +355,7 @@ fn invalid_scripts_are_rejected_with_file_line_and_key() {
             "[[rule]]\nid = \"a\"\n[[rule]]\nwhen = { follows = \"b\" }\n".to_owned(),
             ":3: rule[1].when.follows: no rule has the id \"b\"",
         ),
+        ("[[rule]]\nid = \"a\"\n".to_owned(), ":1: rule[0]: needs steps or a fault"),
         ("[card]\n\nname = 1\n".to_owned(), ":3: card: invalid type: integer `1`"),
         ("[card\n".to_owned(), ":1: toml: "),
         (
