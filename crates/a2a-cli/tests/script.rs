@@ -1,4 +1,4 @@
-//! `a2a serve --script`: the documented example over every binding, and rejected scripts.
+//! `a2a serve --script`: the documented example over every binding.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
@@ -14,7 +14,7 @@ use std::{
 
 use a2a_core::{ErrorKind, Message, Part, TaskState, v1::SendMessageRequest};
 use a2a_operations::{Agent, Call};
-use common::{Run, Server, command, http};
+use common::{Server, http};
 use futures_util::StreamExt as _;
 use serde_json::json;
 use told::{get, message, send, send_at_once, stream, task, task_told};
@@ -27,17 +27,18 @@ fn example() -> Server {
     Server::start(&["--script", docs().join("examples/travel-agent.toml").to_str().unwrap()])
 }
 
-/// A server with a script of its own.
-fn start(script: &str) -> Server {
-    start_with(script, &[], &[])
+/// The same, with the tasks in a file.
+fn example_with_store(folder: &Path) -> Server {
+    let (script, store) = (docs().join("examples/travel-agent.toml"), folder.join("tasks.db"));
+    Server::start(&["--script", script.to_str().unwrap(), "--store", store.to_str().unwrap()])
 }
 
-fn start_with(script: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Server {
+/// A server with a script of its own.
+fn start(script: &str, environment: &[(&str, &str)]) -> Server {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script.toml");
     fs::write(&path, script).unwrap();
-    let script = ["--script", path.to_str().unwrap()];
-    Server::start_with(&[&script, arguments].concat(), environment)
+    Server::start_with(&["--script", path.to_str().unwrap()], environment)
 }
 
 /// A client of each binding.
@@ -50,17 +51,18 @@ fn clients(server: &Server) -> [(&'static str, Arc<dyn Agent>); 3] {
     ]
 }
 
+fn request(text: &str) -> Call<SendMessageRequest> {
+    let message = Some(Message::user(text));
+    Call::new(SendMessageRequest { message, ..SendMessageRequest::default() })
+}
+
 async fn error(agent: &impl Agent, text: &str) -> ErrorKind {
-    let request =
-        SendMessageRequest { message: Some(Message::user(text)), ..SendMessageRequest::default() };
-    agent.send_message(Call::new(request)).await.unwrap_err().kind()
+    agent.send_message(request(text)).await.unwrap_err().kind()
 }
 
 /// The events of a stream before its error, and whether there was one.
 async fn cut_stream(agent: &impl Agent, text: &str) -> (usize, bool, String) {
-    let request =
-        SendMessageRequest { message: Some(Message::user(text)), ..SendMessageRequest::default() };
-    let reply = agent.send_streaming_message(Call::new(request)).await;
+    let reply = agent.send_streaming_message(request(text)).await;
     let Ok(mut events) = reply.map(|reply| reply.response) else {
         return (0, true, String::new());
     };
@@ -158,13 +160,10 @@ async fn a_task_waits_for_its_authorization() {
 #[tokio::test]
 async fn an_open_question_survives_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("tasks.db");
-    let script = docs().join("examples/travel-agent.toml");
-    let arguments = ["--script", script.to_str().unwrap(), "--store", store.to_str().unwrap()];
-    let server = Server::start(&arguments);
+    let server = example_with_store(folder.path());
     let asked = task(send(&told::client(&server.url()), message("m", "book Oslo")).await);
     drop(server);
-    let server = Server::start(&arguments);
+    let server = example_with_store(folder.path());
     let answer = message("m-2", "tomorrow").with_task_id(&asked.id);
     let booked = task(send(&told::client(&server.url()), answer).await);
     assert_eq!(task_told(&booked), "COMPLETED [\"Departure: tomorrow\"]");
@@ -173,15 +172,12 @@ async fn an_open_question_survives_a_restart() {
 #[tokio::test]
 async fn an_interrupted_wait_continues_without_repeating_its_steps() {
     let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("tasks.db");
-    let script = docs().join("examples/travel-agent.toml");
-    let arguments = ["--script", script.to_str().unwrap(), "--store", store.to_str().unwrap()];
-    let server = Server::start(&arguments);
+    let server = example_with_store(folder.path());
     let waiting = task(send(&told::client(&server.url()), message("m", "pay")).await);
     assert_eq!(waiting.state(), TaskState::AuthRequired);
     // A server that is killed leaves the run to the next one.
     drop(server);
-    let server = Server::start(&arguments);
+    let server = example_with_store(folder.path());
     let url = format!("{}/demo/authorize/{}", server.url(), waiting.id);
     while http("POST", &url, &[], "").await.status() != 200 {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -286,6 +282,7 @@ async fn steps_and_placeholders_have_the_documented_effect() {
         when = { metadata = { skill = "hold" } }
         steps = [{ state = "working" }, { wait_until = "canceled" }]
         "#,
+        &[],
     );
     let client = told::client(&server.url());
     let outcome = async |message| task_told(&task(send(&client, message).await));
@@ -298,6 +295,10 @@ async fn steps_and_placeholders_have_the_documented_effect() {
     for (text, count) in [("count", 2), ("count 3", 3), ("count x", 2), ("count 99999", 10_000)] {
         assert_eq!(outcome(message("m", text)).await, format!("COMPLETED \"{count}\""), "{text}");
     }
+    assert_eq!(
+        outcome(message("m", "what?")).await,
+        "REJECTED \"no rule of the script matches the message\""
+    );
     let metadata = a2a_core::well_known::Struct::from([("skill", "hold")]);
     let held = message("m", "hi").with_metadata(metadata);
     let held = task(send_at_once(&client, held).await);
@@ -322,121 +323,17 @@ async fn variables_of_the_script_switch_what_it_says() {
         accepted = "good"
         insufficient = "limited"
     "#;
-    let server = start_with(script, &[], &[("MY_SUITE_AUTH", "1")]);
+    let server = start(script, &[("MY_SUITE_AUTH", "1")]);
     let url = format!("{}/tasks", server.url());
     for (token, status) in [("none", 401), ("limited", 403), ("good", 200)] {
         let token = format!("Bearer {token}");
         let headers = [("authorization", token.as_str()), ("a2a-version", "1.0")];
         assert_eq!(http("GET", &url, &headers, "").await.status(), status, "{token}");
     }
-    let plain = start_with(script, &[], &[("MY_SUITE_PLAIN", "1"), ("MY_SUITE_AUTH", "0")]);
+    let plain = start(script, &[("MY_SUITE_PLAIN", "1"), ("MY_SUITE_AUTH", "0")]);
     let card = plain.json(&["card", "get"]);
     assert_eq!(card["capabilities"]["streaming"], false);
     assert!(card["securitySchemes"].is_null(), "{card}");
-}
-
-#[test]
-fn invalid_scripts_are_rejected_with_file_line_and_key() {
-    let step = |step: &str| format!("[default]\nsteps = [{{ {step} }}]\n");
-    let too_large = format!("# {}\n", "x".repeat(1 << 20));
-    let rows = [
-        ("rules = []\n".to_owned(), ":1: rules: unknown key, expected card, default, rule"),
-        ("[[rule]]\nwen = 1\n".to_owned(), ":2: rule[0].wen: unknown key, expected id, when"),
-        ("[rule]\n".to_owned(), ":1: rule: expected tables: [[rule]]"),
-        (
-            "[[rule]]\nwhen = { wrd = \"a\" }\n".to_owned(),
-            ":2: rule[0].when: unknown field `wrd`, expected one of `message_id`",
-        ),
-        (
-            "[[rule]]\nid = \"a\"\n[[rule]]\nwhen = { follows = \"b\" }\n".to_owned(),
-            ":3: rule[1].when.follows: no rule has the id \"b\"",
-        ),
-        ("[card]\n\nname = 1\n".to_owned(), ":3: card: invalid type: integer `1`"),
-        ("[card\n".to_owned(), ":1: toml: "),
-        (
-            "[environment]\nX = \"require_bearer\"\n".to_owned(),
-            "bearer.accepted: is needed for require_bearer",
-        ),
-        (step("state = \"done\""), ":2: default.steps[0]: expected a state such as working"),
-        (step("stat = \"working\""), ":2: default.steps[0]: unknown field `stat`"),
-        (step("wait = 1, message = \"a\""), "a step has exactly one of state, ask, message"),
-        (step("text = \"a\""), "text is only for a step with state"),
-        (step("message = \"{nope}\""), "unknown placeholder {nope}"),
-        (step("message = \"{\""), "unpaired brace"),
-        (step("wait = \"61m\""), "\"61m\" is longer than 1h"),
-        (step("wait = \"soon\""), "expected a duration"),
-        (step("wait = \"{1}\""), "a placeholder here needs a default"),
-        (step("repeat = 10001, steps = [{ wait = 1 }]"), "not a number from 1 to 10000"),
-        (step("repeat = 0, steps = [{ wait = 1 }]"), "not a number from 1 to 10000"),
-        (step("repeat = 2"), "repeat needs steps"),
-        (
-            step("repeat = 2, steps = [{ repeat = 2, steps = [{ wait = 1 }] }]"),
-            "repeat takes steps with artifact, wait, or a state that is not final",
-        ),
-        (step("state = \"failed\" }, { wait = 1"), "default.steps[1]: is never reached"),
-        (step("artifact = { parts = [{ base64 = \"?\" }] }"), "invalid base64"),
-        (step("artifact = { parts = [{ json = \"{\" }] }"), "invalid json"),
-        (step("artifact = { parts = [{}] }"), "a part has exactly one of text, url"),
-        ("[default]\nfault = { error = { name = \"X\" } }\n".to_owned(), "TASK_NOT_FOUND"),
-        ("[default]\nfault = { respond = { status = 99 } }\n".to_owned(), "HTTP status"),
-        ("[default]\nfault = { explode = 1 }\n".to_owned(), "unknown variant `explode`"),
-        (too_large, "is larger than 1 MiB"),
-    ];
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("script.toml");
-    for (script, expected) in rows {
-        fs::write(&path, &script).unwrap();
-        let run = Run::of(command().args(["serve", "--print-settings", "--script"]).arg(&path));
-        let script = &script[..script.len().min(100)];
-        assert_eq!(run.code, 2, "{script}: {run:?}");
-        assert!(run.stderr.contains(expected), "{script}: {run:?}");
-        assert!(run.stderr.contains(path.to_str().unwrap()), "{script}: {run:?}");
-    }
-    let missing = Run::of(command().args(["serve", "--script", "/nonexistent.toml"]));
-    assert!(missing.code == 2 && missing.stderr.contains("--script /nonexistent.toml"));
-}
-
-#[test]
-fn all_problems_of_a_script_are_reported_together() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("script.toml");
-    let script = "[card]\nnam = \"a\"\n[[rule]]\nsteps = [\n    { wait = \"2h\" },\n    \
-                  { state = \"done\" },\n]\nfault = { cut = 1 }\n";
-    fs::write(&path, script).unwrap();
-    let run = Run::of(command().args(["serve", "-o", "json", "--script"]).arg(&path));
-    let problems = run.lines()[0]["error"]["details"]["problems"].clone();
-    let mut places: Vec<_> = problems
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|problem| (problem["line"].as_u64().unwrap(), problem["key"].clone()))
-        .collect();
-    places.sort_by_key(|(line, _)| *line);
-    let expected = [
-        (2, json!("card")),
-        (5, json!("rule[0].steps[0]")),
-        (6, json!("rule[0].steps[1]")),
-        (8, json!("rule[0].fault")),
-    ];
-    assert_eq!(places, expected, "{run:?}");
-}
-
-#[test]
-fn a_script_excludes_other_agents() {
-    let script = docs().join("examples/travel-agent.toml");
-    let script = ["serve", "--script", script.to_str().unwrap()];
-    for other in [&["--echo"][..], &["--demo"], &["--exec", "cat"], &["--profile", "bench"]] {
-        let run = Run::of(command().args(script).args(other));
-        assert_eq!(run.code, 2, "{other:?}: {run:?}");
-        assert!(run.stderr.contains("--script"), "{other:?}: {run:?}");
-    }
-    let run = Run::of(
-        command()
-            .args(["serve", "--print-settings"])
-            .env("A2ACLI_SERVE_AGENT_SCRIPT_FILE", script[2]),
-    );
-    let line = format!("script_file = {:?} # A2ACLI_SERVE_AGENT_SCRIPT_FILE", script[2]);
-    assert!(run.stdout.lines().any(|one| one == line), "{run:?}");
 }
 
 #[tokio::test]
@@ -451,6 +348,7 @@ async fn a_cut_stream_is_resumed_by_our_command() {
             { state = "completed" },
         ]
         "#,
+        &[],
     );
     let run =
         tokio::task::spawn_blocking(move || server.run(&["send", "go", "--stream", "-o", "json"]));

@@ -210,6 +210,10 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+        let default = &mut script.rules.default;
+        if default.steps.is_empty() && default.fault.is_none() {
+            default.steps.push(Step::no_rule_matches());
+        }
         let requires_bearer = script.environment.values().any(|one| *one == Switch::RequireBearer);
         if requires_bearer && script.bearer.accepted.is_empty() {
             self.problem("bearer.accepted", 0, "is needed for require_bearer".into());
@@ -229,6 +233,9 @@ impl<'a> Reader<'a> {
             let (key, at) = (format!("rule[{index}]"), rule.span().start);
             let [id, when, fault, steps] = self.table(&key, ["id", "when", "fault", "steps"], rule);
             let of = |name: &str| format!("{key}.{name}");
+            if steps.is_none() && fault.is_none() {
+                self.problem(&key, at, "needs steps or a fault".into());
+            }
             let rule = Rule {
                 id: id.and_then(|value| self.value(&of("id"), value)),
                 when: when.and_then(|value| self.value(&of("when"), value)).unwrap_or_default(),

@@ -152,6 +152,13 @@ fn state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TaskState>
 }
 
 impl Step {
+    /// The step of scripts without a default.
+    pub(super) fn no_rule_matches() -> Self {
+        let text = "no rule of the script matches the message".parse().ok();
+        let content = Content { text, parts: Vec::new() };
+        Self::State { state: TaskState::Rejected, content }
+    }
+
     pub(super) fn is_question(&self) -> bool {
         matches!(self, Self::Ask(_))
     }
