@@ -1,47 +1,21 @@
-//! The agent that does what a script says.
+//! Runs the steps of a script.
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::Arc,
     time::Duration,
 };
 
-use a2a_core::{Artifact, Message, Part, Role, Task, TaskState, v1::TaskArtifactUpdateEvent};
-use a2a_http::{WebhookPolicy, tls::ClientTls};
-use a2a_operations::{AgentError, AgentExecutor, Recovery, RequestContext, TaskUpdater};
+use a2a_core::{Artifact, Message, Role, Task, TaskState, v1::TaskArtifactUpdateEvent};
+use a2a_operations::{AgentExecutor, Recovery, RequestContext, TaskUpdater};
 
 use super::{
-    Authorizations, Script, call, client_parse,
+    call, client_parse,
     rule::name,
     step::{self, Builtin, MAX_REPEAT, MAX_WAIT, Signal, Step},
     template::Template,
+    turn::{Done, ScriptAgent, Turn},
 };
 use crate::settings::value;
-
-/// An agent that does what a script says.
-///
-/// An interrupted run continues behind the last step whose outcome is stored.
-#[derive(Clone, Debug)]
-pub(crate) struct ScriptAgent {
-    pub(crate) script: Arc<Script>,
-    /// The tasks that wait for `POST /demo/authorize/<task id>`.
-    pub(crate) authorizations: Authorizations,
-    /// Addresses that `call` may connect to; `None` is any.
-    pub(crate) reach: Option<WebhookPolicy>,
-    /// The certificates that it trusts there.
-    pub(crate) trust: ClientTls,
-}
-
-/// What a behaviour returns.
-pub(super) type Done = Result<(), AgentError>;
-
-/// One message, and what updates its task.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Turn<'a> {
-    pub(super) agent: &'a ScriptAgent,
-    pub(super) context: &'a RequestContext,
-    pub(super) updates: &'a TaskUpdater,
-}
 
 /// A step, and the round of the `repeat` that it is in.
 #[derive(Clone, Copy, Debug)]
@@ -258,14 +232,6 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Sets WORKING, unless an interrupted run has.
-    pub(super) async fn start(&self) -> Done {
-        if !(self.context.is_rerun() && self.context.task().state() == TaskState::Working) {
-            self.updates.start().await?;
-        }
-        Ok(())
-    }
-
     /// Waits, and returns whether the client canceled meanwhile.
     async fn canceled_within(&self, time: Duration) -> bool {
         if time.is_zero() {
@@ -327,13 +293,6 @@ impl Turn<'_> {
             }
         })
     }
-
-    /// The text behind the first word.
-    pub(super) fn argument(&self) -> String {
-        let text = self.context.text();
-        let rest = text.trim_start().split_once(char::is_whitespace).map(|(_, rest)| rest);
-        rest.unwrap_or_default().trim().to_owned()
-    }
 }
 
 /// Finds the artifact of a step in a task.
@@ -342,10 +301,4 @@ fn find<'a>(task: &'a Task, artifact: &step::Artifact) -> Option<&'a Artifact> {
         Some(id) => known.artifact_id == *id,
         None => known.name == artifact.name,
     })
-}
-
-/// An artifact of any number of parts.
-pub(super) fn with_parts(name: &str, parts: Vec<Part>) -> Artifact {
-    let artifact_id = a2a_core::fresh_id();
-    Artifact { artifact_id, name: name.to_owned(), parts, ..Artifact::default() }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use a2a_core::{AgentCard, Artifact, Message, Part, TaskState, v1::AgentSkill};
 use a2a_operations::{AgentExecutor, Recovery, RequestContext, TaskUpdater};
 
-use super::agent::Done;
+use super::turn::Done;
 
 /// Most events or messages that one task may ask for.
 const MAX: usize = 1_000_000;

@@ -9,7 +9,7 @@ use a2a_core::{
 };
 use a2a_http::client::ClientSettings;
 
-use super::agent::{Done, Turn, with_parts};
+use super::turn::{Done, Turn, with_parts};
 use crate::failure::chain;
 
 /// Calls the agent that the first word behind `call` names, with the rest of the text, and

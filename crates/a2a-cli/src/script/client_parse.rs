@@ -12,7 +12,7 @@ use axum::{Router, body::Bytes, response::IntoResponse, routing::any};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::agent::{Done, Turn};
+use super::turn::{Done, Turn};
 
 /// Runs the operation that the second part names against a stand-in for an agent.
 pub(super) async fn run(turn: &Turn<'_>) -> Done {

@@ -13,10 +13,11 @@ mod file;
 mod rule;
 mod step;
 mod template;
+mod turn;
 
-pub(crate) use agent::ScriptAgent;
 pub(crate) use authorize::Authorizations;
 pub(crate) use bench::BenchAgent;
 pub(crate) use card::extended_card;
 pub(crate) use fault::{Fault, layer as fault_layer};
 pub(crate) use file::{Profile, Script, Switch};
+pub(crate) use turn::ScriptAgent;
