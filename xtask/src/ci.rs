@@ -1,4 +1,4 @@
-//! What continuous integration runs, step by step; the cheap ones come first.
+//! The steps of continuous integration, the cheap ones first.
 
 use std::{process::Command, time::Instant};
 
@@ -10,12 +10,13 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-/// The version of cargo-hack that is installed where there is none.
-const CARGO_HACK: &str = "0.6.46";
+/// Tools that are installed if they are missing, with their versions.
+const TOOLS: [(&str, &str); 2] = [("deny", "0.20.2"), ("hack", "0.6.46")];
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
     Step { cargo: &["xtask", "tidy"], environment: &[] },
+    Step { cargo: &["deny", "check", "bans", "licenses", "sources"], environment: &[] },
     Step { cargo: &["xtask", "schema", "--check"], environment: &[] },
     Step { cargo: &["xtask", "coverage", "--check"], environment: &[] },
     Step {
@@ -39,7 +40,9 @@ const STEPS: [Step; 10] = [
 
 pub(crate) fn run() -> Result {
     let start = Instant::now();
-    install_cargo_hack()?;
+    for (tool, version) in TOOLS {
+        install(tool, version)?;
+    }
     for step in &STEPS {
         let name = format!("cargo {}", step.cargo.join(" "));
         println!("=== {name}");
@@ -60,18 +63,21 @@ pub(crate) fn run() -> Result {
     Ok(())
 }
 
-/// Installs cargo-hack where it is missing.
-fn install_cargo_hack() -> Result {
-    let found = workspace::cargo().args(["hack", "--version"]).output();
+/// Installs a subcommand of cargo if it is missing, without optimizations: it runs for seconds.
+fn install(tool: &str, version: &str) -> Result {
+    let found = workspace::cargo().args([tool, "--version"]).output();
     if found.is_ok_and(|output| output.status.success()) {
         return Ok(());
     }
-    println!("=== CARGO-HACK IS MISSING: installing version {CARGO_HACK} with cargo install");
-    let install = ["install", "--locked", "cargo-hack", "--version", CARGO_HACK];
-    if workspace::cargo().args(install).status()?.success() {
+    println!("=== CARGO-{} IS MISSING: installing version {version}", tool.to_uppercase());
+    let name = format!("cargo-{tool}");
+    let mut install = workspace::cargo();
+    install.args(["install", "--locked", "--debug", &name, "--version", version]);
+    install.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    if install.status()?.success() {
         return Ok(());
     }
-    Err(format!("cargo-hack {CARGO_HACK} can't be installed, and CI needs it").into())
+    Err(format!("{name} {version} could not be installed, and CI needs it").into())
 }
 
 fn command(step: &Step) -> Command {
