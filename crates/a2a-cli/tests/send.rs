@@ -237,6 +237,20 @@ fn control_characters_of_an_agent_never_reach_the_terminal() {
 }
 
 #[test]
+fn credential_without_a_declared_scheme_is_not_sent() {
+    let server = Server::start(&["--require-bearer", "t0ken"]);
+    let run = server.run(&["send", "hello", "--api-key", "t0ken", "--basic", "a:t0ken"]);
+    assert_eq!(run.code, 4, "{run:?}");
+    for warning in ["warning: --api-key is not sent", "warning: --basic is not sent", "(bearer)"] {
+        assert!(run.stderr.contains(warning), "{warning}: {run:?}");
+    }
+    for malformed in [["--basic", "user"], ["--bearer", "a\nb"], ["--api-key", "a\nb"]] {
+        let run = server.run(&[&["send", "hello"][..], &malformed].concat());
+        assert_eq!(run.code, 2, "{malformed:?}: {run:?}");
+    }
+}
+
+#[test]
 fn outcomes_are_not_failures_of_the_tool() {
     let server = Server::start(&[]);
     for (word, state) in [("fail", "FAILED"), ("reject", "REJECTED"), ("panic", "FAILED")] {

@@ -104,7 +104,9 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets which interfaces are used, and in which order, in place of the methods above and below.
+    /// Sets the bindings, their order and the protocol versions at once, in place of
+    /// [`prefer`](Self::prefer), [`only`](Self::only), [`version`](Self::version) and
+    /// [`at_least`](Self::at_least).
     pub fn preference(mut self, preference: Preference) -> Self {
         self.preference = preference;
         self

@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue};
 use super::credentials;
 use crate::{failure::Failure, output::Output, settings::Settings};
 
-/// Stands for no timeout.
+/// The time of a send is limited by `--timeout`, which covers the whole wait.
 const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
 /// The maximum delay between two attempts to open a subscription.
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -70,7 +70,7 @@ pub(super) fn builder(
     let timeouts = Timeouts::default()
         .with_connect(settings.request_timeout)
         .with_request(settings.request_timeout)
-        .with_send(settings.timeout.unwrap_or(UNLIMITED));
+        .with_send(UNLIMITED);
     let mut builder = Client::builder()
         .http(settings.http())
         .timeouts(timeouts)
