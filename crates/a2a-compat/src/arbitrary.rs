@@ -6,7 +6,7 @@ use a2a_core::{
         AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentProvider, AgentSkill,
         Artifact, AuthenticationInfo, SendMessageConfiguration, SendMessageRequest, StreamResponse,
         TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent,
-        stream_response::Payload,
+        part::Content, stream_response::Payload,
     },
     well_known::{Struct, Timestamp, Value},
 };
@@ -15,6 +15,8 @@ use proptest::{
     option,
     prelude::{Just, Strategy, any, prop_oneof},
 };
+
+use crate::common::part::{with_found_members, with_lost_members};
 
 /// Text, including the empty string.
 pub(crate) fn text() -> impl Strategy<Value = String> {
@@ -67,6 +69,17 @@ pub(crate) fn part() -> impl Strategy<Value = Part> {
         metadata,
         ..part
     })
+}
+
+/// Changes a part as a round trip through the metadata does: only files have a media type and a
+/// file name.
+pub(crate) fn through_metadata(part: &mut Part) {
+    if let Some(Content::Text(_) | Content::Data(_)) = part.content {
+        part.metadata = with_lost_members(part);
+        part.media_type.clear();
+        part.filename.clear();
+        *part = with_found_members(part.clone());
+    }
 }
 
 /// A message with any role.

@@ -7,6 +7,7 @@ pub(crate) mod extensions;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod member;
+pub(crate) mod name;
 pub(crate) mod part;
 pub(crate) mod parts;
 pub(crate) mod push;

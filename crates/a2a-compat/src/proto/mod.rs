@@ -9,7 +9,6 @@ mod generated;
 #[allow(dead_code, reason = "conversions exist in both directions, even if unused")]
 pub(crate) mod json;
 mod message;
-mod name;
 #[cfg(test)]
 mod properties;
 mod push;
@@ -21,10 +20,10 @@ mod task;
 mod tests;
 mod union;
 
+pub(crate) use crate::common::name::{config_name, ids_of_config, task_id, task_name};
 pub(crate) use card::{from_v1 as card_from_v1, into_v1 as card_into_v1};
 pub(crate) use file::{Files, expects_text};
 pub(crate) use generated::*;
-pub(crate) use name::{config_name, ids_of_config, task_id, task_name};
 pub(crate) use push::CreateConfig;
 pub(crate) use task::event_from_v1;
 

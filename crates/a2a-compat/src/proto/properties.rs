@@ -1,8 +1,8 @@
 //! Property tests: conversions lose only what is documented, in protobuf and JSON.
 
 use a2a_core::{
-    Part, ProtocolVersion,
-    v1::{self, part::Content, stream_response::Payload},
+    ProtocolVersion,
+    v1::{self, stream_response::Payload},
 };
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use prost::Message as _;
@@ -13,47 +13,9 @@ use super::{
     event_from_v1, json,
 };
 use crate::{
-    arbitrary,
-    common::part::{with_found_members, with_lost_members},
+    arbitrary::{self, through_metadata},
+    common::parts::Parts as _,
 };
-
-/// A part after a round trip through the metadata.
-fn part(part: &mut Part) {
-    if let Some(Content::Text(_) | Content::Data(_)) = part.content {
-        part.metadata = with_lost_members(part);
-        part.media_type.clear();
-        part.filename.clear();
-        *part = with_found_members(part.clone());
-    }
-}
-
-fn message(message: &mut v1::Message) {
-    message.parts.iter_mut().for_each(part);
-}
-
-fn artifact(artifact: &mut v1::Artifact) {
-    artifact.parts.iter_mut().for_each(part);
-}
-
-fn status(status: &mut v1::TaskStatus) {
-    status.message.iter_mut().for_each(message);
-}
-
-fn task(task: &mut v1::Task) {
-    task.status.iter_mut().for_each(status);
-    task.artifacts.iter_mut().for_each(artifact);
-    task.history.iter_mut().for_each(message);
-}
-
-fn event(event: &mut v1::StreamResponse) {
-    match &mut event.payload {
-        Some(Payload::Task(one)) => task(one),
-        Some(Payload::Message(one)) => message(one),
-        Some(Payload::StatusUpdate(update)) => update.status.iter_mut().for_each(status),
-        Some(Payload::ArtifactUpdate(update)) => update.artifact.iter_mut().for_each(artifact),
-        None => {}
-    }
-}
 
 /// Clears references to tasks, which the JSON format of 0.3 does not have.
 fn without_references(message: &mut v1::Message) {
@@ -100,7 +62,7 @@ proptest! {
         let written = event_from_v1(text(&sent), is_last);
         let read = StreamResponse::decode(written.encode_to_vec().as_slice()).unwrap();
         let read = read_files(v1::StreamResponse::from(read));
-        event(&mut sent);
+        sent.each_part(through_metadata);
         prop_assert_eq!(&read, &sent);
         prop_assert_eq!(event_from_v1(text(&read), is_last), written);
 
@@ -115,7 +77,7 @@ proptest! {
         let written = Task::from(text(&sent));
         let read = Task::decode(written.encode_to_vec().as_slice()).unwrap();
         let read = read_files(v1::Task::from(read));
-        task(&mut sent);
+        sent.each_part(through_metadata);
         prop_assert_eq!(&read, &sent);
         prop_assert_eq!(Task::from(text(&read)), written);
 
@@ -139,7 +101,7 @@ proptest! {
         let written = SendMessageRequest::from(text(&sent));
         let read = SendMessageRequest::decode(written.encode_to_vec().as_slice()).unwrap();
         let read = read_files(v1::SendMessageRequest::from(read));
-        sent.message.iter_mut().for_each(message);
+        sent.each_part(through_metadata);
         sent.configuration.get_or_insert_default();
         prop_assert_eq!(&read, &sent);
         prop_assert_eq!(SendMessageRequest::from(text(&read)), written);

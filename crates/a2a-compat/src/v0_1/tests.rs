@@ -4,8 +4,8 @@ use a2a_core::{
     ErrorKind, Message, Operation, Part, Role, Task, TaskState,
     v1::{
         self, Artifact, SendMessageConfiguration, SendMessageRequest, SendMessageResponse,
-        StreamResponse, TaskPushNotificationConfig, TaskStatus, part::Content,
-        send_message_response, stream_response::Payload,
+        StreamResponse, TaskPushNotificationConfig, TaskStatus, send_message_response,
+        stream_response::Payload,
     },
     well_known::Value as CoreValue,
 };
@@ -13,7 +13,11 @@ use proptest::prelude::{any, prop_assert_eq, proptest};
 use serde_json::{Value, json};
 
 use super::{EventSplitter, V0_1};
-use crate::{AnyRequest, AnyResponse, Dialect as _, arbitrary, common::task::index_of_id};
+use crate::{
+    AnyRequest, AnyResponse, Dialect as _,
+    arbitrary::{self, through_metadata},
+    common::{parts::Parts as _, task::index_of_id},
+};
 
 /// The state after a round trip.
 fn state(state: TaskState) -> TaskState {
@@ -24,19 +28,10 @@ fn state(state: TaskState) -> TaskState {
     }
 }
 
-/// The part after a round trip: only files, or parts with these metadata keys unused, have a media
-/// type and a file name.
-fn part(mut part: Part) -> Part {
-    if !matches!(part.content, Some(Content::Raw(_) | Content::Url(_))) {
-        part.metadata = crate::common::part::with_lost_members(&part);
-        part.media_type.clear();
-        part.filename.clear();
-    }
-    crate::common::part::with_found_members(part)
-}
-
-fn parts(parts: Vec<Part>) -> Vec<Part> {
-    parts.into_iter().map(part).collect()
+/// The parts after a round trip.
+fn parts(mut parts: Vec<Part>) -> Vec<Part> {
+    parts.each_part(through_metadata);
+    parts
 }
 
 /// The message after a round trip: it gets the ids of its task, and a new id.

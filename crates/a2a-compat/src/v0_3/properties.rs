@@ -1,54 +1,14 @@
 //! Property tests: conversions lose only what is documented.
 
-use a2a_core::{
-    Part,
-    v1::{self, part::Content, send_message_response, stream_response::Payload},
-};
+use a2a_core::v1::{self, send_message_response};
 use proptest::prelude::{any, prop_assert_eq, proptest};
 
 use super::{V0_3, read_card, write_card, write_task};
 use crate::{
-    AnyRequest, AnyResponse, Dialect, arbitrary,
-    common::part::{with_found_members, with_lost_members},
+    AnyRequest, AnyResponse, Dialect,
+    arbitrary::{self, through_metadata},
+    common::parts::Parts as _,
 };
-
-/// A part after a round trip through the metadata.
-fn part(part: &mut Part) {
-    if let Some(Content::Text(_) | Content::Data(_)) = part.content {
-        part.metadata = with_lost_members(part);
-        part.media_type.clear();
-        part.filename.clear();
-        *part = with_found_members(part.clone());
-    }
-}
-
-fn message(message: &mut v1::Message) {
-    message.parts.iter_mut().for_each(part);
-}
-
-fn artifact(artifact: &mut v1::Artifact) {
-    artifact.parts.iter_mut().for_each(part);
-}
-
-fn status(status: &mut v1::TaskStatus) {
-    status.message.iter_mut().for_each(message);
-}
-
-fn task(task: &mut v1::Task) {
-    task.status.iter_mut().for_each(status);
-    task.artifacts.iter_mut().for_each(artifact);
-    task.history.iter_mut().for_each(message);
-}
-
-fn event(event: &mut v1::StreamResponse) {
-    match &mut event.payload {
-        Some(Payload::Task(one)) => task(one),
-        Some(Payload::Message(one)) => message(one),
-        Some(Payload::StatusUpdate(update)) => update.status.iter_mut().for_each(status),
-        Some(Payload::ArtifactUpdate(update)) => update.artifact.iter_mut().for_each(artifact),
-        None => {}
-    }
-}
 
 proptest! {
     //
@@ -58,7 +18,7 @@ proptest! {
     ) {
         let written = V0_3.write_event(&sent, is_last);
         let read = V0_3.read_event(written.clone()).unwrap();
-        event(&mut sent);
+        sent.each_part(through_metadata);
         prop_assert_eq!(&read, &sent);
         prop_assert_eq!(V0_3.write_event(&read, is_last), written);
     }
@@ -70,7 +30,7 @@ proptest! {
         let written = V0_3.write_response(operation, response);
         prop_assert_eq!(&written, &write_task(&sent));
         let read = V0_3.read_response(operation, written.clone()).unwrap();
-        task(&mut sent);
+        sent.each_part(through_metadata);
         prop_assert_eq!(&read, &AnyResponse::Task(sent.clone().into()));
         prop_assert_eq!(V0_3.write_response(operation, read), written.clone());
 
@@ -86,7 +46,7 @@ proptest! {
         let (method, written) =
             V0_3.write_request(AnyRequest::SendStreamingMessage(sent.clone())).unwrap();
         let read = V0_3.read_request(method, written.clone()).unwrap();
-        sent.message.iter_mut().for_each(message);
+        sent.each_part(through_metadata);
         sent.configuration.get_or_insert_default();
         prop_assert_eq!(&read, &AnyRequest::SendStreamingMessage(sent));
         prop_assert_eq!(V0_3.write_request(read).unwrap(), (method, written));

@@ -10,13 +10,13 @@ use a2a_core::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::resource;
 use crate::common::{
     format::Format,
     json::{
         Object, object, params_object, read_params, read_result, require, some, take, unreadable,
     },
     member,
+    name::{config_name, split, task_name},
 };
 
 /// Parameters that get or delete a config.
@@ -61,7 +61,7 @@ pub(super) fn read(config: Value) -> Result<TaskPushNotificationConfig> {
 /// Writes a config.
 pub(super) fn write(config: &TaskPushNotificationConfig) -> Value {
     object([
-        ("name", resource::config(&config.task_id, &config.id).into()),
+        ("name", config_name(&config.task_id, &config.id).into()),
         ("pushNotificationConfig", Format::Draft.write_webhook(config).into()),
     ])
 }
@@ -84,8 +84,8 @@ fn resolve(mut params: Object) -> Result<TaskPushNotificationConfig> {
         None => Format::Draft.read_webhook(params.clone(), "")?,
     };
     let text = |name: &str| params.get(name).and_then(Value::as_str);
-    let named = text("name").map(resource::split);
-    let parent = text("parent").map(|parent| resource::split(parent).0);
+    let named = text("name").map(split);
+    let parent = text("parent").map(|parent| split(parent).0);
     let task_id = parent.or(text("taskId")).or(named.map(|(task_id, _)| task_id));
     let id = text("configId").filter(|id| !id.is_empty()).map(str::to_owned);
     let named_id = named.and_then(|(_, id)| id).map(str::to_owned);
@@ -99,7 +99,7 @@ fn resolve(mut params: Object) -> Result<TaskPushNotificationConfig> {
 /// Writes the parameters that set a config.
 pub(super) fn write_set(config: &TaskPushNotificationConfig) -> Value {
     object([
-        ("parent", resource::task(&config.task_id).into()),
+        ("parent", task_name(&config.task_id).into()),
         ("configId", config.id.as_str().into()),
         ("config", write(config)),
     ])
@@ -108,7 +108,7 @@ pub(super) fn write_set(config: &TaskPushNotificationConfig) -> Value {
 /// Reads the parameters that get or delete a config: the ids of the task and the config.
 pub(super) fn read_ids(params: &Value) -> Result<(String, String)> {
     let ConfigParams { name, task_id, config_id, id } = read_params(params)?;
-    let named = name.as_deref().map(resource::split);
+    let named = name.as_deref().map(split);
     let task_id = task_id.or(named.map(|(task_id, _)| task_id.to_owned()));
     let id = config_id.or(id).or(named.and_then(|(_, id)| id).map(str::to_owned));
     task_id
@@ -118,7 +118,7 @@ pub(super) fn read_ids(params: &Value) -> Result<(String, String)> {
 
 /// Writes the parameters that get or delete a config.
 pub(super) fn write_ids(task_id: &str, id: &str) -> Value {
-    object([("name", resource::config(task_id, id).into())])
+    object([("name", config_name(task_id, id).into())])
 }
 
 /// Reads the parameters that list configs.
@@ -127,7 +127,7 @@ pub(super) fn read_list(params: &Value) -> Result<ListTaskPushNotificationConfig
     let name = params.parent.or(params.task_id);
     let name = name.ok_or_else(|| Error::invalid_params("parent", "is required"))?;
     Ok(ListTaskPushNotificationConfigsRequest {
-        task_id: resource::split(&name).0.to_owned(),
+        task_id: split(&name).0.to_owned(),
         page_size: params.page_size.unwrap_or(0),
         page_token: params.page_token.unwrap_or_default(),
         ..ListTaskPushNotificationConfigsRequest::default()
@@ -137,7 +137,7 @@ pub(super) fn read_list(params: &Value) -> Result<ListTaskPushNotificationConfig
 /// Writes the parameters that list configs.
 pub(super) fn write_list(request: &ListTaskPushNotificationConfigsRequest) -> Value {
     object([
-        ("parent", resource::task(&request.task_id).into()),
+        ("parent", task_name(&request.task_id).into()),
         ("pageSize", Some(request.page_size).filter(|size| *size != 0).into()),
         ("pageToken", some(&request.page_token).into()),
     ])

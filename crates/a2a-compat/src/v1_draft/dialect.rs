@@ -12,13 +12,14 @@ use a2a_core::{
 };
 use serde_json::{Value, json};
 
-use super::{card, config, list, resource};
+use super::{card, config, list};
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         error_data,
         format::Format,
         json::{invalid_response, params_object, read_params, take, write},
+        name::{split, task_name},
         request::TaskParams,
     },
     dialect::{Methods, method_in, operation_in},
@@ -186,7 +187,7 @@ fn read_task_params(params: Value) -> Result<TaskParams> {
     let mut params = params_object(params)?;
     let id = take(&mut params, &["id", "name"]);
     let id = id.map(|name| match name.as_str() {
-        Some(name) => resource::split(name).0.into(),
+        Some(name) => split(name).0.into(),
         None => name,
     });
     params.extend(id.map(|id| ("id".to_owned(), id)));
@@ -195,7 +196,7 @@ fn read_task_params(params: Value) -> Result<TaskParams> {
 
 /// Writes both id and name: the text of the draft uses the id, its proto the name.
 fn write_task_params<const N: usize>(id: &str, others: [(&str, Value); N]) -> Value {
-    let ids = [("id", id.into()), ("name", resource::task(id).into())];
+    let ids = [("id", id.into()), ("name", task_name(id).into())];
     let others = others.into_iter().filter(|(_, member)| !member.is_null());
     let members = ids.into_iter().chain(others);
     members.map(|(name, member)| (name.to_owned(), member)).collect()

@@ -7,7 +7,6 @@ mod dialect;
 mod list;
 mod marker;
 mod problem;
-mod resource;
 mod rest;
 #[cfg(test)]
 mod tests;

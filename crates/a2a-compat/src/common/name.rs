@@ -1,4 +1,5 @@
-//! Resource names, which these revisions use instead of ids.
+//! Resource names, which gRPC and the draft use instead of ids: `tasks/{id}` and
+//! `tasks/{id}/pushNotificationConfigs/{id}`.
 
 use a2a_core::{Error, Result};
 
@@ -18,6 +19,15 @@ pub(crate) fn config_name(task_id: &str, id: &str) -> String {
 /// The id in the resource name of a task. A bare id is also accepted.
 pub(crate) fn task_id(name: &str) -> String {
     name.strip_prefix(TASKS).unwrap_or(name).to_owned()
+}
+
+/// Splits a name into the task id and the webhook id, if any. A bare id is a task id.
+pub(crate) fn split(name: &str) -> (&str, Option<&str>) {
+    let path = name.strip_prefix(TASKS).unwrap_or(name);
+    match path.split_once(CONFIGS) {
+        Some((task_id, id)) => (task_id, Some(id)),
+        None => (path, None),
+    }
 }
 
 /// The ids of task and webhook in the resource name of a webhook. The name of a task means any of
@@ -44,6 +54,14 @@ mod tests {
             assert_eq!(task_id(name), id, "{name}");
         }
         assert_eq!(task_id(&task_name("t")), "t");
+    }
+
+    #[test]
+    fn names_and_bare_ids_are_split() {
+        assert_eq!(split(&task_name("t")), ("t", None));
+        assert_eq!(split("t"), ("t", None));
+        assert_eq!(split(&config_name("t", "c")), ("t", Some("c")));
+        assert_eq!(split(&config_name("t", "")), ("t", Some("")));
     }
 
     #[test]
