@@ -1,4 +1,4 @@
-//! An agent that keeps nothing: what it answers is made of the question.
+//! A stateless agent that derives responses from the request.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use a2a_operations::{Agent, Call, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::stream;
 
-/// The agent. A message that begins with `message` is answered with a message.
+/// The agent. It responds to a message that begins with `message` with a message.
 #[derive(Debug)]
 pub(crate) struct Parrot;
 

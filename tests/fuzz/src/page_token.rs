@@ -1,4 +1,4 @@
-//! Page tokens, which clients should take as they are and may not.
+//! Page tokens, which clients may modify.
 
 use std::cell::RefCell;
 

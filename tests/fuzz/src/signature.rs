@@ -16,7 +16,7 @@ thread_local! {
         RefCell::new(Builder::new_current_thread().build().expect("a runtime"));
 }
 
-/// A card as it is served. No card verifies that was not signed here; every card that was, does.
+/// A served card. It verifies if and only if it was signed here.
 pub(crate) fn verify(input: &[u8]) {
     let verifier = Verifier::new(TrustStore::new().with_key(KEY.public().clone()));
     let verify =

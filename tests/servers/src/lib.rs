@@ -7,7 +7,7 @@
 //! test may kill.
 //!
 //! ```no_run
-//! # async fn a_row_outlives_its_writer() {
+//! # async fn row_outlives_its_writer() {
 //! let Ok(postgres) = a2a_test_servers::postgres().await else { return };
 //! let url = postgres.database().await;
 //! # }

@@ -11,7 +11,7 @@ use a2a_core::{
 use a2a_operations::Call;
 
 use crate::{
-    Options, Seat,
+    Options, Topology,
     call::{configured, refusal_of, send, task_of, to_task},
     webhook::Receiver,
 };
@@ -42,8 +42,8 @@ fn delete(task_id: &str, id: &str) -> Call<DeleteTaskPushNotificationConfigReque
 }
 
 //
-pub async fn webhooks_are_kept_listed_and_removed(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn webhooks_are_created_read_listed_and_deleted(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let agent = &fixture.agent;
     let task = task_of(agent, send("x")).await;
     let url = "http://127.0.0.1:9/hook";
@@ -90,8 +90,8 @@ pub async fn webhooks_are_kept_listed_and_removed(seat: Seat) {
 }
 
 //
-pub async fn webhooks_of_an_unknown_task_are_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn webhooks_of_an_unknown_task_are_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let agent = &fixture.agent;
     let call = Call::new(config("nowhere", "", "http://127.0.0.1:9/"));
     let list =
@@ -111,8 +111,8 @@ pub async fn webhooks_of_an_unknown_task_are_refused(seat: Seat) {
 }
 
 //
-pub async fn an_agent_that_calls_no_webhooks_says_so(seat: Seat) {
-    let fixture = seat.agent(Options { push: false, ..Options::default() }).await;
+pub async fn webhooks_are_rejected_without_push_support(topology: Topology) {
+    let fixture = topology.agent(Options { push: false, ..Options::default() }).await;
     let agent = &fixture.agent;
     let task = task_of(agent, send("x")).await;
     let call = Call::new(config(&task.id, "", "http://127.0.0.1:9/"));
@@ -140,8 +140,8 @@ pub async fn an_agent_that_calls_no_webhooks_says_so(seat: Seat) {
 }
 
 //
-pub async fn a_webhook_that_may_not_be_called_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn forbidden_webhook_address_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("x")).await;
     for url in
         ["http://10.0.0.1/", "http://[::ffff:192.168.0.1]/", "ftp://example.com/", "nonsense", ""]
@@ -161,8 +161,8 @@ pub async fn a_webhook_that_may_not_be_called_is_refused(seat: Seat) {
 }
 
 //
-pub async fn status_changes_reach_every_webhook_in_order_despite_failures(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn webhooks_get_status_changes_in_order_despite_failures(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut first = Receiver::start(2).await;
     let mut second = Receiver::start(0).await;
     let mut inline = config("", "", &first.url);
@@ -202,8 +202,8 @@ pub async fn status_changes_reach_every_webhook_in_order_despite_failures(seat: 
 }
 
 //
-pub async fn a_removed_webhook_gets_nothing_more(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn deleted_webhook_gets_no_more_deliveries(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut removed = Receiver::start(0).await;
     let mut kept = Receiver::start(0).await;
     let task = task_of(&fixture.agent, send("input")).await;

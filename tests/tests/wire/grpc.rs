@@ -1,4 +1,4 @@
-//! gRPC (spec §10) from a plain client: what a call answers in messages, metadata and status.
+//! gRPC (spec §10) with a plain client: messages, metadata and status of responses.
 
 use a2a_core::v1::{self, SendMessageRequest, StreamResponse, Task};
 use prost::Message;
@@ -7,7 +7,7 @@ use tonic_prost::ProstCodec;
 
 use crate::{fixture::Served, socket::Connection};
 
-/// `google.rpc.Status`, typed here again so that nothing of the server's is trusted.
+/// `google.rpc.Status`, redefined here to be independent of the server's code.
 #[derive(Clone, PartialEq, Message)]
 struct RpcStatus {
     #[prost(int32, tag = "1")]
@@ -50,7 +50,7 @@ struct FieldViolation {
     description: String,
 }
 
-/// What a refusal says, apart from its text.
+/// An error without its message.
 #[derive(Debug, PartialEq)]
 struct Refusal {
     code: Code,
@@ -139,7 +139,7 @@ async fn sent(channel: &Channel, text: &str) -> Task {
     }
 }
 
-/// Calls, and expects a refusal.
+/// Calls, and expects an error.
 async fn refused<T: Message + 'static>(channel: &Channel, method: &str, message: T) -> Refusal {
     let answer: Result<Response<()>, Status> = unary(channel, method, message, &[V1]).await;
     refusal(&answer.expect_err("a refusal"))
@@ -153,7 +153,7 @@ fn a2a(code: Code, reason: &str, metadata: &[(&str, &str)]) -> Refusal {
 
 // covers: R-266, R-286, R-287, R-289
 #[tokio::test]
-async fn every_operation_answers() {
+async fn every_operation_responds() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let task = sent(&channel, "input").await;
@@ -225,7 +225,7 @@ async fn every_operation_answers() {
 
 // covers: R-035, R-037, R-039, R-289
 #[tokio::test]
-async fn a_stream_has_its_events_and_says_the_position_of_the_first() {
+async fn stream_has_the_first_position_in_metadata() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let response = streaming(&channel, "SendStreamingMessage", send("stream 2"), &[V1])
@@ -263,7 +263,7 @@ async fn a_stream_has_its_events_and_says_the_position_of_the_first() {
 
 // covers: R-022, R-046, R-060, R-068, R-072, R-074, R-164, R-172, R-173, R-267, R-288
 #[tokio::test]
-async fn an_unknown_task_is_not_found_by_any_operation() {
+async fn every_operation_reports_an_unknown_task() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let id = || "nope".to_owned();
@@ -325,7 +325,7 @@ async fn an_unknown_task_is_not_found_by_any_operation() {
 
 // covers: R-020, R-059, R-066, R-172, R-173, R-288
 #[tokio::test]
-async fn a_task_that_has_ended_takes_no_message_no_cancel_and_no_reader() {
+async fn ended_task_rejects_messages_cancel_and_subscriptions() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let Task { id, .. } = sent(&channel, "hello").await;
@@ -345,7 +345,7 @@ async fn a_task_that_has_ended_takes_no_message_no_cancel_and_no_reader() {
 
 // covers: R-021, R-041, R-067, R-079, R-128, R-129, R-172, R-173, R-179, R-180, R-181, R-288
 #[tokio::test]
-async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
+async fn unsupported_capabilities_are_rejected_with_a_reason() {
     use Code::{FailedPrecondition, InvalidArgument};
     let modes = "text/plain,application/json,image/*,application/octet-stream";
     let video = v1::Part::url("https://example.com/a").with_media_type("video/mp4");
@@ -395,7 +395,7 @@ async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
 
     for (setting, reason) in [
         ("no-extended-card", "UNSUPPORTED_OPERATION"),
-        ("promises-extended-card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
+        ("capabilities-extended-card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
     ] {
         let served = Served::start(&[setting]).await;
         let request = v1::GetExtendedAgentCardRequest::default();
@@ -432,7 +432,7 @@ async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
 
 // covers: R-163, R-226, R-227, R-235, R-267
 #[tokio::test]
-async fn violations_of_a_request_are_a_bad_request_with_the_paths_of_json() {
+async fn violations_are_a_bad_request_with_json_paths() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let invalid = |fields: &[&str]| Refusal {
@@ -464,7 +464,7 @@ async fn violations_of_a_request_are_a_bad_request_with_the_paths_of_json() {
 
 // covers: R-142, R-143, R-146, R-152, R-153, R-154, R-172, R-173, R-472
 #[tokio::test]
-async fn the_version_is_metadata_and_a_missing_one_is_0_3() {
+async fn version_is_metadata_and_a_missing_one_is_0_3() {
     let served = Served::start(&[""; 0]).await;
     let strict = channel(&served).await;
     let served = Served::start(&["lenient"]).await;
@@ -500,7 +500,7 @@ async fn the_version_is_metadata_and_a_missing_one_is_0_3() {
 
 // covers: R-152, R-153, R-248, R-252
 #[tokio::test]
-async fn activated_extensions_are_named_in_the_initial_metadata() {
+async fn activated_extensions_are_in_the_initial_metadata() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     for lines in
@@ -520,7 +520,7 @@ async fn activated_extensions_are_named_in_the_initial_metadata() {
 
 // covers: R-175
 #[tokio::test]
-async fn an_unknown_method_is_unimplemented() {
+async fn unknown_method_is_unimplemented() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     for path in ["/lf.a2a.v1.A2AService/Sing", "/lf.a2a.v2.A2AService/GetTask", "/no.Service/At"] {
@@ -535,7 +535,7 @@ async fn an_unknown_method_is_unimplemented() {
 
 // covers: R-225, R-266
 #[tokio::test]
-async fn a_task_is_the_same_on_every_binding() {
+async fn task_is_the_same_on_every_binding() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let task = sent(&channel, "hello").await;
