@@ -76,8 +76,8 @@ pub async fn message_of(agent: &Arc<dyn Agent>, call: Call<SendMessageRequest>) 
 }
 
 /// Sends and expects an error.
-pub async fn refusal_of(agent: &Arc<dyn Agent>, call: Call<SendMessageRequest>) -> Error {
-    agent.send_message(call).await.expect_err("a refusal")
+pub async fn rejection_of(agent: &Arc<dyn Agent>, call: Call<SendMessageRequest>) -> Error {
+    agent.send_message(call).await.expect_err("an error")
 }
 
 /// Sends and expects a stream.

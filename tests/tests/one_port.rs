@@ -139,7 +139,7 @@ async fn each_revision_is_answered_in_its_format() {
     let draft = json!({"messageId": "m", "role": "user", "parts": [{"text": "gate"}]});
     let answer = server.rpc("SendMessage", json!({"message": draft})).await;
     let state = answer["result"]["task"]["status"]["state"].as_str().unwrap();
-    assert!(["submitted", "working"].contains(&state), "it returns at once: {state}");
+    assert!(["submitted", "working"].contains(&state), "it returns immediately: {state}");
 }
 
 //
@@ -204,8 +204,8 @@ async fn private_webhook_address_is_rejected_in_0_1() {
     server.rpc("tasks/send", json!({"id": "t", "message": first("ask")})).await;
     let config = json!({"url": "http://10.0.0.1/"});
     let params = json!({"id": "t", "pushNotificationConfig": config});
-    let refused = server.rpc("tasks/pushNotification/set", params).await;
-    assert_eq!(refused["error"]["code"], -32602);
+    let rejected = server.rpc("tasks/pushNotification/set", params).await;
+    assert_eq!(rejected["error"]["code"], -32602);
 }
 
 //
@@ -274,31 +274,31 @@ async fn response_over_budget_is_rejected_in_its_revision() {
         let request = Request::post(&server.url)
             .header("content-type", "application/json")
             .header("a2a-version", version);
-        let refused =
+        let rejected =
             server.http.send(request.body(body.to_string().into()).unwrap()).await.unwrap();
-        assert_eq!(refused.status(), 503, "{method}");
-        assert_eq!(refused.headers()["retry-after"], "1", "{method}");
-        let refused: Value = serde_json::from_slice(refused.body()).unwrap();
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32603)));
+        assert_eq!(rejected.status(), 503, "{method}");
+        assert_eq!(rejected.headers()["retry-after"], "1", "{method}");
+        let rejected: Value = serde_json::from_slice(rejected.body()).unwrap();
+        assert_eq!((&rejected["id"], &rejected["error"]["code"]), (&json!(7), &json!(-32603)));
     }
     for (path, version, kind) in [
         (format!("/tasks/{id}"), "1.0", "/error/status"),
         (format!("/v1/tasks/{id}"), "0.3", "/code"),
     ] {
         let request = Request::get(format!("{}{path}", server.url)).header("a2a-version", version);
-        let refused = server.http.send(request.body(Bytes::new()).unwrap()).await.unwrap();
-        assert_eq!(refused.status(), 503, "{path}");
-        assert_eq!(refused.headers()["retry-after"], "1", "{path}");
-        let refused: Value = serde_json::from_slice(refused.body()).unwrap();
-        assert!(refused.pointer(kind).is_some(), "{path}: {refused}");
+        let rejected = server.http.send(request.body(Bytes::new()).unwrap()).await.unwrap();
+        assert_eq!(rejected.status(), 503, "{path}");
+        assert_eq!(rejected.headers()["retry-after"], "1", "{path}");
+        let rejected: Value = serde_json::from_slice(rejected.body()).unwrap();
+        assert!(rejected.pointer(kind).is_some(), "{path}: {rejected}");
     }
     let client = a2a_grpc::Client::connect(&server.url).unwrap();
     let get = || {
         let request = GetTaskRequest { id: id.clone(), ..GetTaskRequest::default() };
         client.get_task(Call::new(request))
     };
-    let refused = get().await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    let rejected = get().await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Unavailable, "{rejected}");
 
     // After its connection is closed, all are served.
     drop(held);

@@ -24,7 +24,7 @@ pub(crate) struct Parrot;
 
 /// The card of the agent.
 pub(crate) fn parrot_card() -> AgentCard {
-    AgentCard::new("Parrot", "Says what it is told")
+    AgentCard::new("Echo", "Repeats its input")
         .with_streaming(true)
         .with_push_notifications(true)
         .with_extended_card(true)

@@ -52,5 +52,5 @@ pub(crate) fn call(input: &[u8]) {
     let status = answer.headers().get("grpc-status").expect("a status");
     let status: u8 = status.to_str().expect("text").parse().expect("a number");
     // tonic reports malformed frames as INTERNAL, before any of our code.
-    assert!(status <= 16 && status != 2, "UNKNOWN says nothing");
+    assert!(status <= 16 && status != 2, "unexpected status UNKNOWN");
 }

@@ -8,7 +8,7 @@
     clippy::missing_panics_doc,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a broken promise is told to the fuzzer by a panic"
+    reason = "violated properties panic"
 )]
 
 mod agent;

@@ -12,7 +12,7 @@ thread_local! {
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         let engine = {
             let _inside = runtime.enter();
-            let card = AgentCard::new("Parrot", "Says what it is told");
+            let card = AgentCard::new("Echo", "Repeats its input");
             Engine::builder(card, agent_fn(async |text: String| text)).build()
         };
         (runtime, engine)

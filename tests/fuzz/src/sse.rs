@@ -13,7 +13,7 @@ pub(crate) fn decode(input: &[u8]) {
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces, "pieces change nothing"),
         // The two may differ only in when a limit is exceeded.
-        (Err(()), _) | (_, Err(())) => assert!(stream.len() > LIMIT / 2, "too small to refuse"),
+        (Err(()), _) | (_, Err(())) => assert!(stream.len() > LIMIT / 2, "within the limit"),
     }
 }
 

@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl Private {
-    /// Starts PostgreSQL, with settings of the form `name=value` beside the usual ones.
+    /// Starts PostgreSQL, with additional settings of the form `name=value`.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Private {
         }
     }
 
-    /// Starts NATS with JetStream, with arguments beside the usual ones.
+    /// Starts NATS with JetStream, with additional arguments.
     ///
     /// # Errors
     ///

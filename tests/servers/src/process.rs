@@ -18,7 +18,7 @@ use std::{
 use rustix::process::{Pid, Signal};
 
 /// Starts a server and waits on its standard input, which ends when the parent does. Then it
-/// ends the server too, and unless told to keep it, removes the folder.
+/// ends the server too, and removes the directory unless it is to be preserved.
 const GUARD: &str = r#"
 folder=$1 signal=$2
 shift 2
@@ -41,7 +41,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a program that keeps its files in a folder, and that this signal ends at once.
+    /// Starts a program with its files in a directory, which this signal stops immediately.
     pub(crate) fn start(folder: &Path, signal: &str, command: &[String]) -> io::Result<Self> {
         let mut guard = as_nobody(Command::new("sh"));
         guard.args(["-c", GUARD, "guard"]).arg(folder).arg(signal).args(command);

@@ -69,6 +69,6 @@ fn apt(arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let message = String::from_utf8_lossy(&output.stderr);
-    let last = message.lines().last().unwrap_or("it says nothing");
+    let last = message.lines().last().unwrap_or("no output");
     Err(format!("apt-get {} failed: {last}", arguments.join(" ")))
 }

@@ -50,7 +50,7 @@ pub(super) fn all() -> Vec<Attack> {
         "unread tasks", "GetTask of 24 tasks over gRPC with a window of 0; SQLite" => distinct;
         "unread subscriptions", "150 SubscribeToTask of a task of 1 MiB; memory store" => |env| subscriptions(env, Store::Memory);
         "unread subscriptions from SQLite", "150 SubscribeToTask of a task of 1 MiB; SQLite" => |env| subscriptions(env, Store::Sqlite);
-        "idle memory", "60 tasks of 1 MiB that nobody reads, and then nothing at all" => idle;
+        "idle memory", "60 unread tasks of 1 MiB, then idle" => idle;
     }
 }
 

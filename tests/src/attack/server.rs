@@ -45,7 +45,7 @@ impl Started {
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub async fn start(binary: &Path) -> Result<Self, String> {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
         let issuer = Issuer::default();
@@ -95,12 +95,11 @@ impl Started {
         Ok(Self { env, manner, child, _folder: folder })
     }
 
-    /// Starts the program that is attacked once more, in plaintext, with a settings file and variables
-    /// of its own.
+    /// Starts the attacked program again, in plaintext, with a settings file and variables.
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub(super) async fn with_settings(
         attacked: &Environment,
         settings: &str,
@@ -118,7 +117,7 @@ impl Started {
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub(super) async fn with_arguments(
         attacked: &Environment,
         arguments: &[&str],
@@ -200,7 +199,7 @@ impl Alone {
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub fn start(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self, String> {
         let port = free_port();
         let mut command = clean(binary);

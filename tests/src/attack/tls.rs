@@ -88,7 +88,7 @@ async fn no_hello(env: &Environment, tries: Vec<Vec<u8>>) -> Verdict {
         let mut pipe: Pipe = Box::new(tcp(env).await?);
         let reply = pipe::exchange(&mut pipe, &bytes, WAIT).await;
         let did = match reply.bytes.first() {
-            Some(22) => return Err(format!("no. {}: goes on with the handshake", number + 1)),
+            Some(22) => return Err(format!("no. {}: continues the handshake", number + 1)),
             Some(21) => format!("alert {}", reply.bytes.get(6).copied().unwrap_or_default()),
             _ => reply.summary(),
         };

@@ -8,7 +8,7 @@ use a2a_operations::Call;
 use crate::{
     Options, Topology,
     agent::EXTENSION,
-    call::{cancel, configured, get, refusal_of, send, subscribe, task_of, to_task, with},
+    call::{cancel, configured, get, rejection_of, send, subscribe, task_of, to_task, with},
 };
 
 //
@@ -27,9 +27,9 @@ pub async fn context_mismatch_is_rejected(topology: Topology) {
     let task = task_of(&fixture.agent, send("ask")).await;
     let mut call = to_task(&task.id, "this");
     call.request.message.as_mut().unwrap().context_id = "elsewhere".into();
-    let refused = refusal_of(&fixture.agent, call).await;
-    assert_eq!(refused.kind(), ErrorKind::InvalidParams);
-    assert_eq!(refused.violations()[0].field, "message.contextId");
+    let rejected = rejection_of(&fixture.agent, call).await;
+    assert_eq!(rejected.kind(), ErrorKind::InvalidParams);
+    assert_eq!(rejected.violations()[0].field, "message.contextId");
 }
 
 //
@@ -47,13 +47,13 @@ pub async fn task_of_another_tenant_is_not_found(topology: Topology) {
         fixture.agent.get_task(get(&task.id)).await.unwrap_err(),
         fixture.agent.cancel_task(cancel(&task.id)).await.unwrap_err(),
         fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err(),
-        refusal_of(&fixture.agent, to_task(&task.id, "this")).await,
+        rejection_of(&fixture.agent, to_task(&task.id, "this")).await,
     ];
     let unknown = fixture.agent.get_task(get("unknown")).await.unwrap_err();
-    for refused in kinds {
-        assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
+    for rejected in kinds {
+        assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
         assert_eq!(
-            refused.message().replace(&task.id, "unknown"),
+            rejected.message().replace(&task.id, "unknown"),
             unknown.message(),
             "absent and hidden tasks are indistinguishable"
         );
@@ -101,10 +101,10 @@ pub async fn required_extension_must_be_requested(topology: Topology) {
     let required = "urn:example:required";
     let options = Options { required_extension: Some(required), ..Options::default() };
     let fixture = topology.agent(options).await;
-    let refused = refusal_of(&fixture.agent, send("x")).await;
-    assert_eq!(refused.kind(), ErrorKind::ExtensionSupportRequired);
-    let refused = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::ExtensionSupportRequired);
+    let rejected = rejection_of(&fixture.agent, send("x")).await;
+    assert_eq!(rejected.kind(), ErrorKind::ExtensionSupportRequired);
+    let rejected = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::ExtensionSupportRequired);
     let mut call = send("x");
     call.context.extensions = ExtensionSet::from_iter([required]);
     assert!(fixture.agent.send_message(call).await.is_ok());

@@ -135,8 +135,8 @@ pub async fn invalid_list_parameters_are_rejected(topology: Topology) {
         (ListTasksRequest { history_length: Some(-1), ..Default::default() }, "historyLength"),
         (ListTasksRequest { status: 99, ..Default::default() }, "status"),
     ] {
-        let refused = fixture.agent.list_tasks(Call::new(request)).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::InvalidParams, "{field}");
-        assert_eq!(refused.violations()[0].field, field);
+        let rejected = fixture.agent.list_tasks(Call::new(request)).await.unwrap_err();
+        assert_eq!(rejected.kind(), ErrorKind::InvalidParams, "{field}");
+        assert_eq!(rejected.violations()[0].field, field);
     }
 }

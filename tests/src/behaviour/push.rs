@@ -12,7 +12,7 @@ use a2a_operations::Call;
 
 use crate::{
     Options, Topology,
-    call::{configured, refusal_of, send, task_of, to_task},
+    call::{configured, rejection_of, send, task_of, to_task},
     webhook::Receiver,
 };
 
@@ -96,7 +96,7 @@ pub async fn webhooks_of_an_unknown_task_are_rejected(topology: Topology) {
     let call = Call::new(config("nowhere", "", "http://127.0.0.1:9/"));
     let list =
         ListTaskPushNotificationConfigsRequest { task_id: "nowhere".into(), ..Default::default() };
-    for refused in [
+    for rejected in [
         agent.create_task_push_notification_config(call).await.map(drop).unwrap_err(),
         agent.get_task_push_notification_config(get("nowhere", "a")).await.map(drop).unwrap_err(),
         agent.list_task_push_notification_configs(Call::new(list)).await.map(drop).unwrap_err(),
@@ -106,7 +106,7 @@ pub async fn webhooks_of_an_unknown_task_are_rejected(topology: Topology) {
             .map(drop)
             .unwrap_err(),
     ] {
-        assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
+        assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
     }
 }
 
@@ -122,7 +122,7 @@ pub async fn webhooks_are_rejected_without_push_support(topology: Topology) {
         task_push_notification_config: Some(config("", "", "http://127.0.0.1:9/")),
         ..SendMessageConfiguration::default()
     };
-    for refused in [
+    for rejected in [
         agent.create_task_push_notification_config(call).await.map(drop).unwrap_err(),
         agent.get_task_push_notification_config(get(&task.id, "a")).await.map(drop).unwrap_err(),
         agent.list_task_push_notification_configs(Call::new(list)).await.map(drop).unwrap_err(),
@@ -131,12 +131,12 @@ pub async fn webhooks_are_rejected_without_push_support(topology: Topology) {
             .await
             .map(drop)
             .unwrap_err(),
-        refusal_of(agent, configured(send("x"), inline)).await,
+        rejection_of(agent, configured(send("x"), inline)).await,
     ] {
-        assert_eq!(refused.kind(), ErrorKind::PushNotificationNotSupported);
+        assert_eq!(rejected.kind(), ErrorKind::PushNotificationNotSupported);
     }
     let listed = fixture.engine.list_tasks(Call::default()).await.unwrap().response;
-    assert_eq!(listed.total_size, 1, "the refused send made no task");
+    assert_eq!(listed.total_size, 1, "the rejected send made no task");
 }
 
 //
@@ -147,16 +147,16 @@ pub async fn forbidden_webhook_address_is_rejected(topology: Topology) {
         ["http://10.0.0.1/", "http://[::ffff:192.168.0.1]/", "ftp://example.com/", "nonsense", ""]
     {
         let call = Call::new(config(&task.id, "", url));
-        let refused = fixture.agent.create_task_push_notification_config(call).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::InvalidParams, "{url}");
-        assert_eq!(refused.violations()[0].field, "url", "{url}");
+        let rejected = fixture.agent.create_task_push_notification_config(call).await.unwrap_err();
+        assert_eq!(rejected.kind(), ErrorKind::InvalidParams, "{url}");
+        assert_eq!(rejected.violations()[0].field, "url", "{url}");
         let inline = SendMessageConfiguration {
             task_push_notification_config: Some(config("", "", url)),
             ..SendMessageConfiguration::default()
         };
-        let refused = refusal_of(&fixture.agent, configured(send("x"), inline)).await;
+        let rejected = rejection_of(&fixture.agent, configured(send("x"), inline)).await;
         let field = "configuration.taskPushNotificationConfig.url";
-        assert_eq!(refused.violations()[0].field, field, "{url}");
+        assert_eq!(rejected.violations()[0].field, field, "{url}");
     }
 }
 

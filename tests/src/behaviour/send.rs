@@ -10,7 +10,7 @@ use a2a_operations::Call;
 use crate::{
     Options, Topology,
     call::{
-        at_once, configured, get, message_of, next, refusal_of, send, stream_of, subscribe,
+        at_once, configured, get, message_of, next, rejection_of, send, stream_of, subscribe,
         subscription, task_of, to_task, with,
     },
 };
@@ -67,29 +67,29 @@ pub async fn message_response_creates_no_task(topology: Topology) {
 //
 pub async fn violations_name_the_path_of_each_member(topology: Topology) {
     let fixture = topology.agent(Options::default()).await;
-    let refused = refusal_of(&fixture.agent, Call::default()).await;
-    assert_eq!(refused.kind(), ErrorKind::InvalidParams);
-    assert_eq!(refused.violations()[0].field, "message");
+    let rejected = rejection_of(&fixture.agent, Call::default()).await;
+    assert_eq!(rejected.kind(), ErrorKind::InvalidParams);
+    assert_eq!(rejected.violations()[0].field, "message");
 
     let message = Message { message_id: String::new(), ..Message::new(Role::Unspecified, vec![]) };
-    let refused = refusal_of(&fixture.agent, with(message)).await;
+    let rejected = rejection_of(&fixture.agent, with(message)).await;
     let fields: Vec<_> =
-        refused.violations().iter().map(|violation| violation.field.as_str()).collect();
+        rejected.violations().iter().map(|violation| violation.field.as_str()).collect();
     assert_eq!(fields, ["message.messageId", "message.role", "message.parts"]);
 
     let empty_part = with(Message::new(Role::User, vec![Part::text("a"), Part::default()]));
-    let refused = refusal_of(&fixture.agent, empty_part).await;
-    assert_eq!(refused.violations()[0].field, "message.parts[1]");
+    let rejected = rejection_of(&fixture.agent, empty_part).await;
+    assert_eq!(rejected.violations()[0].field, "message.parts[1]");
     let listed = fixture.engine.list_tasks(Call::default()).await.unwrap().response;
-    assert_eq!(listed.total_size, 0, "a refused message has no effect");
+    assert_eq!(listed.total_size, 0, "a rejected message has no effect");
 }
 
 //
 pub async fn message_to_an_unknown_task_is_rejected(topology: Topology) {
     let fixture = topology.agent(Options::default()).await;
-    let refused = refusal_of(&fixture.agent, to_task("no-such-task", "hi")).await;
-    assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
-    assert_eq!(refused.metadata().get("taskId").map(String::as_str), Some("no-such-task"));
+    let rejected = rejection_of(&fixture.agent, to_task("no-such-task", "hi")).await;
+    assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
+    assert_eq!(rejected.metadata().get("taskId").map(String::as_str), Some("no-such-task"));
     let found = fixture.agent.get_task(get("no-such-task")).await.unwrap_err();
     assert_eq!(found.kind(), ErrorKind::TaskNotFound, "no task was made under that id");
 }
@@ -98,10 +98,10 @@ pub async fn message_to_an_unknown_task_is_rejected(topology: Topology) {
 pub async fn message_to_an_ended_task_is_rejected(topology: Topology) {
     let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("hello")).await;
-    let refused = refusal_of(&fixture.agent, to_task(&task.id, "more")).await;
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
-    let refused = fixture.agent.send_streaming_message(to_task(&task.id, "more")).await;
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::UnsupportedOperation);
+    let rejected = rejection_of(&fixture.agent, to_task(&task.id, "more")).await;
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.send_streaming_message(to_task(&task.id, "more")).await;
+    assert_eq!(rejected.unwrap_err().kind(), ErrorKind::UnsupportedOperation);
 }
 
 //
@@ -130,16 +130,16 @@ pub async fn message_to_a_running_task_is_queued(topology: Topology) {
     let queued = tokio::spawn(async move { agent.send_message(queued).await });
     fixture.control.open();
     // The task ends with the first message, so the second one has nothing to wait for.
-    let refused = queued.await.unwrap().unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = queued.await.unwrap().unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
 }
 
 //
 pub async fn unsupported_part_media_type_is_rejected(topology: Topology) {
     let fixture = topology.agent(Options::default()).await;
     let foreign = Part::text("x").with_media_type("application/x-foreign");
-    let refused = refusal_of(&fixture.agent, with(Message::user(foreign))).await;
-    assert_eq!(refused.kind(), ErrorKind::ContentTypeNotSupported);
+    let rejected = rejection_of(&fixture.agent, with(Message::user(foreign))).await;
+    assert_eq!(rejected.kind(), ErrorKind::ContentTypeNotSupported);
     let image = Part::raw(vec![1]).with_media_type("image/png");
     let message = Message::user("parts").with_part(image);
     assert_eq!(task_of(&fixture.agent, with(message)).await.state(), TaskState::Completed);
@@ -177,9 +177,9 @@ pub async fn executor_error_fails_the_task_without_internals(topology: Topology)
     ] {
         let task = task_of(&fixture.agent, send(word)).await;
         assert_eq!(task.state(), state, "{word}");
-        let told = task.status_message().unwrap().text();
-        assert!(!told.contains("1234"), "{told}");
-        assert!(text.is_none_or(|text| told == text), "{told}");
+        let message = task.status_message().unwrap().text();
+        assert!(!message.contains("1234"), "{message}");
+        assert!(text.is_none_or(|text| message == text), "{message}");
     }
 }
 
@@ -204,8 +204,8 @@ pub async fn response_has_the_requested_history_length(topology: Topology) {
     let none = SendMessageConfiguration { history_length: Some(0), ..Default::default() };
     assert!(task_of(&fixture.agent, configured(send("x"), none)).await.history.is_empty());
     let negative = SendMessageConfiguration { history_length: Some(-1), ..Default::default() };
-    let refused = refusal_of(&fixture.agent, configured(send("x"), negative)).await;
-    assert_eq!(refused.violations()[0].field, "configuration.historyLength");
+    let rejected = rejection_of(&fixture.agent, configured(send("x"), negative)).await;
+    assert_eq!(rejected.violations()[0].field, "configuration.historyLength");
 }
 
 pub async fn retry_with_the_same_key_joins_the_first_task(topology: Topology) {
@@ -216,7 +216,7 @@ pub async fn retry_with_the_same_key_joins_the_first_task(topology: Topology) {
     let second = task_of(&fixture.agent, call.clone()).await;
     assert_eq!(first.id, second.id);
     call.request.message = Some(Message::user("something else"));
-    assert_eq!(refusal_of(&fixture.agent, call).await.kind(), ErrorKind::InvalidParams);
+    assert_eq!(rejection_of(&fixture.agent, call).await.kind(), ErrorKind::InvalidParams);
 }
 
 //

@@ -78,11 +78,11 @@ pub async fn stream_stays_open_in_auth_required(topology: Topology) {
 //
 pub async fn streaming_is_rejected_without_support(topology: Topology) {
     let fixture = topology.agent(Options { streaming: false, ..Options::default() }).await;
-    let refused = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
     let task = task_of(&fixture.agent, at_once(send("gate"))).await;
-    let refused = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
     fixture.control.open();
 }
 
@@ -178,11 +178,11 @@ pub async fn subscription_is_the_task_followed_by_all_updates(topology: Topology
 //
 pub async fn subscription_to_an_unknown_or_ended_task_is_rejected(topology: Topology) {
     let fixture = topology.agent(Options::default()).await;
-    let refused = fixture.agent.subscribe_to_task(subscribe("nowhere")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
+    let rejected = fixture.agent.subscribe_to_task(subscribe("nowhere")).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
     let task = task_of(&fixture.agent, send("x")).await;
-    let refused = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
 }
 
 pub async fn subscription_stays_open_when_input_is_required(topology: Topology) {

@@ -41,8 +41,8 @@ pub async fn cancel_of_a_canceled_task_is_rejected(topology: Topology) {
 pub async fn cancel_of_an_ended_or_unknown_task_is_rejected(topology: Topology) {
     let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("hello")).await;
-    let refused = fixture.agent.cancel_task(cancel(&task.id)).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::TaskNotCancelable);
+    let rejected = fixture.agent.cancel_task(cancel(&task.id)).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::TaskNotCancelable);
     let missing = fixture.agent.cancel_task(cancel("missing")).await.unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::TaskNotFound);
 }

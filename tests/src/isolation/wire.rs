@@ -142,7 +142,7 @@ impl Answer {
         Some(String::from_utf8_lossy(value).into_owned())
     }
 
-    /// Whether it says anywhere what it must not.
+    /// Whether it contains the text anywhere.
     pub fn names(&self, text: &str) -> bool {
         let has = |bytes: &[u8]| find(bytes, text.as_bytes()).is_some();
         let lines = self.headers.iter().chain(&self.trailers);

@@ -7,7 +7,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test says what it expects, and panics where it does not get it"
+    reason = "tests panic on unexpected results"
 )]
 
 mod arbitrary;

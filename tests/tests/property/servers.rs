@@ -154,7 +154,7 @@ fn arbitrary_bytes_are_parsed_or_rejected_as_json_rpc() {
         prop_assert!(matches!(code, Some(-32700 | -32600)), "{}", answer);
         Ok(())
     });
-    outcome.expect("a refusal each time");
+    outcome.expect("an error each time");
 }
 
 //

@@ -63,8 +63,8 @@ async fn declared_capabilities_work_and_others_do_not() {
             (card.can_push(), pushes, -32003),
             (card.has_extended_card(), extended, -32004),
         ];
-        for (promised, code, refusal) in expected {
-            assert_eq!(promised, code != Some(refusal), "{settings:?}: {code:?}");
+        for (promised, code, rejection) in expected {
+            assert_eq!(promised, code != Some(rejection), "{settings:?}: {code:?}");
         }
     }
 }

@@ -41,7 +41,7 @@ fn context() -> CallContext {
         "traceparent".into(),
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),
     );
-    context.caller = Caller::authenticated("somebody");
+    context.caller = Caller::authenticated("alice");
     context
 }
 

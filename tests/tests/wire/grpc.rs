@@ -59,7 +59,7 @@ struct Refusal {
     fields: Vec<String>,
 }
 
-fn refusal(status: &Status) -> Refusal {
+fn rejection(status: &Status) -> Refusal {
     let rpc = RpcStatus::decode(status.details()).expect("a google.rpc.Status");
     assert_eq!(rpc.code, status.code() as i32, "both places have the same code");
     assert_eq!(rpc.message, status.message(), "both places have the same text");
@@ -140,9 +140,9 @@ async fn sent(channel: &Channel, text: &str) -> Task {
 }
 
 /// Calls, and expects an error.
-async fn refused<T: Message + 'static>(channel: &Channel, method: &str, message: T) -> Refusal {
+async fn rejected<T: Message + 'static>(channel: &Channel, method: &str, message: T) -> Refusal {
     let answer: Result<Response<()>, Status> = unary(channel, method, message, &[V1]).await;
-    refusal(&answer.expect_err("a refusal"))
+    rejection(&answer.expect_err("an error"))
 }
 
 fn a2a(code: Code, reason: &str, metadata: &[(&str, &str)]) -> Refusal {
@@ -270,18 +270,18 @@ async fn every_operation_reports_an_unknown_task() {
     let message = v1::Message::user("a").with_task_id("nope");
     let to_unknown = SendMessageRequest { message: Some(message), ..Default::default() };
     let refusals = [
-        refused(&channel, "GetTask", v1::GetTaskRequest { id: id(), ..Default::default() }).await,
-        refused(&channel, "CancelTask", v1::CancelTaskRequest { id: id(), ..Default::default() })
+        rejected(&channel, "GetTask", v1::GetTaskRequest { id: id(), ..Default::default() }).await,
+        rejected(&channel, "CancelTask", v1::CancelTaskRequest { id: id(), ..Default::default() })
             .await,
-        refused(
+        rejected(
             &channel,
             "SubscribeToTask",
             v1::SubscribeToTaskRequest { id: id(), ..Default::default() },
         )
         .await,
-        refused(&channel, "SendMessage", to_unknown.clone()).await,
-        refused(&channel, "SendStreamingMessage", to_unknown).await,
-        refused(
+        rejected(&channel, "SendMessage", to_unknown.clone()).await,
+        rejected(&channel, "SendStreamingMessage", to_unknown).await,
+        rejected(
             &channel,
             "CreateTaskPushNotificationConfig",
             v1::TaskPushNotificationConfig {
@@ -291,7 +291,7 @@ async fn every_operation_reports_an_unknown_task() {
             },
         )
         .await,
-        refused(
+        rejected(
             &channel,
             "GetTaskPushNotificationConfig",
             v1::GetTaskPushNotificationConfigRequest {
@@ -301,13 +301,13 @@ async fn every_operation_reports_an_unknown_task() {
             },
         )
         .await,
-        refused(
+        rejected(
             &channel,
             "ListTaskPushNotificationConfigs",
             v1::ListTaskPushNotificationConfigsRequest { task_id: id(), ..Default::default() },
         )
         .await,
-        refused(
+        rejected(
             &channel,
             "DeleteTaskPushNotificationConfig",
             v1::DeleteTaskPushNotificationConfigRequest {
@@ -318,8 +318,8 @@ async fn every_operation_reports_an_unknown_task() {
         )
         .await,
     ];
-    for refusal in refusals {
-        assert_eq!(refusal, a2a(Code::NotFound, "TASK_NOT_FOUND", &[("taskId", "nope")]));
+    for rejection in refusals {
+        assert_eq!(rejection, a2a(Code::NotFound, "TASK_NOT_FOUND", &[("taskId", "nope")]));
     }
 }
 
@@ -333,12 +333,12 @@ async fn ended_task_rejects_messages_cancel_and_subscriptions() {
     let unsupported = || a2a(Code::FailedPrecondition, "UNSUPPORTED_OPERATION", &metadata);
     let message = v1::Message::user("more").with_task_id(&id);
     let more = SendMessageRequest { message: Some(message), ..Default::default() };
-    assert_eq!(refused(&channel, "SendMessage", more).await, unsupported());
+    assert_eq!(rejected(&channel, "SendMessage", more).await, unsupported());
     let subscribe = v1::SubscribeToTaskRequest { id: id.clone(), ..Default::default() };
-    assert_eq!(refused(&channel, "SubscribeToTask", subscribe).await, unsupported());
+    assert_eq!(rejected(&channel, "SubscribeToTask", subscribe).await, unsupported());
     let cancel = v1::CancelTaskRequest { id: id.clone(), ..Default::default() };
     assert_eq!(
-        refused(&channel, "CancelTask", cancel).await,
+        rejected(&channel, "CancelTask", cancel).await,
         a2a(Code::FailedPrecondition, "TASK_NOT_CANCELABLE", &metadata)
     );
 }
@@ -382,14 +382,14 @@ async fn unsupported_capabilities_are_rejected_with_a_reason() {
         ),
     ] {
         let served = Served::start(&[setting]).await;
-        let refusal = refused(&channel(&served).await, method, message).await;
-        assert_eq!(refusal, expected, "{setting} {method}");
+        let rejection = rejected(&channel(&served).await, method, message).await;
+        assert_eq!(rejection, expected, "{setting} {method}");
     }
 
     let served = Served::start(&["no-streaming"]).await;
     let subscribe = v1::SubscribeToTaskRequest { id: "t".into(), ..Default::default() };
     assert_eq!(
-        refused(&channel(&served).await, "SubscribeToTask", subscribe).await,
+        rejected(&channel(&served).await, "SubscribeToTask", subscribe).await,
         a2a(FailedPrecondition, "UNSUPPORTED_OPERATION", &[])
     );
 
@@ -399,8 +399,8 @@ async fn unsupported_capabilities_are_rejected_with_a_reason() {
     ] {
         let served = Served::start(&[setting]).await;
         let request = v1::GetExtendedAgentCardRequest::default();
-        let refusal = refused(&channel(&served).await, "GetExtendedAgentCard", request).await;
-        assert_eq!(refusal, a2a(FailedPrecondition, reason, &[]), "{setting}");
+        let rejection = rejected(&channel(&served).await, "GetExtendedAgentCard", request).await;
+        assert_eq!(rejection, a2a(FailedPrecondition, reason, &[]), "{setting}");
     }
 
     let served = Served::start(&["no-push"]).await;
@@ -411,23 +411,23 @@ async fn unsupported_capabilities_are_rejected_with_a_reason() {
         url: "http://127.0.0.1:9/".into(),
         ..Default::default()
     };
-    let create = refused(&channel, "CreateTaskPushNotificationConfig", config).await;
+    let create = rejected(&channel, "CreateTaskPushNotificationConfig", config).await;
     assert_eq!(create, expected());
     let get = v1::GetTaskPushNotificationConfigRequest {
         task_id: "t".into(),
         id: "c".into(),
         ..Default::default()
     };
-    assert_eq!(refused(&channel, "GetTaskPushNotificationConfig", get).await, expected());
+    assert_eq!(rejected(&channel, "GetTaskPushNotificationConfig", get).await, expected());
     let list =
         v1::ListTaskPushNotificationConfigsRequest { task_id: "t".into(), ..Default::default() };
-    assert_eq!(refused(&channel, "ListTaskPushNotificationConfigs", list).await, expected());
+    assert_eq!(rejected(&channel, "ListTaskPushNotificationConfigs", list).await, expected());
     let delete = v1::DeleteTaskPushNotificationConfigRequest {
         task_id: "t".into(),
         id: "c".into(),
         ..Default::default()
     };
-    assert_eq!(refused(&channel, "DeleteTaskPushNotificationConfig", delete).await, expected());
+    assert_eq!(rejected(&channel, "DeleteTaskPushNotificationConfig", delete).await, expected());
 }
 
 //
@@ -448,18 +448,21 @@ async fn violations_are_a_bad_request_with_json_paths() {
     let history =
         v1::GetTaskRequest { id: "t".into(), history_length: Some(-1), ..Default::default() };
     assert_eq!(
-        refused(&channel, "SendMessage", SendMessageRequest::default()).await,
+        rejected(&channel, "SendMessage", SendMessageRequest::default()).await,
         invalid(&["message"])
     );
     assert_eq!(
-        refused(&channel, "SendMessage", empty).await,
+        rejected(&channel, "SendMessage", empty).await,
         invalid(&["message.messageId", "message.role", "message.parts"])
     );
-    assert_eq!(refused(&channel, "SendMessage", part).await, invalid(&["message.parts[1]"]));
-    assert_eq!(refused(&channel, "GetTask", v1::GetTaskRequest::default()).await, invalid(&["id"]));
-    assert_eq!(refused(&channel, "GetTask", history).await, invalid(&["historyLength"]));
-    assert_eq!(refused(&channel, "ListTasks", pages(0)).await, invalid(&["pageSize"]));
-    assert_eq!(refused(&channel, "ListTasks", pages(101)).await, invalid(&["pageSize"]));
+    assert_eq!(rejected(&channel, "SendMessage", part).await, invalid(&["message.parts[1]"]));
+    assert_eq!(
+        rejected(&channel, "GetTask", v1::GetTaskRequest::default()).await,
+        invalid(&["id"])
+    );
+    assert_eq!(rejected(&channel, "GetTask", history).await, invalid(&["historyLength"]));
+    assert_eq!(rejected(&channel, "ListTasks", pages(0)).await, invalid(&["pageSize"]));
+    assert_eq!(rejected(&channel, "ListTasks", pages(101)).await, invalid(&["pageSize"]));
 }
 
 //
@@ -481,10 +484,10 @@ async fn version_is_metadata_and_a_missing_one_is_0_3() {
             version.map(|version| ("a2a-version", version)).into_iter().collect();
         let answer: Result<Response<()>, Status> =
             unary(channel, "ListTasks", list(), &metadata).await;
-        let status = answer.expect_err("a refusal");
+        let status = answer.expect_err("an error");
         let metadata = [("supportedVersions", "1.0")];
         let expected = a2a(Code::FailedPrecondition, "VERSION_NOT_SUPPORTED", &metadata);
-        assert_eq!(refusal(&status), expected, "{version:?}");
+        assert_eq!(rejection(&status), expected, "{version:?}");
         if version.is_none() {
             assert!(status.message().contains("send `A2A-Version: 1.0`"), "{status:?}");
         }
@@ -529,7 +532,7 @@ async fn unknown_method_is_unimplemented() {
         let codec = ProstCodec::<v1::GetTaskRequest, Task>::default();
         let message = request(v1::GetTaskRequest::default(), &[V1]);
         let answer = grpc.unary(message, path.parse().expect("a path"), codec).await;
-        assert_eq!(answer.expect_err("a refusal").code(), Code::Unimplemented, "{path}");
+        assert_eq!(answer.expect_err("an error").code(), Code::Unimplemented, "{path}");
     }
 }
 

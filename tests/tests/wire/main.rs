@@ -2,11 +2,7 @@
 //!
 //! Single exchanges are files in `tests/wire/`; tests with timing, several connections or HTTP/2 are
 //! in the modules here.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test says what it expects, and panics where it does not get it"
-)]
+#![allow(clippy::expect_used, clippy::panic, reason = "tests panic on unexpected results")]
 
 mod capabilities;
 mod card;

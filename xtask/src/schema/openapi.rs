@@ -293,7 +293,7 @@ fn error_schemas() -> Map<String, Value> {
     schemas.insert(
         "ErrorDetail".to_owned(),
         json!({
-            "description": "One detail. The members beside `@type` depend on it; these are those \
+            "description": "One detail. The other members depend on `@type`; these are those \
                 of `ErrorInfo` and `BadRequest`.",
             "type": "object",
             "required": ["@type"],

@@ -43,7 +43,7 @@ pub(crate) async fn send_terminal(peer: &Peer) -> Result {
     if peer.is_older() {
         // Not specified; SDKs differ.
         let kind = peer.client.send(again()).await.map_err(|error| error.kind()).err();
-        let refused = matches!(
+        let rejected = matches!(
             kind,
             Some(
                 ErrorKind::InvalidParams
@@ -51,7 +51,7 @@ pub(crate) async fn send_terminal(peer: &Peer) -> Result {
                     | ErrorKind::UnsupportedOperation
             )
         );
-        return expect(refused, format!("expected a refusal, got {kind:?}"));
+        return expect(rejected, format!("expected an error, got {kind:?}"));
     }
     fails_with(ErrorKind::UnsupportedOperation, peer.client.send(again()).await)?;
     // Rejected before the stream opens, or by its first item.

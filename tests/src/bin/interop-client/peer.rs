@@ -65,7 +65,7 @@ impl Peer {
         }
         // Agents of 0.2 may respond to a send only at the end of the task.
         let mut events = self.client.stream(text).await?;
-        let first = events.next().await.ok_or("the stream ended at once")??;
+        let first = events.next().await.ok_or("the stream ended immediately")??;
         let task = first.task().cloned().ok_or("the first event is no task")?;
         // The task only runs while its stream is read.
         tokio::spawn(drain(events));
