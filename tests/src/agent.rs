@@ -1,5 +1,5 @@
-//! The agent under test: it does what the first word of a message says, and waits where a test
-//! wants it to.
+//! The agent under test: the first word of a message is a command; it waits at gates that the test
+//! opens.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,19 +18,19 @@ use tokio::sync::Semaphore;
 /// The optional extension that the agent offers.
 pub const EXTENSION: &str = "urn:example:optional";
 
-/// How the agent is set up.
+/// The configuration of the agent.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub streaming: bool,
     pub push: bool,
-    /// Whether webhooks get the revision in which they were registered, and not the current one.
+    /// Whether webhooks use the revision in which they were registered instead of 1.0.
     pub webhooks_of_all_revisions: bool,
     pub extended_card: ExtendedCard,
     pub required_extension: Option<&'static str>,
     pub config: EngineConfig,
 }
 
-/// Whether there is a card for authenticated callers.
+/// The extended card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtendedCard {
     Absent,
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-/// Lets the agent go on where it waits.
+/// Opens the gates of the agent.
 #[derive(Clone, Debug)]
 pub struct Control(Arc<Semaphore>);
 
@@ -64,7 +64,7 @@ impl Default for Control {
 }
 
 impl Control {
-    /// Opens the next gate, or the one that an executor waits at.
+    /// Opens the next gate, or the one at which an executor waits.
     pub fn open(&self) {
         self.0.add_permits(1);
     }
@@ -74,12 +74,12 @@ impl Control {
     }
 }
 
-/// Makes the agent, in memory.
+/// Creates the agent with a memory store.
 pub fn engine(options: &Options, control: &Control) -> Engine {
     engine_on(options, control, Arc::new(MemoryStore::new()))
 }
 
-/// Makes the agent, with its tasks in a store.
+/// Creates the agent with a store.
 pub fn engine_on(options: &Options, control: &Control, store: Arc<dyn Store>) -> Engine {
     let optional = AgentExtension::new(EXTENSION, "does nothing");
     let mut card = AgentCard::new("Test", "An agent under test")
@@ -93,7 +93,7 @@ pub fn engine_on(options: &Options, control: &Control, store: Arc<dyn Store>) ->
     }
     card = card.with_extended_card(options.extended_card == ExtendedCard::PromisedOnly);
     let extended = AgentCard::new("Test", "An agent under test, with more to tell");
-    // Clients that know the extension make up keys, which no fixture could name.
+    // Clients would generate keys, which fixtures could not contain.
     let mut builder = Engine::builder(card, Scripted(control.clone()))
         .shared_store(store)
         .without_idempotency_key();
@@ -187,7 +187,7 @@ impl AgentExecutor for Scripted {
     }
 }
 
-/// What the executor sees of a call.
+/// The call context as seen by the executor.
 fn seen(context: &RequestContext) -> Struct {
     let strings = |items: Vec<String>| items.into_iter().map(Value::from).collect::<Vec<_>>();
     let extensions = context.call().extensions.iter().map(str::to_owned).collect();

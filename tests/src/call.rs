@@ -1,4 +1,4 @@
-//! Short forms of the calls that behaviours make.
+//! Shorthands for the calls of behaviours.
 
 use std::sync::Arc;
 
@@ -75,9 +75,9 @@ pub async fn message_of(agent: &Arc<dyn Agent>, call: Call<SendMessageRequest>) 
     }
 }
 
-/// Sends and expects a refusal.
-pub async fn refusal_of(agent: &Arc<dyn Agent>, call: Call<SendMessageRequest>) -> Error {
-    agent.send_message(call).await.expect_err("a refusal")
+/// Sends and expects an error.
+pub async fn rejection_of(agent: &Arc<dyn Agent>, call: Call<SendMessageRequest>) -> Error {
+    agent.send_message(call).await.expect_err("an error")
 }
 
 /// Sends and expects a stream.

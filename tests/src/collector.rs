@@ -1,4 +1,4 @@
-//! A local OTLP receiver, and the trees that the spans it got make.
+//! A local OTLP receiver, and trees of the received spans.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use opentelemetry_proto::tonic::{
 };
 use prost::Message as _;
 
-/// A span as it was exported.
+/// An exported span.
 #[derive(Clone, Debug)]
 pub struct Exported {
     pub service: String,
@@ -28,7 +28,7 @@ pub struct Exported {
 }
 
 impl Exported {
-    /// Who did what, as a line of a tree.
+    /// A line of the tree.
     pub fn line(&self) -> String {
         let name = self.name.rsplit('/').next().unwrap_or_default();
         format!("{} {} {}", self.service, self.kind, name)
@@ -55,14 +55,14 @@ impl Collector {
         Self { url, spans }
     }
 
-    /// Everything that has come in.
+    /// All received spans.
     pub fn spans(&self) -> Vec<Exported> {
         let mut spans = self.spans.lock().unwrap().clone();
         spans.sort_by_key(|span| span.start);
         spans
     }
 
-    /// Waits until this holds of what has come in.
+    /// Waits until the received spans satisfy the condition.
     pub async fn wait(&self, what: &str, holds: impl Fn(&[Exported]) -> bool) -> Vec<Exported> {
         let waiting = async {
             loop {
@@ -131,7 +131,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The spans of a trace as indented lines, children below their parents.
 ///
-/// Panics unless they are one tree: one root, and every other span's parent among them.
+/// Panics unless they form one tree with one root.
 pub fn tree(spans: &[Exported]) -> String {
     let roots: Vec<_> = spans.iter().filter(|span| span.parent.is_empty()).collect();
     assert_eq!(roots.len(), 1, "one root: {spans:#?}");

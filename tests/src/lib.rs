@@ -1,41 +1,41 @@
-//! The behaviour of agents, written once and run at every seat.
+//! The behaviour suite of agents, run in every topology.
 //!
-//! A behaviour is a function of a [`Seat`]: it asks for an agent there and calls it through
-//! `Arc<dyn Agent>`. `tests/behaviour.rs` runs each behaviour at each seat.
+//! A behaviour is a function of a [`Topology`], which creates the agent; the behaviour calls it as
+//! `Arc<dyn Agent>`. `tests/behaviour.rs` runs each behaviour in each topology.
 #![allow(
     clippy::expect_used,
     clippy::missing_panics_doc,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test says what it expects, and panics where it does not get it"
+    reason = "tests panic on unexpected results"
 )]
 #![allow(missing_docs, reason = "the names of behaviours are their documentation")]
 
 pub mod agent;
 pub mod attack;
+pub mod backend;
 pub mod behaviour;
 pub mod call;
 pub mod chaos;
 pub mod collector;
 pub mod isolation;
-pub mod kept;
-mod repertoire;
-pub mod seat;
+mod revision_suite;
+pub mod topology;
 pub mod webhook;
 
 pub use agent::{Control, Options};
-pub use seat::{Fixture, Seat};
+pub use topology::{Fixture, Topology};
 
-/// Runs behaviours at a seat: each becomes a test of its name, in a module of the seat's.
+/// Generates a test for each behaviour in a module for the topology.
 #[macro_export]
-macro_rules! at_seat {
-    ($name:ident $seat:ident: $($module:ident::$behaviour:ident,)*) => {
+macro_rules! in_topology {
+    ($name:ident $topology:ident: $($module:ident::$behaviour:ident,)*) => {
         mod $name {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $behaviour() {
                     let behaviour = $crate::behaviour::$module::$behaviour;
-                    $crate::seat::run(behaviour, $crate::Seat::$seat).await;
+                    $crate::topology::run(behaviour, $crate::Topology::$topology).await;
                 }
             )*
         }

@@ -1,4 +1,4 @@
-//! A real receiver of webhooks.
+//! A webhook receiver.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use axum::{
 };
 use tokio::{sync::mpsc, task::JoinHandle};
 
-/// A request that came in.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     pub headers: HeaderMap,
     pub body: serde_json::Value,
 }
 
-/// Listens on the loopback interface and keeps what comes in.
+/// Listens on the loopback interface and records deliveries.
 #[derive(Debug)]
 pub struct Receiver {
     pub url: String,
@@ -27,7 +27,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Answers the first `failures` deliveries with 503, and every other one with 200.
+    /// Responds with 503 to the first `failures` deliveries, and with 200 to the others.
     pub async fn start(failures: usize) -> Self {
         let (sender, deliveries) = mpsc::unbounded_channel();
         let left = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(failures));
@@ -58,7 +58,7 @@ impl Receiver {
         next.expect("a delivery in time").expect("the receiver runs")
     }
 
-    /// What came in and was not looked at yet.
+    /// The number of unread deliveries.
     pub fn pending(&mut self) -> usize {
         self.deliveries.len()
     }

@@ -1,18 +1,18 @@
-//! An attack that can't do harm where a defence is missing shows nothing: here they are missing.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+//! Validates the attacks: without the defences, each must succeed.
+#![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_http::{WebhookPolicy, Webhooks};
 use a2a_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
-use a2a_tests::attack::{Attack, Canary, Group, Issuer, Scene, run};
+use a2a_tests::attack::{Attack, Canary, Environment, Group, Issuer, run};
 use axum::{Router, body::Body, extract::Request, response::Response};
 use tokio::task::JoinHandle;
 
-/// A server, attacked. It takes whatever comes for ann's token.
+/// A server as the target of attacks, which accepts anything as ann's token.
 struct Open {
-    scene: Scene,
+    env: Environment,
     server: JoinHandle<()>,
 }
 
@@ -22,8 +22,8 @@ impl Drop for Open {
     }
 }
 
-async fn scene(address: SocketAddr) -> Scene {
-    Scene {
+async fn env(address: SocketAddr) -> Environment {
+    Environment {
         address,
         tls: None,
         roots: Arc::new(rustls::RootCertStore::empty()),
@@ -36,7 +36,7 @@ async fn scene(address: SocketAddr) -> Scene {
     }
 }
 
-/// Works for a second where it is asked to, and asks where it is asked to.
+/// Runs for a second, or asks, depending on the message.
 struct Worker;
 
 impl AgentExecutor for Worker {
@@ -59,7 +59,7 @@ impl AgentExecutor for Worker {
     }
 }
 
-/// Nobody has to authenticate, callers are one, and webhooks may be anywhere.
+/// A server without authentication, with a single caller and unrestricted webhooks.
 async fn without_defences() -> Open {
     let everywhere = ["0.0.0.0/0", "::/0", "localhost"];
     let policy = everywhere.iter().fold(WebhookPolicy::default(), |policy, network| {
@@ -69,14 +69,14 @@ async fn without_defences() -> Open {
     let webhooks = Webhooks::new(policy).unwrap();
     let engine = Engine::builder(card, Worker).push_sender(webhooks).build();
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
-    let scene = scene(listener.local_addr().unwrap()).await;
+    let env = env(listener.local_addr().unwrap()).await;
     let server = tokio::spawn(async move {
         a2a::Server::from(engine).serve(listener, std::future::pending()).await.unwrap();
     });
-    Open { scene, server }
+    Open { env, server }
 }
 
-/// Says to everything that it worked, and writes back what came.
+/// Responds to everything with success, echoing the request.
 async fn yes_to_all() -> Open {
     let echo = |request: Request| async move {
         let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap_or_default();
@@ -90,31 +90,31 @@ async fn yes_to_all() -> Open {
     };
     let router = Router::new().fallback(echo);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let scene = scene(listener.local_addr().unwrap()).await;
+    let env = env(listener.local_addr().unwrap()).await;
     let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    Open { scene, server }
+    Open { env, server }
 }
 
-/// Runs the attacks of these names, each of which has to do harm.
-async fn harms(open: &Open, names: &[&str]) {
+/// Runs attacks by name, each of which has to succeed.
+async fn assert_effective(open: &Open, names: &[&str]) {
     let mut groups = Group::all();
     let wanted = |attack: &Attack| names.contains(&attack.name);
     for group in &mut groups {
         group.attacks.retain(wanted);
     }
-    let outcome = run(&open.scene, &groups, |_line| ()).await;
-    assert_eq!(outcome.attacks, names.len(), "a name is wrong");
-    let unharmed: Vec<_> = names
+    let outcome = run(&open.env, &groups, |_line| ()).await;
+    assert_eq!(outcome.attacks, names.len(), "unknown attack name");
+    let harmless: Vec<_> = names
         .iter()
         .filter(|name| !outcome.failed.iter().any(|failed| failed.contains(&format!(": {name}: "))))
         .collect();
-    assert!(unharmed.is_empty(), "no harm by {unharmed:?}");
+    assert!(harmless.is_empty(), "ineffective attacks: {harmless:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_lets_everybody_in_is_found_out() {
+async fn missing_authentication_is_detected() {
     let open = without_defences().await;
-    harms(
+    assert_effective(
         &open,
         &[
             "no credentials",
@@ -122,7 +122,7 @@ async fn whoever_lets_everybody_in_is_found_out() {
             "empty token",
             "unknown token",
             "expired token",
-            "token of tomorrow",
+            "token not yet valid",
             "another issuer",
             "another audience",
             "algorithm none",
@@ -130,7 +130,7 @@ async fn whoever_lets_everybody_in_is_found_out() {
             "another key",
             "changed claims",
             "key in the token",
-            "jku elsewhere",
+            "foreign jku",
             "kid injection",
             "token in the wrong place",
             "claimed identity",
@@ -141,31 +141,31 @@ async fn whoever_lets_everybody_in_is_found_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_takes_all_callers_for_one_is_found_out() {
+async fn shared_caller_identity_is_detected() {
     let open = without_defences().await;
-    harms(
+    assert_effective(
         &open,
         &[
-            "ids of somebody else",
-            "page tokens of somebody else",
-            "idempotency keys of somebody else",
-            "events of somebody else",
-            "context of somebody else",
+            "ids of another caller",
+            "page tokens of another caller",
+            "idempotency keys of another caller",
+            "events of another caller",
+            "context of another caller",
         ],
     )
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_calls_webhooks_anywhere_is_found_out() {
+async fn unrestricted_webhooks_are_detected() {
     let open = without_defences().await;
-    harms(&open, &["loopback", "numbers for addresses", "with the first message"]).await;
+    assert_effective(&open, &["loopback", "numeric addresses", "with the first message"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_says_yes_to_everything_is_found_out() {
+async fn accepting_every_request_is_detected() {
     let open = yes_to_all().await;
-    harms(
+    assert_effective(
         &open,
         &[
             "no credentials",
@@ -179,7 +179,7 @@ async fn whoever_says_yes_to_everything_is_found_out() {
             "HTML in errors",
             "path traversal",
             "cross-origin",
-            "other methods of HTTP",
+            "other HTTP methods",
             "wrong gRPC frames",
         ],
     )

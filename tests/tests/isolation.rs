@@ -1,42 +1,42 @@
-//! What belongs to somebody is to everybody else as if it had never existed: every operation, on
-//! every binding, in every revision, at every store.
+//! Isolation between owners and tenants: every operation, on every binding, in every revision, with
+//! every store.
 
-use a2a_tests::{isolation, kept::Kept};
+use a2a_tests::{backend::Backend, isolation};
 
-/// Runs the suite at a store, where the servers are there that it takes.
-async fn at(kept: Kept) {
-    if kept.is_there().await {
-        let answers = isolation::run(kept).await;
-        assert!(answers > 1_000, "{answers} answers are not all");
+/// Runs the suite with a store, if its servers are available.
+async fn at(backend: Backend) {
+    if backend.is_available().await {
+        let answers = isolation::run(backend).await;
+        assert!(answers > 1_000, "only {answers} responses");
     }
 }
 
 //
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_memory_nothing_of_somebody_else_is_there() {
-    at(Kept::Memory).await;
+async fn other_owners_see_nothing_in_memory() {
+    at(Backend::Memory).await;
 }
 
 //
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_file_nothing_of_somebody_else_is_there() {
-    at(Kept::Sqlite).await;
+async fn other_owners_see_nothing_in_sqlite() {
+    at(Backend::Sqlite).await;
 }
 
 //
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_database_nothing_of_somebody_else_is_there() {
-    at(Kept::Postgres).await;
+async fn other_owners_see_nothing_in_postgres() {
+    at(Backend::Postgres).await;
 }
 
 //
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_another_node_nothing_of_somebody_else_is_there() {
-    at(Kept::TwoNodesOnNats).await;
+async fn other_owners_see_nothing_on_another_node() {
+    at(Backend::TwoNodesOnNats).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_kept_apart_is_noticed() {
-    let deviations = isolation::run_without_callers(Kept::Memory).await;
-    assert!(deviations > 200, "only {deviations} answers told too much");
+async fn missing_isolation_is_detected() {
+    let deviations = isolation::run_without_callers(Backend::Memory).await;
+    assert!(deviations > 200, "only {deviations} deviations");
 }

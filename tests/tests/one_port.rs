@@ -1,4 +1,4 @@
-//! Every revision on one port, as its clients see it: raw requests against a whole server.
+//! Every revision on one port: raw requests against a complete server.
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 use std::time::Duration;
@@ -92,7 +92,7 @@ fn kind(text: &str) -> Value {
 
 //
 #[tokio::test]
-async fn one_card_serves_the_readers_of_every_revision_at_both_of_its_places() {
+async fn one_card_serves_all_revisions_at_both_paths() {
     let server = Server::start(Options::default()).await;
     let card = server.get("/.well-known/agent-card.json").await;
     assert_eq!(card, server.get("/.well-known/agent.json").await);
@@ -115,7 +115,7 @@ async fn one_card_serves_the_readers_of_every_revision_at_both_of_its_places() {
     assert!(read.has_extended_card(), "the flag at the root is read");
 }
 
-/// The card as a reader of 0.3 sees it.
+/// The card as parsed by a client of 0.3.
 fn strip(card: &Value) -> Value {
     let mut card = card.clone();
     card.as_object_mut().unwrap().remove("supportedInterfaces");
@@ -124,7 +124,7 @@ fn strip(card: &Value) -> Value {
 
 //
 #[tokio::test]
-async fn each_revision_is_answered_in_its_own_shape() {
+async fn each_revision_is_answered_in_its_format() {
     let server = Server::start(Options::default()).await;
     let answer = server.rpc("tasks/send", json!({"id": "t", "message": first("hello")})).await;
     let task = &answer["result"];
@@ -139,12 +139,12 @@ async fn each_revision_is_answered_in_its_own_shape() {
     let draft = json!({"messageId": "m", "role": "user", "parts": [{"text": "gate"}]});
     let answer = server.rpc("SendMessage", json!({"message": draft})).await;
     let state = answer["result"]["task"]["status"]["state"].as_str().unwrap();
-    assert!(["submitted", "working"].contains(&state), "it returns at once: {state}");
+    assert!(["submitted", "working"].contains(&state), "it returns immediately: {state}");
 }
 
 //
 #[tokio::test]
-async fn a_client_of_0_1_names_its_tasks_itself() {
+async fn v0_1_client_chooses_task_ids() {
     let server = Server::start(Options::default()).await;
     let asked = server.rpc("tasks/send", json!({"id": "mine", "message": first("ask")})).await;
     assert_eq!(asked["result"]["status"]["state"], "input-required");
@@ -160,7 +160,7 @@ async fn a_client_of_0_1_names_its_tasks_itself() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_too_long_to_be_remembered_is_refused() {
+async fn overlong_task_id_is_rejected() {
     let server = Server::start(Options::default()).await;
     for (length, code) in [(1_024, None), (1_025, Some(-32602)), (1 << 20, Some(-32602))] {
         let params = json!({"id": "x".repeat(length), "message": first("hello")});
@@ -171,7 +171,7 @@ async fn an_id_that_is_too_long_to_be_remembered_is_refused() {
 
 //
 #[tokio::test]
-async fn streams_of_older_revisions_say_which_event_is_final() {
+async fn legacy_streams_mark_the_final_event() {
     let server = Server::start(Options::default()).await;
     let events = server
         .stream("tasks/sendSubscribe", json!({"id": "s", "message": first("stream 2")}))
@@ -190,7 +190,7 @@ async fn streams_of_older_revisions_say_which_event_is_final() {
 
 //
 #[tokio::test]
-async fn an_agent_that_does_not_stream_says_so_in_the_stream_that_old_clients_read() {
+async fn missing_streaming_support_is_an_event_for_legacy_clients() {
     let server = Server::start(Options { streaming: false, ..Options::default() }).await;
     let events = server.stream("message/stream", json!({"message": kind("x")})).await;
     assert_eq!(events.len(), 1);
@@ -199,18 +199,18 @@ async fn an_agent_that_does_not_stream_says_so_in_the_stream_that_old_clients_re
 
 //
 #[tokio::test]
-async fn a_webhook_of_0_1_may_not_be_private_either() {
+async fn private_webhook_address_is_rejected_in_0_1() {
     let server = Server::start(Options::default()).await;
     server.rpc("tasks/send", json!({"id": "t", "message": first("ask")})).await;
     let config = json!({"url": "http://10.0.0.1/"});
     let params = json!({"id": "t", "pushNotificationConfig": config});
-    let refused = server.rpc("tasks/pushNotification/set", params).await;
-    assert_eq!(refused["error"]["code"], -32602);
+    let rejected = server.rpc("tasks/pushNotification/set", params).await;
+    assert_eq!(rejected["error"]["code"], -32602);
 }
 
 //
 #[tokio::test]
-async fn a_webhook_is_called_in_the_revision_that_registered_it() {
+async fn webhook_is_called_in_the_revision_that_registered_it() {
     let options = Options { webhooks_of_all_revisions: true, ..Options::default() };
     let server = Server::start(options).await;
     let mut receiver = Receiver::start(0).await;
@@ -228,7 +228,7 @@ async fn a_webhook_is_called_in_the_revision_that_registered_it() {
 }
 
 #[tokio::test]
-async fn extensions_travel_under_their_older_name() {
+async fn legacy_extension_header_is_accepted() {
     let server = Server::start(Options::default()).await;
     let params = json!({"message": kind("x")});
     let answer = server.post("message/send", params, Some(EXTENSION)).await;
@@ -236,7 +236,7 @@ async fn extensions_travel_under_their_older_name() {
     assert!(!answer.headers().contains_key("a2a-extensions"));
 }
 
-/// The id of a new task with a text of so many bytes.
+/// The id of a new task with a text of this length.
 async fn large_task(server: &Server, size: usize) -> String {
     let message =
         json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x".repeat(size)}]});
@@ -251,7 +251,7 @@ async fn large_task(server: &Server, size: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
+async fn response_over_budget_is_rejected_in_its_revision() {
     let limits = Limits::default().with_max_pending_response_bytes(1 << 20);
     let card = AgentCard::new("Echo", "Says what it hears").with_streaming(true);
     let engine = Engine::new(card, agent_fn(async |text: String| text));
@@ -259,7 +259,7 @@ async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
     let unread = large_task(&server, 7 << 20).await;
     let id = large_task(&server, 100 << 10).await;
 
-    // One is asked for, and never read: more than the sockets take.
+    // An unread response, larger than the socket buffers.
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();
     let address = server.url.strip_prefix("http://").unwrap().parse().unwrap();
@@ -274,33 +274,33 @@ async fn a_response_over_budget_is_refused_in_the_form_of_its_revision() {
         let request = Request::post(&server.url)
             .header("content-type", "application/json")
             .header("a2a-version", version);
-        let refused =
+        let rejected =
             server.http.send(request.body(body.to_string().into()).unwrap()).await.unwrap();
-        assert_eq!(refused.status(), 503, "{method}");
-        assert_eq!(refused.headers()["retry-after"], "1", "{method}");
-        let refused: Value = serde_json::from_slice(refused.body()).unwrap();
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(7), &json!(-32603)));
+        assert_eq!(rejected.status(), 503, "{method}");
+        assert_eq!(rejected.headers()["retry-after"], "1", "{method}");
+        let rejected: Value = serde_json::from_slice(rejected.body()).unwrap();
+        assert_eq!((&rejected["id"], &rejected["error"]["code"]), (&json!(7), &json!(-32603)));
     }
     for (path, version, kind) in [
         (format!("/tasks/{id}"), "1.0", "/error/status"),
         (format!("/v1/tasks/{id}"), "0.3", "/code"),
     ] {
         let request = Request::get(format!("{}{path}", server.url)).header("a2a-version", version);
-        let refused = server.http.send(request.body(Bytes::new()).unwrap()).await.unwrap();
-        assert_eq!(refused.status(), 503, "{path}");
-        assert_eq!(refused.headers()["retry-after"], "1", "{path}");
-        let refused: Value = serde_json::from_slice(refused.body()).unwrap();
-        assert!(refused.pointer(kind).is_some(), "{path}: {refused}");
+        let rejected = server.http.send(request.body(Bytes::new()).unwrap()).await.unwrap();
+        assert_eq!(rejected.status(), 503, "{path}");
+        assert_eq!(rejected.headers()["retry-after"], "1", "{path}");
+        let rejected: Value = serde_json::from_slice(rejected.body()).unwrap();
+        assert!(rejected.pointer(kind).is_some(), "{path}: {rejected}");
     }
     let client = a2a_grpc::Client::connect(&server.url).unwrap();
     let get = || {
         let request = GetTaskRequest { id: id.clone(), ..GetTaskRequest::default() };
         client.get_task(Call::new(request))
     };
-    let refused = get().await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    let rejected = get().await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::Unavailable, "{rejected}");
 
-    // Once it is gone, all are served.
+    // After its connection is closed, all are served.
     drop(held);
     let served = async {
         while get().await.is_err() {

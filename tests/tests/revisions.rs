@@ -1,7 +1,7 @@
-//! Runs the behaviours at the seats of the older revisions, as far as the revision has them.
+//! Runs the behaviours of each older revision over JSON-RPC.
 
-use a2a_tests::repertoire;
+use a2a_tests::revision_suite;
 
-repertoire!(v0_1: v0_1 JSONRPC_V0_1);
-repertoire!(v0_3: v0_3 JSONRPC_V0_3);
-repertoire!(draft: draft JSONRPC_DRAFT);
+revision_suite!(v0_1: v0_1 JSONRPC_V0_1);
+revision_suite!(v0_3: v0_3 JSONRPC_V0_3);
+revision_suite!(draft: draft JSONRPC_DRAFT);

@@ -1,7 +1,6 @@
-//! Runs the behaviours at the seats of the older revisions over gRPC, as far as the revision has
-//! them.
+//! Runs the behaviours of each older revision over gRPC.
 
-use a2a_tests::repertoire;
+use a2a_tests::revision_suite;
 
-repertoire!(v0_3: v0_3 GRPC_V0_3);
-repertoire!(draft: draft GRPC_DRAFT);
+revision_suite!(v0_3: v0_3 GRPC_V0_3);
+revision_suite!(draft: draft GRPC_DRAFT);

@@ -1,6 +1,6 @@
-//! Runs the behaviours over the HTTP+JSON of older revisions, as far as they have them.
+//! Runs the behaviours of each older revision over HTTP+JSON.
 
-use a2a_tests::repertoire;
+use a2a_tests::revision_suite;
 
-repertoire!(rest_v0_3: rest_v0_3 REST_V0_3);
-repertoire!(draft: rest_draft REST_DRAFT);
+revision_suite!(rest_v0_3: rest_v0_3 REST_V0_3);
+revision_suite!(draft: rest_draft REST_DRAFT);

@@ -1,5 +1,5 @@
-//! Everything that servers and clients tell of themselves, at the lowest level, with secrets
-//! planted wherever callers put them: none of it comes up.
+//! No secret appears in the output of servers and clients at the lowest log level, with secrets in
+//! all places where callers put them.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -62,7 +62,7 @@ impl io::Write for Log {
     }
 }
 
-/// Answers, or fails in one way or another, as it is told.
+/// Completes, or fails in several ways, depending on the message.
 struct Answers;
 
 impl AgentExecutor for Answers {
@@ -98,7 +98,7 @@ fn outgoing(text: &str) -> MessageRequest {
     MessageRequest::from(format!("{TEXT} {text}")).with_part(Part::raw(BYTES.as_bytes().to_vec()))
 }
 
-/// Does what callers do, with all that authenticates them.
+/// Makes calls with all kinds of credentials.
 async fn call(url: &str, transport: Transport, revision: ProtocolVersion, hook: &str) {
     let header = |text: String| {
         let mut value = HeaderValue::try_from(text).unwrap();
@@ -128,7 +128,7 @@ async fn call(url: &str, transport: Transport, revision: ProtocolVersion, hook: 
     let hanging = hanging.task().unwrap().clone();
     let config = TaskPushNotificationConfig { task_id: hanging.id.clone(), ..webhook(hook) };
     client.create_push_config(config.clone()).await.unwrap();
-    // What can't be a webhook is refused, with its address.
+    // An invalid webhook is rejected, with its address.
     for url in [
         format!("http://{USERINFO}:{USERINFO}@127.0.0.1:1/hook?key={QUERY_KEY}"),
         format!("ftp://{USERINFO}@hooks.example/{QUERY_KEY}"),
@@ -144,7 +144,7 @@ async fn call(url: &str, transport: Transport, revision: ProtocolVersion, hook: 
     }
 }
 
-/// Sends what is no request, with secrets in it.
+/// Sends malformed requests with secrets.
 async fn send_nonsense(url: &str) {
     let http = HttpClient::new(ClientSettings::default()).unwrap();
     let basic = STANDARD.encode(format!("user:{PASSWORD}"));
@@ -191,7 +191,7 @@ async fn send_nonsense(url: &str) {
 
 //
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_is_told_has_a_secret_or_a_part_of_a_message_in_it() {
+async fn output_contains_no_secrets_or_message_parts() {
     let folder = tempfile::tempdir().unwrap();
     let collector = Collector::start().await;
     let log = Log::default();
@@ -201,7 +201,7 @@ async fn nothing_that_is_told_has_a_secret_or_a_part_of_a_message_in_it() {
     let audit_file = folder.path().join("audit.jsonl");
     let audit = AuditLog::to_file(&audit_file).unwrap();
     a2a_telemetry::propagation::install();
-    // As the binary does at `RUST_LOG=trace`, and whatever spans say of themselves besides.
+    // As the binary with `RUST_LOG=trace`, plus all span fields.
     let told = fmt::layer()
         .with_ansi(false)
         .with_span_events(FmtSpan::FULL)
@@ -251,7 +251,7 @@ async fn nothing_that_is_told_has_a_secret_or_a_part_of_a_message_in_it() {
     let lines = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     let spans = format!("{:#?}", collector.spans());
     let audited = std::fs::read_to_string(&audit_file).unwrap();
-    // Each of them has told something, or their silence would prove nothing.
+    // Each has produced output, otherwise the test would prove nothing.
     for (what, told, has) in [
         ("log", &lines, "DEBUG"),
         ("log", &lines, "execute"),
@@ -287,7 +287,7 @@ async fn nothing_that_is_told_has_a_secret_or_a_part_of_a_message_in_it() {
             assert!(leaks.is_empty(), "{secret} is in the {what}:\n{}", leaks.join("\n"));
         }
     }
-    // Ids, tenants and subjects are no labels: what is counted stays bounded.
+    // Ids, tenants and subjects are not labels, which bounds the cardinality.
     for line in rendered.lines().filter(|line| !line.starts_with('#')) {
         assert!(!line.contains("0-7000-8") && !line.contains("tenant"), "{line}");
     }

@@ -1,26 +1,25 @@
-//! Attacks a server, and says what it did.
+//! Attacks a server, and prints its reactions.
 //!
-//! What is tried is in `tests/src/attack`.
+//! The attacks are in `tests/src/attack`.
 
 use crate::{Result, workspace};
 
-/// What `cargo xtask attack` takes.
+/// The arguments of `cargo xtask attack`.
 ///
-/// Starts `a2a serve` over TLS, with callers that have to authenticate, and attacks it. An attack
-/// has failed if it did harm: if it got in, or if the server crashed, hung, told what it should
-/// not, or did not stop taking. While it runs, another caller reads a task from another address:
-/// the median of its answers has to come within 100 ms, and none after more than 2 s. After each
-/// one a normal request, with a token and on a new connection, has to be served within 100 ms: the
-/// median of 5, up to 5 times a second apart, so that a pause of the machine is no harm. At the
-/// end of each group the resident memory has to be back, within 60 s of normal requests, at no
-/// more than a fifth above what it was before the group; caches of the store are filled before, as
-/// far as that can be brought about. The last line is `N attacks, M failed`.
+/// Starts `a2a serve` over TLS with authentication, and attacks it. An attack fails the run if it
+/// succeeds, or if the server crashes, hangs, leaks information, or accepts input without limit.
+/// During an attack, another caller reads a task from another address: the median response time
+/// must be at most 100 ms, and each at most 2 s. After each attack, a normal request with a token
+/// on a new connection must be served within 100 ms: the median of 5, with up to 5 attempts a
+/// second apart to tolerate pauses of the machine. Within 60 s of normal requests after each
+/// group, the resident memory must be at most a fifth above that before the group; store caches
+/// are filled beforehand where possible. The last line is `N attacks, M failed`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Groups to try: authentication, keys, scope, http, http/2, messages, memory, webhooks,
+    /// Groups to run: authentication, keys, scope, http, http/2, messages, memory, webhooks,
     /// amplification, disk, tls, injection, revisions, exec, stall, browser, quota
     groups: Vec<String>,
-    /// Only attacks that have this in their name
+    /// Only attacks whose name contains this text
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Build with optimizations
@@ -39,5 +38,5 @@ pub(crate) fn run(args: &Args) -> Result {
         .arg(plan.to_string())
         .current_dir(workspace::root())
         .status()?;
-    if status.success() { Ok(()) } else { Err("an attack did harm, see above".into()) }
+    if status.success() { Ok(()) } else { Err("an attack succeeded, see above".into()) }
 }

@@ -1,6 +1,6 @@
-//! Measures speed and memory, each figure against a limit or a floor of the same run.
+//! Measures speed and memory, each relative to a limit or to a floor of the same run.
 //!
-//! What is measured, and how, is in `tests/bench`.
+//! The measurements are in `tests/bench`.
 
 mod micro;
 
@@ -13,7 +13,7 @@ use clap::ValueEnum;
 
 use crate::{Result, workspace};
 
-/// What `cargo xtask bench` takes.
+/// The arguments of `cargo xtask bench`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
@@ -23,31 +23,31 @@ pub(crate) struct Args {
     report: Report,
 }
 
-/// What there is beside the report.
+/// The benchmarks other than the report.
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Instructions of small pieces, against the checked-in baseline
+    /// Instruction counts of small operations, relative to the checked-in baseline
     Micro(micro::Args),
-    /// What SQLite and PostgreSQL write, and how quick they are
+    /// Write volume and speed of SQLite and PostgreSQL
     Stores(Stores),
 }
 
-/// The report: `a2a serve` against bare handlers of axum and tonic, on Linux.
+/// The report: `a2a serve` relative to bare axum and tonic handlers, on Linux.
 #[derive(Debug, clap::Args)]
 struct Report {
-    /// Rounds, of which the median counts
+    /// Number of rounds; the median is reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Measure only this part; repeatable. docs/benchmarks.md is not rewritten then
+    /// Measure only this part, without rewriting docs/benchmarks.md; repeatable
     #[arg(long, value_enum, value_name = "PART")]
     only: Vec<Part>,
-    /// Measure the servers of other SDKs too, which are downloaded and built
+    /// Also download, build and measure the servers of other SDKs
     #[arg(long)]
     peers: bool,
-    /// Another build of a2a, to measure beside this one
+    /// Another build of a2a to compare with
     #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
-    /// Measure this build of a2a in place of building it
+    /// Measure this build of a2a instead of building it
     #[arg(long, value_name = "BINARY")]
     binary: Option<PathBuf>,
 }
@@ -57,23 +57,23 @@ struct Report {
 enum Part {
     /// SendMessage and streams on every binding
     Throughput,
-    /// Many stored tasks: GetTask, ListTasks, memory, latency while there are more
+    /// Many stored tasks: GetTask, ListTasks, memory, latency under creation of tasks
     Tasks,
     /// Idle streams, many subscribers of one task, bursts
     Streams,
     /// Latency at 5,000 requests/s
     Latency,
-    /// Time and memory at start
+    /// Startup time and memory
     Start,
     /// SQLite and PostgreSQL
     Durable,
-    /// What authentication, the log, metrics and older revisions cost
+    /// Cost of authentication, the log, metrics and older revisions
     Cost,
 }
 
 #[derive(Debug, clap::Args)]
 struct Stores {
-    /// List among 1,000,000 tasks in place of 50,000; takes minutes, and some GB of disk
+    /// List among 1,000,000 tasks instead of 50,000; takes minutes and several GB of disk
     #[arg(long)]
     full: bool,
     /// Measure only this; repeatable
@@ -84,13 +84,13 @@ struct Stores {
 /// Figures of the stores.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Figure {
-    /// Bytes that a stream of small chunks makes the databases write.
+    /// Bytes written by the databases for a stream of small chunks.
     Written,
-    /// Time of a page among many tasks, against one among few.
+    /// Time of a page among many tasks, relative to few.
     Pages,
-    /// Transitions in a second, against a bare loop.
+    /// Transitions per second, relative to a bare loop.
     Rates,
-    /// Whole tasks in a second.
+    /// Complete tasks per second.
     Tasks,
 }
 
@@ -110,10 +110,10 @@ pub(crate) fn run(args: &Args) -> Result {
         }
         None => report(&args.report)?.current_dir(workspace::root()).status()?,
     };
-    if status.success() { Ok(()) } else { Err("a limit was not kept, see above".into()) }
+    if status.success() { Ok(()) } else { Err("a limit was exceeded, see above".into()) }
 }
 
-/// The command that measures the report.
+/// The command of the report.
 fn report(report: &Report) -> Result<Command> {
     let target = workspace::root().join("target/bench");
     let binary = match &report.binary {
@@ -141,13 +141,13 @@ fn existing(flag: &str, binary: &Path) -> Result<PathBuf> {
     Ok(binary.canonicalize().map_err(|error| format!("{flag} {}: {error}", binary.display()))?)
 }
 
-/// Builds packages with optimizations, each alone, so that none has the features of another, and
-/// returns the folder that they are in.
+/// Builds packages with optimizations, separately to avoid feature unification, and returns their
+/// directory.
 fn build(packages: &[&str]) -> Result<PathBuf> {
     for package in packages {
         let status = workspace::cargo().args(["build", "--release", "-p", package]).status()?;
         if !status.success() {
-            return Err(format!("{package} does not build").into());
+            return Err(format!("failed to build {package}").into());
         }
     }
     Ok(workspace::root().join("target/release"))

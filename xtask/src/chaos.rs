@@ -1,6 +1,6 @@
-//! Keeps tasks in flight at an agent of many nodes, kills the nodes, and prints what was lost.
+//! Keeps tasks in flight on a cluster, kills its nodes, and prints lost tasks and events.
 //!
-//! What is done and checked is in `tests/src/chaos` and `tests/src/bin/chaos`.
+//! The implementation is in `tests/src/chaos` and `tests/src/bin/chaos`.
 
 use std::fs;
 
@@ -8,19 +8,19 @@ use clap::ValueEnum;
 
 use crate::{Result, workspace};
 
-/// What `cargo xtask chaos` takes.
+/// The arguments of `cargo xtask chaos`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long tasks are begun and nodes killed; what is in flight then is followed to its end
+    /// Duration of starting tasks and killing nodes; tasks in flight at the end are completed
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
-    /// Nodes of the agent
+    /// Number of nodes
     #[arg(long, default_value_t = 3)]
     nodes: usize,
     /// Tasks in flight at any time
     #[arg(long, default_value_t = 200)]
     tasks: usize,
-    /// Where tasks are kept, and how nodes hear of each other; SQLite is for one node
+    /// Store, and channel for signals between nodes; SQLite supports one node
     #[arg(long, value_enum, default_value_t)]
     store: Store,
     /// Seconds between two kills
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     release: bool,
 }
 
-/// Where tasks are kept.
+/// The store and the channel for signals.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Store {
     /// PostgreSQL, with LISTEN and NOTIFY.
@@ -64,5 +64,5 @@ pub(crate) fn run(args: &Args) -> Result {
         .arg(plan.to_string())
         .current_dir(workspace::root())
         .status()?;
-    if status.success() { Ok(()) } else { Err("something was lost, see above".into()) }
+    if status.success() { Ok(()) } else { Err("tasks or events were lost, see above".into()) }
 }

@@ -1,4 +1,4 @@
-//! Says which requirement has which test, from tags in the tests.
+//! Reports the tests of each requirement, from tags in the tests.
 //!
 //! A tag is a comment line directly above a test: `// covers: R-018, R-019`. A requirement
 //! without a test has a row in the table of reasons, or is open.
@@ -16,10 +16,10 @@ use std::{
 use self::{reason::Reason, requirement::Requirement};
 use crate::{Result, workspace};
 
-/// What `cargo xtask coverage` takes.
+/// The arguments of `cargo xtask coverage`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when the report is out of date or a MUST is open
+    /// Write nothing; fail if the report is out of date or a MUST is open
     #[arg(long)]
     check: bool,
     /// The table of requirements, from the root of the workspace
@@ -28,27 +28,27 @@ pub(crate) struct Args {
     /// The table of reasons for requirements without a test
     #[arg(long, default_value = "docs/spec-coverage-reasons.md")]
     reasons: PathBuf,
-    /// Where the report goes
+    /// The report to write
     #[arg(long, default_value = "docs/spec-coverage.md")]
     report: PathBuf,
 }
 
-/// Each requirement with what is known about it.
+/// All requirements with their tests and reasons.
 struct Coverage {
     requirements: Vec<Requirement>,
     tests: BTreeMap<String, BTreeSet<String>>,
     reasons: BTreeMap<String, Reason>,
 }
 
-/// How a requirement stands.
+/// The status of a requirement.
 enum Standing<'a> {
-    /// These tests name it.
+    /// It has these tests.
     Tested(&'a BTreeSet<String>),
-    /// There is no test, for this reason.
+    /// It has no test, for this reason.
     Explained(&'a Reason),
-    /// It binds somebody else than this project's servers, clients, bindings and cards.
+    /// It applies to others than this project's servers, clients, bindings and cards.
     NotOurs,
-    /// There is neither a test nor a reason.
+    /// It has neither a test nor a reason.
     Open,
 }
 
@@ -65,7 +65,7 @@ impl Coverage {
         }
     }
 
-    /// Tags and reasons that name nothing, and reasons that a test has made void.
+    /// Tags and reasons with unknown ids, and reasons for requirements that have a test.
     fn mistakes(&self) -> Vec<String> {
         let known: BTreeSet<_> = self.requirements.iter().map(|row| row.id.as_str()).collect();
         let mut mistakes = Vec::new();
@@ -74,7 +74,7 @@ impl Coverage {
                 let tests: Vec<_> = tests.iter().map(String::as_str).collect();
                 mistakes.push(format!("{} covers {id}, which does not exist", tests.join(", ")));
             } else if self.reasons.contains_key(id) {
-                mistakes.push(format!("{id} has a test: take its reason out of the table"));
+                mistakes.push(format!("{id} has a test: remove its reason"));
             }
         }
         for id in self.reasons.keys().filter(|id| !known.contains(id.as_str())) {
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Result {
         println!("{line}");
     }
     if !mistakes.is_empty() {
-        return Err(format!("{} mistakes in tags and reasons", mistakes.len()).into());
+        return Err(format!("{} errors in tags and reasons", mistakes.len()).into());
     }
     if args.check && !open.is_empty() {
         return Err(format!("{} MUSTs have neither a test nor a reason", open.len()).into());
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Result {
 /// The cells of a Markdown table row; `None` for any other line.
 fn cells(line: &str) -> Option<Vec<String>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    // A bar inside of a cell is written `\|`; no text of ours has the stand-in.
+    // A bar in a cell is written `\|`; the placeholder occurs in no text.
     let cells = inner.replace("\\|", "\u{1}");
     Some(cells.split('|').map(|cell| cell.trim().replace('\u{1}', "|")).collect())
 }
@@ -150,20 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn a_must_without_a_test_is_open_unless_it_binds_somebody_else() {
+    fn a_must_without_a_test_is_open_unless_it_applies_to_others() {
         let coverage = coverage(&[], "");
         assert!(matches!(coverage.standing(&coverage.requirements[0]), Standing::Open));
         assert!(matches!(coverage.standing(&coverage.requirements[1]), Standing::NotOurs));
     }
 
     #[test]
-    fn a_reason_is_void_once_there_is_a_test() {
+    fn a_reason_for_a_tested_requirement_is_an_error() {
         let coverage = coverage(&["R-001"], "| R-001 | later: security | with TLS |");
-        assert_eq!(coverage.mistakes(), ["R-001 has a test: take its reason out of the table"]);
+        assert_eq!(coverage.mistakes(), ["R-001 has a test: remove its reason"]);
     }
 
     #[test]
-    fn ids_that_do_not_exist_are_mistakes() {
+    fn unknown_ids_are_errors() {
         assert_eq!(
             coverage(&["R-999"], "").mistakes(),
             ["a::b covers R-999, which does not exist"]

@@ -1,9 +1,7 @@
-//! Feeds every target that reads what peers send with what a fuzzer makes up, and prints what
-//! was tried and what broke.
+//! Fuzzes the parsers of untrusted input, and prints statistics and findings.
 //!
-//! What is promised for every input is in `tests/fuzz`; the executables are in `fuzz`. They are
-//! built with the toolchain that is there: coverage is counted by a pass of the code generator,
-//! which needs no other.
+//! `tests/fuzz` has the properties that hold for every input, `fuzz` the executables. They are
+//! built with the installed toolchain: the coverage pass of LLVM does not require nightly.
 
 use std::{
     env, fs,
@@ -16,44 +14,44 @@ use std::{
 
 use crate::{Result, workspace};
 
-/// What the code generator adds, so that the fuzzer sees where an input leads.
+/// The instrumentation by which the fuzzer measures coverage.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
-/// The longest that one input may take, in seconds.
+/// Timeout for one input, in seconds.
 const HANG: u32 = 10;
-/// The longest input that is made up, in bytes.
+/// Maximum length of a generated input, in bytes.
 const MAX_INPUT: u32 = 16 << 10;
 
-/// What `cargo xtask fuzz` takes.
+/// The arguments of `cargo xtask fuzz`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long to fuzz in all; the targets share it
+    /// Total duration, shared by the targets
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
     /// Targets to fuzz instead of all, for example `card,rest`
     #[arg(long, value_delimiter = ',', value_name = "TARGETS")]
     only: Vec<String>,
-    /// Targets that are fuzzed at a time
+    /// Targets to fuzz at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// The most memory that a target may take, in megabytes
+    /// Memory limit of a target, in megabytes
     #[arg(long, default_value_t = 512, value_name = "MB")]
     memory: u32,
 }
 
-/// What became of a target.
+/// The result of a target.
 #[derive(Clone, Debug, Default)]
 struct Outcome {
     executions: u64,
     coverage: u64,
     peak_mb: u64,
     corpus: usize,
-    /// What the fuzzer says of the input that broke the target.
+    /// The failure that ended the target.
     finding: Option<Finding>,
 }
 
-/// How a target broke, and by which input.
+/// A failure of a target, and the input that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     kind: Kind,
@@ -92,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result {
             })
             .collect();
         for (target, running) in running {
-            let outcome = running.join().map_err(|_panic| "a thread that reads has panicked")??;
+            let outcome = running.join().map_err(|_panic| "a reader thread panicked")??;
             print(target, &outcome);
             outcomes.push(outcome);
         }
@@ -111,8 +109,8 @@ pub(crate) fn run(args: &Args) -> Result {
         args.memory,
     );
     if outcomes.iter().any(|outcome| outcome.finding.is_some()) {
-        return Err("a target broke; its input is named above, and belongs into \
-            tests/fuzz/regressions/<target> when it is mended"
+        return Err("a target failed; after fixing it, add the input named above to \
+            tests/fuzz/regressions/<target>"
             .into());
     }
     Ok(())
@@ -122,7 +120,7 @@ fn text(error: Box<dyn std::error::Error>) -> String {
     error.to_string()
 }
 
-/// The targets that there are, or those of them that were asked for.
+/// All targets, or those in `only`.
 fn chosen(only: &[String]) -> Result<Vec<String>> {
     let mut targets = Vec::new();
     for entry in fs::read_dir(workspace::root().join("fuzz/fuzz_targets"))? {
@@ -133,7 +131,7 @@ fn chosen(only: &[String]) -> Result<Vec<String>> {
     for wanted in only {
         if !targets.contains(wanted) {
             return Err(
-                format!("--only: there is no target {wanted}; there are {targets:?}").into()
+                format!("--only: unknown target {wanted}, expected one of {targets:?}").into()
             );
         }
     }
@@ -143,11 +141,11 @@ fn chosen(only: &[String]) -> Result<Vec<String>> {
     Ok(targets)
 }
 
-/// Builds the executables, and returns the folder that they are in.
+/// Builds the executables, and returns their directory.
 fn build(folder: &Path) -> Result<PathBuf> {
     println!("building; the first time takes minutes");
     let host = host()?;
-    // What is fuzzed stands on the versions that the workspace stands on.
+    // The targets use the same dependency versions as the workspace.
     fs::copy(workspace::root().join("Cargo.lock"), workspace::root().join("fuzz/Cargo.lock"))?;
     let status = workspace::cargo()
         .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--quiet"])
@@ -156,29 +154,28 @@ fn build(folder: &Path) -> Result<PathBuf> {
         .env("RUSTFLAGS", FLAGS)
         .status()?;
     if !status.success() {
-        return Err("the targets don't build; they need a C++ compiler beside Rust".into());
+        return Err("failed to build the targets; they need a C++ compiler".into());
     }
     let seeds = workspace::cargo()
         .args(["run", "--quiet", "-p", "a2a-fuzz", "--bin", "fuzz-seeds"])
         .arg(folder.join("seeds"))
         .status()?;
     if !seeds.success() {
-        return Err("the seeds can't be written".into());
+        return Err("failed to write the seeds".into());
     }
     Ok(folder.join(host).join("release"))
 }
 
-/// The platform of this machine, as the compiler calls it: flags that are meant for a named
-/// platform stay away from build scripts.
+/// The target triple of the host. With an explicit `--target`, flags do not apply to build scripts.
 fn host() -> Result<String> {
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let said = Command::new(compiler).arg("-vV").output()?;
-    let said = String::from_utf8(said.stdout)?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.ok_or("the compiler does not name its host")?.to_owned())
+    let output = Command::new(compiler).arg("-vV").output()?;
+    let output = String::from_utf8(output.stdout)?;
+    let host = output.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.ok_or("rustc -vV names no host")?.to_owned())
 }
 
-/// How one target is run.
+/// The command of one target.
 struct Plan {
     command: Command,
     corpus: PathBuf,
@@ -220,29 +217,29 @@ impl Plan {
     fn run(mut self) -> Result<Outcome> {
         let mut child = self.command.spawn()?;
         let mut outcome = Outcome::default();
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         if let Some(lines) = child.stderr.take() {
             for line in BufReader::new(lines).lines() {
                 let line = line?;
                 outcome.read(&line);
-                // What is said before an end that nobody wanted says why.
-                said.push(line);
-                if said.len() > 400 {
-                    said.drain(..200);
+                // The last lines before a failure have its cause.
+                output.push(line);
+                if output.len() > 400 {
+                    output.drain(..200);
                 }
             }
         }
         let status = child.wait()?;
         outcome.corpus = fs::read_dir(&self.corpus)?.count();
         if !status.success() {
-            outcome.finding = Some(Finding::of(&said));
+            outcome.finding = Some(Finding::parse(&output));
         }
         Ok(outcome)
     }
 }
 
 impl Outcome {
-    /// Reads a line of the fuzzer's.
+    /// Parses a line of the fuzzer's output.
     fn read(&mut self, line: &str) {
         let number = |text: &str| text.trim().parse().ok();
         if let Some(text) = line.strip_prefix("stat::number_of_executed_units:") {
@@ -257,9 +254,9 @@ impl Outcome {
 }
 
 impl Finding {
-    /// Finds what broke in the last lines of the fuzzer.
-    fn of(said: &[String]) -> Self {
-        let has = |text: &str| said.iter().any(|line| line.contains(text));
+    /// Parses the failure from the last lines of the fuzzer's output.
+    fn parse(output: &[String]) -> Self {
+        let has = |text: &str| output.iter().any(|line| line.contains(text));
         let kind = if has("libFuzzer: timeout") {
             Kind::Hang
         } else if has("libFuzzer: out-of-memory") {
@@ -267,29 +264,31 @@ impl Finding {
         } else {
             Kind::Crash
         };
-        let panic = said.iter().position(|line| line.contains("panicked at"));
+        let panic = output.iter().position(|line| line.contains("panicked at"));
         let text = match panic {
-            Some(at) => said[at..].iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" "),
-            None => said.iter().rfind(|line| line.contains("ERROR")).cloned().unwrap_or_default(),
+            Some(at) => {
+                output[at..].iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            None => output.iter().rfind(|line| line.contains("ERROR")).cloned().unwrap_or_default(),
         };
-        let input = said.iter().find_map(|line| line.split_once("Test unit written to "));
+        let input = output.iter().find_map(|line| line.split_once("Test unit written to "));
         Self { kind, text, input: input.map(|(_, path)| path.trim().into()) }
     }
 }
 
 fn print(target: &str, outcome: &Outcome) {
     println!(
-        "{target:<12} {:>10} executions, {:>6} edges, {:>5} inputs kept, {:>4} MB at most{}",
+        "{target:<12} {:>10} executions, {:>6} edges, {:>5} corpus inputs, {:>4} MB peak{}",
         outcome.executions,
         outcome.coverage,
         outcome.corpus,
         outcome.peak_mb,
-        if outcome.finding.is_some() { ", BROKEN" } else { "" },
+        if outcome.finding.is_some() { ", FAILED" } else { "" },
     );
     if let Some(finding) = &outcome.finding {
         println!("  {:?}: {}", finding.kind, finding.text);
         if let Some(input) = &finding.input {
-            println!("  by {}", input.display());
+            println!("  input: {}", input.display());
         }
     }
 }
@@ -299,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_fuzzer_says_is_read() {
+    fn fuzzer_output_is_parsed() {
         let mut outcome = Outcome::default();
         outcome
             .read("#262144\tpulse  cov: 1201 ft: 3402 corp: 120/4Kb lim: 128 exec/s: 1 rss: 77Mb");
@@ -309,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_target_is_told_by_its_kind_and_its_input() {
-        for (said, kind, input) in [
+    fn a_finding_has_its_kind_and_input() {
+        for (output, kind, input) in [
             ("==1== ERROR: libFuzzer: timeout after 10 seconds", Kind::Hang, None),
             (
                 "==1== ERROR: libFuzzer: out-of-memory (used: 600Mb; limit: 512Mb)",
@@ -323,8 +322,8 @@ mod tests {
                 Some("x/crash-1"),
             ),
         ] {
-            let finding = Finding::of(&[said.to_owned()]);
-            assert_eq!((finding.kind, finding.input), (kind, input.map(PathBuf::from)), "{said}");
+            let finding = Finding::parse(&[output.to_owned()]);
+            assert_eq!((finding.kind, finding.input), (kind, input.map(PathBuf::from)), "{output}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Calls the official SDKs and is called by them, and prints what works.
+//! Tests interoperability with the official SDKs in both directions, and prints a matrix.
 //!
-//! Each SDK plays two roles, at each binding it has: its client calls `a2a serve`, and our
-//! client calls an agent written with it. The drivers are in `tests/interop/`; each prints one
-//! line of JSON per operation, and this task makes a matrix of the lines.
+//! Each SDK has two roles, on each of its bindings: its client calls `a2a serve`, and our client
+//! calls an agent written with it. The drivers in `tests/interop/` print one line of JSON per
+//! operation, from which this task builds a matrix.
 
 mod cards;
 mod install;
@@ -33,13 +33,13 @@ use self::{
 /// The bindings, as agent cards name them.
 const BINDINGS: [&str; 3] = ["JSONRPC", "HTTP+JSON", "GRPC"];
 
-/// How long a server may take until it says where it listens.
+/// Timeout for a server to start listening.
 const START: Duration = Duration::from_secs(60);
 
-/// How long a client may take for all operations; each has a limit of its own, far below.
+/// Timeout of a client for all operations; each operation has its own, much shorter one.
 const ALL_OPERATIONS: Duration = Duration::from_secs(600);
 
-/// What `cargo xtask interop` takes.
+/// The arguments of `cargo xtask interop`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Only this SDK
@@ -98,7 +98,7 @@ impl Sdk {
         }
     }
 
-    /// Where its drivers are, below `tests/interop`.
+    /// The directory of its drivers, below `tests/interop`.
     fn folder(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -112,7 +112,7 @@ impl Sdk {
         }
     }
 
-    /// What its drivers are told beside whom to call.
+    /// Additional arguments of its drivers.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::JsCompat => &["--compat"],
@@ -131,7 +131,7 @@ impl Sdk {
         }
     }
 
-    /// The revision that it speaks, where that is an older one.
+    /// Its revision, if that is an older one.
     fn older(self) -> Option<&'static str> {
         match self {
             Self::Python | Self::Js | Self::Schemathesis => None,
@@ -140,7 +140,7 @@ impl Sdk {
         }
     }
 
-    /// The bindings that it has.
+    /// Its bindings.
     fn bindings(self) -> &'static [&'static str] {
         match self {
             Self::Python02 => &["JSONRPC", "GRPC"],
@@ -151,7 +151,7 @@ impl Sdk {
     }
 }
 
-/// What an SDK is written in.
+/// The language of an SDK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {
     Python,
@@ -167,7 +167,7 @@ pub(crate) fn run(args: Args) -> Result {
     let mut cards = Matrix::new(rows::CARDS, &bench.sources, &args.only)?;
     let mut schema = Matrix::new(rows::SCHEMA, &bench.sources, &args.only)?;
     if [&sdks, &older, &wire, &cards, &schema].into_iter().all(Matrix::is_empty) {
-        return Err("there are no such operations".into());
+        return Err("--only: unknown operation".into());
     }
     for sdk in Sdk::ALL {
         if args.sdk.is_some_and(|wanted| wanted != sdk) {
@@ -224,20 +224,20 @@ pub(crate) fn run(args: Args) -> Result {
         "wire": wire.to_json(), "cards": cards.to_json(), "schema": schema.to_json(),
     });
     fs::write(&report, format!("{data:#}\n"))?;
-    println!("wrote {}, the logs are beside it", workspace::relative(&report));
+    println!("wrote {}; the logs are in logs/ next to it", workspace::relative(&report));
     match all.into_iter().map(Matrix::failures).sum::<usize>() {
         0 => Ok(()),
-        failures => Err(format!("{failures} operations don't work").into()),
+        failures => Err(format!("{failures} operations failed").into()),
     }
 }
 
-/// Where everything is that the runs need.
+/// The paths that the runs need.
 struct Bench {
     /// The drivers, `tests/interop`.
     sources: PathBuf,
-    /// What is installed and written, `target/interop`.
+    /// Installed SDKs and output, `target/interop`.
     target: PathBuf,
-    /// What cargo built.
+    /// The executables built by cargo.
     binaries: PathBuf,
 }
 
@@ -248,9 +248,9 @@ impl Bench {
         fs::create_dir_all(target.join("logs"))?;
         let build = ["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests", "--bins"];
         process::succeed(workspace::cargo().args(build))?;
-        // This program was put there by the same cargo.
+        // The same cargo built this program.
         let here = std::env::current_exe()?;
-        let binaries = here.parent().ok_or("this program is nowhere")?.to_path_buf();
+        let binaries = here.parent().ok_or("the path of this program has no parent")?.to_path_buf();
         Ok(Self { sources, target, binaries })
     }
 
@@ -266,14 +266,14 @@ impl Bench {
         self.columns(peer, "client", sdk.sdk.bindings(), client, matrix)
     }
 
-    /// Plain HTTP against `a2a serve`, in all the ways that are about.
+    /// Plain HTTP against `a2a serve`, in all forms of deployed clients.
     fn http_calls_us(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
         let server = self.serve("http-client", &[])?;
         let client = |binding| sdk.client("wire", &server.address, binding, only);
         self.columns("http", "client", &BINDINGS[..2], client, matrix)
     }
 
-    /// Requests of every kind that the OpenAPI document allows, and others, to `a2a serve`.
+    /// Valid and invalid requests according to the OpenAPI document, against `a2a serve`.
     fn checks_schema(&self, checker: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
         let server = self.serve("schemathesis", &[])?;
         let client = |binding| checker.client("checker", &server.address, binding, only);
@@ -286,7 +286,7 @@ impl Bench {
         let server = self.agent(sdk, &[], &format!("{peer}-server"))?;
         let client = |binding: &'static str| {
             let mut client = Command::new(self.binaries.join("interop-client"));
-            // Of the current revision unless it is named.
+            // The current revision is the default.
             let wanted = sdk
                 .sdk
                 .older()
@@ -297,7 +297,7 @@ impl Bench {
         self.columns(peer, "server", sdk.sdk.bindings(), client, matrix)
     }
 
-    /// Starts an agent written with an SDK; its log is named for what it is there for.
+    /// Starts an agent written with an SDK, with a log named for its purpose.
     fn agent(&self, sdk: &Programs, arguments: &[&str], name: &str) -> Result<Server> {
         let mut server = sdk.command("server");
         server.args(arguments);
@@ -307,7 +307,7 @@ impl Bench {
         })
     }
 
-    /// Starts `a2a serve`; its log is named for who calls it.
+    /// Starts `a2a serve`, with a log named for its caller.
     fn serve(&self, caller: &str, arguments: &[&str]) -> Result<Server> {
         let mut serve = Command::new(self.binaries.join("a2a"));
         serve.args(["serve", "--port", "0", "--allow-webhook", "127.0.0.1"]).args(arguments);
@@ -317,7 +317,7 @@ impl Bench {
         })
     }
 
-    /// Runs one client per binding, side by side.
+    /// Runs one client per binding, in parallel.
     fn columns(
         &self,
         peer: &'static str,
@@ -333,7 +333,7 @@ impl Bench {
                 let log = self.log(&log.replace('+', "-").to_lowercase());
                 scope.spawn(move || process::lines(client(binding), &log, ALL_OPERATIONS))
             };
-            // All are started before the first is waited for.
+            // Start all before waiting for the first.
             let runs: Vec<_> = bindings.iter().map(start).collect();
             let panicked = || Err("the thread panicked".to_owned());
             runs.into_iter().map(|run| run.join().unwrap_or_else(|_panic| panicked())).collect()
@@ -345,7 +345,7 @@ impl Bench {
     }
 }
 
-/// How to start what is written with an SDK.
+/// The programs written with an SDK.
 struct Programs {
     sdk: Sdk,
     interpreter: PathBuf,
@@ -366,7 +366,7 @@ impl Programs {
         let mut command = Command::new(&self.interpreter);
         command.arg(self.folder.join(name).with_extension(self.extension));
         command.args(self.sdk.arguments());
-        // The sources stay free of what the interpreter would cache beside them.
+        // No bytecode caches in the source directories.
         command.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(Path::new(&self.folder));
         command
     }

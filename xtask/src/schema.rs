@@ -1,4 +1,4 @@
-//! Writes the documents that are made from the proto, or checks that they are up to date.
+//! Writes the documents that are generated from the proto, or checks that they are up to date.
 
 mod json_schema;
 #[path = "../../crates/a2a-core/build/may_be_empty.rs"]
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::{Result, workspace};
 
-/// Where the documents are: in the crate that offers them to its users.
+/// The directory of the documents, in the crate that publishes them.
 const FOLDER: &str = "crates/a2a-rest/schema";
 
-/// What `cargo xtask schema` takes.
+/// The arguments of `cargo xtask schema`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when a document differs from what the proto gives
+    /// Write nothing; fail if a document is out of date
     #[arg(long)]
     check: bool,
 }

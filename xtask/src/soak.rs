@@ -1,18 +1,18 @@
-//! Keeps a server busy in every way for a long time, and says whether anything of it grows.
+//! Runs a mixed load against a server for a long time, and detects growth of its resources.
 //!
-//! What is done and looked at is in `tests/src/bin/soak`.
+//! The load and the samples are in `tests/src/bin/soak`.
 
 use std::fs;
 
 use crate::{Result, workspace};
 
-/// What `cargo xtask soak` takes.
+/// The arguments of `cargo xtask soak`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each store is used; in the first third the server warms up
+    /// Duration per store; the first third is warm-up
     #[arg(long, default_value_t = 15.0)]
     minutes: f64,
-    /// Callers at a time
+    /// Concurrent callers
     #[arg(long, default_value_t = 32)]
     callers: usize,
     /// Only with this store: memory or sqlite
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result {
     let seconds = workspace::seconds(args.minutes)?;
     if seconds < 180 {
-        return Err("--minutes: less than 3 say nothing of what grows".into());
+        return Err("--minutes: at least 3 are needed to detect growth".into());
     }
     let binaries = workspace::build(&["a2a", "soak"], args.release)?;
     let folder = workspace::root().join("target/soak");
@@ -49,5 +49,9 @@ pub(crate) fn run(args: &Args) -> Result {
         .arg(plan.to_string())
         .current_dir(workspace::root())
         .status()?;
-    if status.success() { Ok(()) } else { Err("something grows or failed, see above".into()) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err("a resource grows or a request failed, see above".into())
+    }
 }

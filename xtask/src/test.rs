@@ -1,4 +1,4 @@
-//! Runs every test and says in one line how it went.
+//! Runs every test and prints the totals in one line.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -12,16 +12,16 @@ use a2a_test_servers::Servers;
 
 use crate::{Result, workspace};
 
-/// How long the tests may print nothing before they are killed.
+/// Output timeout after which the tests are killed.
 const MAX_SILENCE: Duration = Duration::from_secs(600);
 
-/// What `cargo xtask test` takes.
+/// The arguments of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print the line of every test, not only of those that fail
+    /// Print the line of every test, not only of failed ones
     #[arg(long)]
     verbose: bool,
-    /// Passed on to `cargo test`, for instance `-- -p a2a-core` or `-- stream`
+    /// Arguments for `cargo test`, for example `-- -p a2a-core` or `-- stream`
     #[arg(last = true)]
     cargo: Vec<String>,
 }
@@ -35,7 +35,7 @@ struct Total {
 
 pub(crate) fn run(args: &Args) -> ExitCode {
     let start = Instant::now();
-    // The tests of one package find what they need by themselves, and most need nothing.
+    // The tests of one package locate servers themselves, and most need none.
     let servers = (!is_one_package(args)).then(Servers::find);
     if let Some(servers) = &servers {
         println!("servers: {servers}");
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     match total(args, servers.as_ref()) {
         Ok(total) => {
             if let Some(servers) = &servers {
-                println!("servers were: {servers}");
+                println!("servers: {servers}");
             }
             println!("tests took {:.0} s", start.elapsed().as_secs_f64());
             println!("{} passed, {} failed", total.passed, total.failed);
@@ -77,7 +77,7 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     let mut max_silence = None;
     loop {
         let line = match max_silence {
-            // The build prints nothing here, and has no limit.
+            // The build prints nothing here, and has no timeout.
             None => lines.recv().map_err(RecvTimeoutError::from),
             Some(silence) => lines.recv_timeout(silence),
         };
@@ -99,16 +99,18 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     }
     let status = child.wait()?;
     if !status.success() && total.failed == 0 {
-        // A binary that did not build, or died, has no result line to count.
-        eprintln!("error: cargo test ended with {status}, and no result names a failed test");
+        // A binary that failed to build, or crashed, has no result line to count.
+        eprintln!(
+            "error: cargo test ended with {status}, but no result line reports a failed test"
+        );
         total.failed = 1;
     }
     Ok(total)
 }
 
-/// Kills cargo and the test binary that it runs.
+/// Kills cargo and its test binary.
 fn kill(cargo: &mut Child) {
-    // The binary first: once cargo is gone, its parent is unknown.
+    // The binary first: without cargo, its parent would be unknown.
     let _ = Command::new("pkill").args(["-P", &cargo.id().to_string()]).status();
     let _ = cargo.kill();
     let _ = cargo.wait();
@@ -133,7 +135,7 @@ impl Total {
     }
 }
 
-/// Whether the line only says that something is as it should be.
+/// Whether the line only reports success.
 fn is_noise(line: &str) -> bool {
     let passed = line.starts_with("test ") && line.ends_with(" ... ok");
     let nothing = line.starts_with("running ")

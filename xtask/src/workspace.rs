@@ -1,4 +1,4 @@
-//! Where the workspace is and what files it holds.
+//! Paths and files of the workspace.
 
 use std::{
     env, fs,
@@ -9,23 +9,23 @@ use std::{
 
 use crate::Result;
 
-/// Folders that hold nothing written by hand, wherever they are.
+/// Directories without handwritten files.
 const NOT_OURS: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "target"];
 
-/// The folder with the workspace's `Cargo.toml`.
+/// The directory of the workspace's `Cargo.toml`.
 pub(crate) fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_path_buf()
 }
 
-/// The cargo that started this task, so that both are of one toolchain.
+/// The cargo that started this task, so that both use the same toolchain.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
     command
 }
 
-/// Builds programs of `a2a-cli` and `a2a-tests`, and returns the folder that they are in.
+/// Builds programs of `a2a-cli` and `a2a-tests`, and returns their directory.
 pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
     let mut build = cargo();
     build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
@@ -34,15 +34,15 @@ pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
         build.arg("--release");
     }
     if !build.status()?.success() {
-        return Err("it does not build".into());
+        return Err("the build failed".into());
     }
-    // Where the same cargo that built this program puts the others.
+    // The output directory of the cargo that built this program.
     let here = env::current_exe()?;
-    let folder = here.parent().ok_or("this program is nowhere")?;
+    let folder = here.parent().ok_or("the path of this program has no parent")?;
     if !release {
         return Ok(folder.to_path_buf());
     }
-    let target = folder.parent().ok_or("this program is nowhere")?;
+    let target = folder.parent().ok_or("the path of this program has no parent")?;
     Ok(target.join("release"))
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn seconds(minutes: f64) -> Result<u64> {
     Ok(Duration::try_from_secs_f64(minutes * 60.0)?.as_secs())
 }
 
-/// Every file and symbolic link below `folder`, sorted, without what is built or downloaded.
+/// Every file and symbolic link below `folder`, sorted, without build output and downloads.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -83,7 +83,7 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", relative(path)).into())
 }
 
-/// Writes `content` to `path`, or with `check` compares the two.
+/// Writes `content` to `path`, or with `check` compares them.
 ///
 /// Returns whether the file was up to date; the first line that differs goes to standard error.
 pub(crate) fn write_or_check(path: &Path, content: &str, check: bool) -> Result<bool> {
@@ -96,13 +96,13 @@ pub(crate) fn write_or_check(path: &Path, content: &str, check: bool) -> Result<
         println!("wrote {name}");
         return Ok(true);
     }
-    let there = fs::read_to_string(path).unwrap_or_default();
-    if there == content {
+    let existing = fs::read_to_string(path).unwrap_or_default();
+    if existing == content {
         return Ok(true);
     }
-    let same = there.lines().zip(content.lines()).take_while(|(old, new)| old == new).count();
+    let same = existing.lines().zip(content.lines()).take_while(|(old, new)| old == new).count();
     eprintln!("{name} is out of date, first in line {}:", same + 1);
-    eprintln!("- {}", there.lines().nth(same).unwrap_or("(end of file)"));
+    eprintln!("- {}", existing.lines().nth(same).unwrap_or("(end of file)"));
     eprintln!("+ {}", content.lines().nth(same).unwrap_or("(end of file)"));
     Ok(false)
 }

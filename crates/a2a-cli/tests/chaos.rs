@@ -16,7 +16,7 @@ use std::{
 use a2a_client::Client;
 use a2a_core::Message;
 use a2a_test_servers::{Private, nats, postgres};
-use a2a_tests::chaos::{Load, Manners, Node, Story};
+use a2a_tests::chaos::{Behavior, Load, Node, Scenario};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -36,18 +36,18 @@ fn nodes(count: usize, folder: &TempDir, arguments: &[&str]) -> Vec<Node> {
     (0..count).map(start).collect()
 }
 
-/// A load for these nodes; the run of `stories` ends with all of them checked.
+/// A load for these nodes; the run of `scenarios` ends with all of them checked.
 async fn load(nodes: &[Node]) -> Arc<Load> {
     let urls = nodes.iter().map(Node::url).collect();
-    Load::new(urls, 7, Manners::Refuse(5)).await
+    Load::new(urls, 7, Behavior::Reject(5)).await
 }
 
-async fn all(load: &Arc<Load>, stories: Vec<Story>) {
+async fn all(load: &Arc<Load>, scenarios: Vec<Scenario>) {
     let mut tasks = tokio::task::JoinSet::new();
-    for story in stories {
+    for scenario in scenarios {
         let load = Arc::clone(load);
         tasks.spawn(async move {
-            if let Some(webhook) = load.task(story).await {
+            if let Some(webhook) = load.task(scenario).await {
                 webhook.check(load).await;
             }
         });
@@ -56,7 +56,7 @@ async fn all(load: &Arc<Load>, stories: Vec<Story>) {
         done.unwrap();
     }
     let tally = load.tally();
-    assert!(tally.is_clean(), "{tally}\n{}", tally.take_words().join("\n"));
+    assert!(tally.is_clean(), "{tally}\n{}", tally.take_details().join("\n"));
 }
 
 /// Waits until so many events were seen.
@@ -68,22 +68,22 @@ async fn seen(load: &Load, events: u64) {
     }
 }
 
-fn streams(count: usize, chunks: usize) -> Vec<Story> {
-    vec![Story::Stream { chunks, pause: Duration::from_millis(100) }; count]
+fn streams(count: usize, chunks: usize) -> Vec<Scenario> {
+    vec![Scenario::Stream { chunks, pause: Duration::from_millis(100) }; count]
 }
 
-fn some_of_each() -> Vec<Story> {
-    let mut stories = streams(6, 80);
-    stories.extend([
-        Story::Slow { seconds: 8 },
-        Story::Ask,
-        Story::Ask,
-        Story::Talk { turns: 4 },
-        Story::Talk { turns: 3 },
-        Story::Canceled { after: Duration::from_secs(4) },
-        Story::Canceled { after: Duration::from_secs(1) },
+fn some_of_each() -> Vec<Scenario> {
+    let mut scenarios = streams(6, 80);
+    scenarios.extend([
+        Scenario::Slow { seconds: 8 },
+        Scenario::Ask,
+        Scenario::Ask,
+        Scenario::Talk { turns: 4 },
+        Scenario::Talk { turns: 3 },
+        Scenario::Canceled { after: Duration::from_secs(4) },
+        Scenario::Canceled { after: Duration::from_secs(1) },
     ]);
-    stories
+    scenarios
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,12 +215,12 @@ async fn every_event_reaches_a_webhook_that_fails_hangs_and_lies() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tasks.db");
     let nodes = nodes(1, &folder, &["--store", path.to_str().unwrap()]);
-    let load = Load::new(vec![nodes[0].url()], 7, Manners::Rude).await;
+    let load = Load::new(vec![nodes[0].url()], 7, Behavior::Misbehave).await;
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let load = Arc::clone(&load);
         tasks.spawn(async move {
-            let webhook = load.task_with(Story::Ask, true).await;
+            let webhook = load.task_with(Scenario::Ask, true).await;
             webhook.expect("a task that ended").check(load).await;
         });
     }
@@ -228,5 +228,5 @@ async fn every_event_reaches_a_webhook_that_fails_hangs_and_lies() {
         done.unwrap();
     }
     let tally = load.tally();
-    assert!(tally.is_clean(), "{tally}\n{}", tally.take_words().join("\n"));
+    assert!(tally.is_clean(), "{tally}\n{}", tally.take_details().join("\n"));
 }

@@ -1,11 +1,11 @@
 //! cargo run -p a2a --example auth_required
 //!
-//! A chain of agents in which the last one needs the user's permission. The calendar asks for it
-//! out of band: its task is AUTH_REQUIRED until somebody has approved on its page. The assistant
-//! in between can't approve anything; it passes the request up by a state of its own, and goes on
-//! when the calendar does.
+//! A chain of agents in which the last one needs the user's authorization. The calendar requests it
+//! out of band: its task is AUTH_REQUIRED until the user approves on its page. The assistant in
+//! between cannot approve; it sets AUTH_REQUIRED on its own task, and continues when the calendar
+//! does.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use std::{collections::HashMap, sync::Arc, sync::Mutex};
 
@@ -20,10 +20,10 @@ use tokio::sync::oneshot;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Who waits for an approval, by task. An approval is used up by the task that it is for.
+/// Tasks that wait for an approval. An approval is valid for one task.
 type Approvals = Arc<Mutex<HashMap<String, oneshot::Sender<()>>>>;
 
-/// Knows what is on, and tells it only with the user's approval.
+/// Returns today's events, with the user's approval only.
 struct Calendar {
     page: String,
     approvals: Approvals,
@@ -36,7 +36,7 @@ impl AgentExecutor for Calendar {
         lock(&self.approvals).insert(task_id.clone(), approve);
         let page = format!("{}/approve/{task_id}", self.page);
         updates.require_auth(format!("May I read today's events once? Approve at {page}")).await?;
-        // Only the page says yes: a change of the state or a message does not.
+        // Only the page approves; a state change or a message does not.
         approved.await?;
         updates.start().await?;
         updates.complete("10:00 stand-up, 15:00 dentist").await?;
@@ -44,7 +44,7 @@ impl AgentExecutor for Calendar {
     }
 }
 
-/// The page on which a user approves. A real one knows who they are, and is HTTPS.
+/// The page on which a user approves. A real one authenticates the user and uses HTTPS.
 fn page(approvals: Approvals) -> Router {
     let approve = async move |Path(task_id): Path<String>| {
         let waiting = lock(&approvals).remove(&task_id);
@@ -56,7 +56,7 @@ fn page(approvals: Approvals) -> Router {
     Router::new().route("/approve/{task}", post(approve))
 }
 
-/// Asks the calendar, and its own caller where the calendar asks.
+/// Calls the calendar, and forwards its authorization request to the caller.
 struct Assistant {
     calendar: Client,
 }
@@ -74,50 +74,50 @@ impl AgentExecutor for Assistant {
         };
         while !task.state().is_terminal() {
             if task.state() == TaskState::AuthRequired {
-                let explanation = said(&task);
+                let explanation = status_text(&task);
                 updates.require_auth(format!("The calendar asks: {explanation}")).await?;
                 task = self.calendar.wait_while_auth_required(&task.id).await?;
                 updates.start().await?;
             }
             task = self.calendar.wait_until(&task.id, |state| state.is_interrupted()).await?;
         }
-        updates.complete(format!("Today: {}", said(&task))).await?;
+        updates.complete(format!("Today: {}", status_text(&task))).await?;
         Ok(())
     }
 }
 
-/// Runs the chain, and returns what was said.
+/// Runs the chain, and returns the dialog.
 pub(crate) async fn run() -> Result<Vec<String>, Failure> {
     let approvals = Approvals::default();
     let page_url = listen(page(approvals.clone())).await?;
     let calendar = Calendar { page: page_url, approvals };
-    let card = AgentCard::new("Calendar", "Knows what is on");
+    let card = AgentCard::new("Calendar", "Lists today's events");
     let calendar_url = start(Engine::new(card, calendar)).await?;
 
     let assistant = Assistant { calendar: Client::connect(&calendar_url).await? };
     let card = AgentCard::new("Assistant", "Helps with the day");
     let client = Client::connect(&start(Engine::new(card, assistant)).await?).await?;
 
-    let mut said_so_far = Vec::new();
+    let mut dialog = Vec::new();
     let mut context_id = String::new();
     // The first approval does not cover the second question.
     for question in ["What is on today?", "And once more?"] {
-        said_so_far.push(format!("user:      {question}"));
+        dialog.push(format!("user:      {question}"));
         let outcome = client.send(MessageRequest::from(question).in_context(&context_id)).await?;
         context_id = outcome.context_id().to_owned();
-        let task = outcome.task().ok_or("an answer without a task")?;
-        said_so_far.push(format!("assistant: [{:?}] {}", task.state(), said(task)));
+        let task = outcome.task().ok_or("the response has no task")?;
+        dialog.push(format!("assistant: [{:?}] {}", task.state(), status_text(task)));
 
         let waiting = client.wait_until(&task.id, TaskState::is_terminal);
-        let (done, approved) = tokio::join!(waiting, approve(said(task)));
-        said_so_far.push(format!("user:      approves ({})", approved?));
+        let (done, approved) = tokio::join!(waiting, approve(status_text(task)));
+        dialog.push(format!("user:      approves ({})", approved?));
         let done = done?;
-        said_so_far.push(format!("assistant: [{:?}] {}", done.state(), said(&done)));
+        dialog.push(format!("assistant: [{:?}] {}", done.state(), status_text(&done)));
     }
-    Ok(said_so_far)
+    Ok(dialog)
 }
 
-/// What a user does: opens the address that the explanation ends with.
+/// Approves like a user: opens the URL at the end of the explanation.
 async fn approve(explanation: String) -> Result<StatusCode, Failure> {
     let address = explanation.rsplit(' ').next().unwrap_or_default();
     let request = http::Request::post(address).body(bytes::Bytes::new())?;
@@ -125,7 +125,7 @@ async fn approve(explanation: String) -> Result<StatusCode, Failure> {
     Ok(answer.status())
 }
 
-fn said(task: &Task) -> String {
+fn status_text(task: &Task) -> String {
     task.status_message().map(Message::text).unwrap_or_default()
 }
 
@@ -135,7 +135,7 @@ fn lock(
     approvals.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Serves an agent on a free port, and returns where.
+/// Serves an agent on a free port, and returns its URL.
 async fn start(engine: Engine) -> Result<String, Failure> {
     let listener = a2a::http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -143,7 +143,7 @@ async fn start(engine: Engine) -> Result<String, Failure> {
     Ok(url)
 }
 
-/// Serves pages on a free port, and returns where.
+/// Serves pages on a free port, and returns their URL.
 async fn listen(router: Router) -> Result<String, Failure> {
     let listener = a2a::http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);

@@ -1,9 +1,9 @@
 //! cargo run -p a2a --example chain
 //!
-//! An agent that calls another agent while it works. The editor hears nothing of HTTP: it gets
-//! a client, and passes on the other agent's words as its own events.
+//! An agent that calls another agent. The editor is independent of HTTP: it gets a client, and
+//! forwards the other agent's text as its own events.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use a2a::{
     AgentCard, AgentError, AgentExecutor, Artifact, Client, Engine, RequestContext, Server,
@@ -21,7 +21,7 @@ impl AgentExecutor for Editor {
         updates: TaskUpdater,
     ) -> Result<(), AgentError> {
         updates.start().await?;
-        // A failure of the writer fails this task; its reason goes to the log, not to the caller.
+        // An error of the writer fails this task; the reason is logged, not sent to the caller.
         let draft = self.writer.send_text(context.text()).await?;
         updates.artifact(Artifact::new("draft", draft.as_str())).await?;
         updates.artifact(Artifact::new("text", draft.replace("very ", ""))).await?;
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let writer = agent_fn(async |topic: String| format!("{topic} is very, very very interesting."));
     let writer_url = start(Engine::new(card, writer)).await?;
 
-    let card = AgentCard::new("Editor", "Has a text written and makes it shorter");
+    let card = AgentCard::new("Editor", "Requests a text and shortens it");
     let editor = Editor { writer: Client::connect(&writer_url).await? };
     let editor_url = start(Engine::new(card, editor)).await?;
 
@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Serves an agent on a free port, and returns where.
+/// Serves an agent on a free port, and returns its URL.
 async fn start(engine: Engine) -> Result<String, a2a::ServeError> {
     let listener = a2a::http::bind("127.0.0.1:0").await?;
     let url = listener.local_addr().map(|address| format!("http://{address}"));

@@ -1,10 +1,10 @@
 //! cargo run -p a2a --features sqlite --example durable
 //!
-//! An agent whose tasks outlive it: they are in a file. Work that was cut off is run again, and
-//! goes on where its task stands. A question needs nobody who waits: the answer runs the executor
-//! again, and what was said before is in the history.
+//! An agent with durable tasks in a file. Interrupted work is rerun and continues from the state of
+//! its task. No process waits for the answer to a question: it runs the executor again, with the
+//! earlier messages in the history.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
@@ -25,7 +25,7 @@ impl AgentExecutor for Printer {
     ) -> Result<(), AgentError> {
         let task = context.task();
         let heard = task.history.iter().filter(|message| message.role() == Role::User);
-        // The first message is the order, what follows are answers.
+        // The first message is the order, the others are answers.
         let title = match heard.map(|message| message.text()).nth(1) {
             Some(title) => title,
             None => updates.ask("What is the title?").await?.text(),
@@ -49,7 +49,7 @@ impl AgentExecutor for Printer {
     }
 }
 
-/// What lasts as long as a process.
+/// The state of one process.
 struct Process {
     store: Arc<SqliteStore>,
     engine: Engine,

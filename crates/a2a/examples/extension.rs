@@ -1,9 +1,9 @@
 //! cargo run -p a2a --example extension
 //!
-//! An agent with an extension of its own beside two that come along, and a client that asks for
-//! it. What the agent says carries the department that the message names.
+//! An agent with a custom extension and two included ones, and a client that requests it. Messages
+//! of the agent contain the department from the client's message.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use a2a::{AgentCard, Client, Engine, Server, agent_fn};
 use a2a_core::{
@@ -32,14 +32,14 @@ impl Department {
 #[async_trait]
 impl Extension for Department {
     fn declaration(&self) -> AgentExtension {
-        AgentExtension::new(URI, "Answers in the name of the department that a message names")
+        AgentExtension::new(URI, "Adds the department of a message to its replies")
     }
 
-    // What a message says came from anybody: it is looked at before anything is made of it.
+    // Metadata is untrusted: validate it before use.
     async fn receive(&self, _: &mut CallContext, request: &mut SendMessageRequest) -> Result<()> {
         match request.message.as_ref().and_then(Self::of) {
             Some(department) if !KNOWN.contains(&department) => {
-                Err(Error::invalid_params("message.metadata", "there is no such department"))
+                Err(Error::invalid_params("message.metadata", "unknown department"))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! cargo run -p a2a --example grpc_only
 //!
-//! An agent that answers over gRPC and nothing else, and needs two crates: `a2a-core` and
-//! `a2a-grpc`. Try it with `grpcurl`, which learns the service by reflection:
+//! An agent over gRPC only, which needs just the crates `a2a-core` and `a2a-grpc`. Try it with
+//! `grpcurl`, which discovers the service by reflection:
 //!
 //! ```sh
 //! grpcurl -plaintext -H 'a2a-version: 1.0' \

@@ -1,6 +1,6 @@
 //! cargo run -p a2a --example hello_agent
 //!
-//! The smallest agent: a closure from text to text, on every binding at one port. Try it with
+//! The smallest agent: a closure from text to text, with all bindings on one port. Try it with
 //! `cargo run -p a2a --example hello_client`, or with `curl`:
 //!
 //! ```sh
@@ -12,7 +12,7 @@ use a2a::{AgentCard, Engine, agent_fn};
 
 #[tokio::main]
 async fn main() -> Result<(), a2a::ServeError> {
-    let card = AgentCard::new("Hello", "Greets whoever writes to it");
+    let card = AgentCard::new("Hello", "Greets people");
     let greeter = agent_fn(async |name: String| format!("Hello, {name}!"));
     a2a::serve(Engine::new(card, greeter), "127.0.0.1:8080").await
 }

@@ -1,8 +1,8 @@
 //! cargo run -p a2a --example hello_client -- localhost:8080 "dear reader"
 //!
-//! Calls an agent: reads its card, chooses an interface, sends a text and prints the answer.
+//! Calls an agent: reads its card, selects an interface, sends a text and prints the response.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use std::env;
 

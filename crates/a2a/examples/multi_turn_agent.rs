@@ -1,9 +1,9 @@
 //! cargo run -p a2a --example multi_turn_agent
 //!
-//! An agent that asks back. A conversation is straight-line code: `ask` leaves the task
-//! INPUT_REQUIRED and goes on with the client's next message.
+//! An agent that asks questions. A conversation is straight-line code: `ask` sets the task to
+//! INPUT_REQUIRED and returns the client's next message.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use a2a::{
     AgentCard, AgentError, AgentExecutor, Client, Engine, MessageRequest, RequestContext,
@@ -26,7 +26,7 @@ impl AgentExecutor for Waiter {
 async fn main() -> a2a::types::Result<()> {
     let card = AgentCard::new("Waiter", "Takes your order");
     let engine = Engine::new(card.clone(), Waiter);
-    // A client of an engine in the same process; over a wire it is `Client::connect`.
+    // A client of an engine in the same process; for a remote agent, use `Client::connect`.
     let client = Client::from_agent(engine, card);
 
     let mut outcome = client.send("A table for one, please").await?;

@@ -1,8 +1,8 @@
 //! cargo run -p a2a --example streaming_agent
 //!
-//! An agent that answers word by word. Its own client reads along: each word is one event.
+//! An agent that streams its response word by word to a client: each word is one event.
 
-#![allow(clippy::print_stdout, reason = "an example talks to its reader")]
+#![allow(clippy::print_stdout, reason = "examples print")]
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio_stream::StreamExt as _;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let card = AgentCard::new("Speller", "Repeats what it hears, slowly");
+    let card = AgentCard::new("Speller", "Repeats its input, word by word");
     let speller = stream_fn(|text: String| {
         let words: Vec<_> = text.split_inclusive(' ').map(str::to_owned).collect();
         tokio_stream::iter(words).throttle(Duration::from_millis(300))

@@ -10,10 +10,10 @@ use crate::{
 /// Height of a bar, and of the gap below a group of bars.
 const BAR: usize = 12;
 const GAP: usize = 14;
-/// Where the bars begin, and how wide the one of the floor is.
+/// The start of the bars, and the width of the floor's bar.
 const LEFT: usize = 300;
 const WIDTH: usize = 420;
-/// What a bar may be wide: what is quicker than the floor goes beyond it.
+/// Maximum width of a bar: one faster than the floor exceeds it.
 const MAX_RATIO: f64 = 1.4;
 const COLORS: [&str; 6] = ["#2f6db5", "#d97b29", "#4f9d57", "#a05195", "#b5a12f", "#7a7a7a"];
 

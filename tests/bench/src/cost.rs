@@ -1,5 +1,5 @@
-//! What the defaults cost: `a2a serve` with one of them against `a2a serve` without any, in the
-//! same minutes.
+//! The cost of defaults: `a2a serve` with one of them relative to `a2a serve` without any, measured
+//! alternately.
 
 use std::{
     ffi::OsString,
@@ -23,12 +23,12 @@ use crate::{
     server::{A2A, Program},
 };
 
-/// How often all servers are measured; the least processor time of each counts.
+/// Number of measurements of all servers; the lowest CPU time of each counts.
 const PASSES: usize = 3;
 const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "a2a";
 
-/// Measures all of them.
+/// Measures all defaults.
 pub(crate) fn measure(
     binary: &Path,
     folder: &Path,
@@ -70,7 +70,7 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Writes settings with an issuer of tokens, and returns their path and a token.
+/// Writes settings with a token issuer, and returns their path and a token.
 fn authentication(folder: &Path) -> Result<(String, String)> {
     let random = SystemRandom::new();
     let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;

@@ -1,7 +1,6 @@
-//! The floor: what axum and tonic do without an engine. Handlers that read a request and write the
-//! response of the echo agent, by serde and prost. The events of streams are there before, encoded
-//! for SSE and as messages for gRPC.
-//! There is no engine, no store and no validation.
+//! The floor: axum and tonic handlers without an engine, a store or validation. They decode a
+//! request and encode the response of the echo agent with serde and prost. Stream events are
+//! prepared, encoded for SSE and as messages for gRPC.
 
 use std::{
     convert::Infallible,
@@ -37,10 +36,10 @@ use tonic_prost::ProstCodec;
 
 use crate::{request::PAGE_SIZE, throughput::CHUNKS};
 
-/// The argument with which this program is the floor.
+/// The argument that runs this program as the floor.
 pub(crate) const COMMAND: &str = "floor";
 
-/// Serves until the process is ended.
+/// Serves until the process is killed.
 pub(crate) fn serve() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -160,7 +159,7 @@ impl Echo {
         }
     }
 
-    /// The task that was asked for, whichever it is.
+    /// The requested task, for any id.
     fn known(id: String) -> Self {
         let parts = vec![Text { text: "hello".into() }];
         let (message_id, role) = ("m".into(), "ROLE_USER".into());
@@ -168,21 +167,21 @@ impl Echo {
     }
 }
 
-/// What the handlers share.
+/// The state shared by the handlers.
 struct Written {
     /// The events of a stream, for JSON-RPC.
     wrapped: Vec<Bytes>,
     /// The events of a stream, for HTTP+JSON.
     plain: Vec<Bytes>,
-    /// What a task with a long history has said.
+    /// The messages of a task with a long history.
     history: Vec<Said>,
-    /// When the streams of a task begin to which many subscribe, and how many events they have.
+    /// The start and the number of events of the streams with many subscribers.
     start: Mutex<Option<(Instant, usize)>>,
 }
 
 /// The id of a task with a long history.
 const HISTORY: &str = "history";
-/// The id of a task to which many subscribe.
+/// The id of a task with many subscribers.
 const LATER: &str = "later";
 
 fn of_json() -> Router {
@@ -236,7 +235,7 @@ fn rpc(body: &[u8], written: &Written) -> Response {
                 Page { tasks, next_page_token: "50", page_size: PAGE_SIZE, total_size: 100_000 };
             json(&Success { jsonrpc: "2.0", id, result: page })
         }
-        // The first event, and nothing after it; or all others when it is time.
+        // The first event only; or all others at the start time.
         "SubscribeToTask" => {
             let start = *written.start.lock().unwrap();
             let events = written.wrapped.clone();
@@ -273,7 +272,7 @@ fn of_events(events: impl stream::Stream<Item = Bytes> + std::marker::Send + 'st
 /// The messages in the history of the task with a long one.
 pub(crate) const HISTORY_MESSAGES: usize = 1_000;
 
-/// The events of a stream as they go over the wire.
+/// The encoded events of a stream.
 fn events(is_rpc: bool) -> Vec<Bytes> {
     let text = |(index, event): (usize, StreamResponse)| {
         let event = serde_json::to_string(&event).unwrap();

@@ -1,4 +1,4 @@
-//! A client of gRPC that costs little: HTTP/2 frames, and messages that were encoded before.
+//! A minimal gRPC client: HTTP/2 frames and pre-encoded messages.
 
 use std::{cell::RefCell, net::SocketAddr, rc::Rc, time::Instant};
 
@@ -12,9 +12,9 @@ use crate::{
     load::{Load, Meter, Outcome},
 };
 
-/// Calls that share a connection.
+/// Calls per connection.
 const CALLS_PER_CONNECTION: usize = 16;
-/// Flow-control windows, in bytes: large enough that no server ever waits for us.
+/// Flow-control windows, in bytes: large enough that no server waits for the client.
 const WINDOW: u32 = 4 << 20;
 
 /// Runs a load.
@@ -33,7 +33,7 @@ async fn calls(load: &Load<'_>) -> Result<Outcome> {
     for _ in 0..load.in_flight.div_ceil(CALLS_PER_CONNECTION) {
         connections.push(Connection::open(address).await?);
     }
-    // The meter borrows the server, and local tasks can't: they tell what they counted.
+    // Local tasks cannot borrow the meter: they report their counts.
     let mut meter = Meter::new(load);
     let counted: Rc<RefCell<Vec<(usize, Instant, Instant)>>> = Rc::default();
     let over = Rc::new(std::cell::Cell::new(false));
@@ -44,7 +44,7 @@ async fn calls(load: &Load<'_>) -> Result<Outcome> {
         let (counted, over) = (counted.clone(), over.clone());
         let start = number * requests.len() / load.in_flight;
         callers.push(tokio::task::spawn_local(async move {
-            // All requests of a load are of one method.
+            // All requests of a load have the same method.
             let head = head(&connection.host, &requests[0].0);
             for (_, message) in requests.iter().cycle().skip(start) {
                 let begin = Instant::now();
@@ -105,12 +105,12 @@ impl Connection {
             .handshake(stream)
             .await
             .map_err(|error| error.to_string())?;
-        // It ends with the last clone.
+        // Ends with the last clone.
         tokio::task::spawn_local(connection);
         Ok(Self { requests, host: address.to_string() })
     }
 
-    /// One call; all messages of its response, in their frames.
+    /// Makes one call, and returns all messages of its response in their frames.
     async fn call(&mut self, head: &http::Request<()>, message: &Bytes) -> Result<BytesMut> {
         self.exchange(head, message).await.map_err(|error| format!("{}: {error}", head.uri()))
     }

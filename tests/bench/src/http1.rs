@@ -1,5 +1,4 @@
-//! A client of HTTP/1.1 that costs as little as it can: requests that were written before, one
-//! thread, and responses that are only searched.
+//! A minimal HTTP/1.1 client: prepared requests, one thread, and responses that are only searched.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -16,9 +15,9 @@ use crate::{
     server::Server,
 };
 
-/// How long a server may be silent while it has something to answer.
+/// Read timeout while a response is outstanding.
 const SILENCE: Duration = Duration::from_secs(20);
-/// What begins an event of a stream.
+/// The start of a stream event.
 const EVENT: &[u8] = b"data: {";
 
 /// Runs a load.
@@ -73,7 +72,7 @@ pub(crate) fn run(load: &Load<'_>, mut on_response: impl FnMut(&[u8])) -> Result
             }
             let events = if is_stream { memmem::find_iter(body, EVENT).count() } else { 1 };
             if events < min_events {
-                return Err(format!("{events} events in place of {min_events}: {}", show()));
+                return Err(format!("{events} events instead of {min_events}: {}", show()));
             }
             on_response(body);
             meter.count(events, connection.since, last);
@@ -87,20 +86,20 @@ struct Connection {
     stream: TcpStream,
     unsent: Bytes,
     buffer: Vec<u8>,
-    /// How much of the buffer has been read.
+    /// The number of bytes read from the buffer.
     filled: usize,
     framing: Framing,
     since: Instant,
 }
 
-/// Where a response ends.
+/// The framing of a response.
 #[derive(Clone, Copy)]
 enum Framing {
-    /// Its head is not there yet.
+    /// The head is incomplete.
     Unknown,
-    /// Where its body begins and ends.
+    /// The start and end of the body.
     Length(usize, usize),
-    /// Where its body begins; a chunk without content ends it.
+    /// The start of a chunked body.
     Chunked(usize),
 }
 
@@ -124,7 +123,7 @@ impl Connection {
         self.flush()
     }
 
-    /// Writes what has not been sent, as far as the socket takes it.
+    /// Writes pending bytes until the socket would block.
     fn flush(&mut self) -> Result<()> {
         while !self.unsent.is_empty() {
             match self.stream.write(&self.unsent) {
@@ -136,7 +135,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what there is, and says whether the response is complete.
+    /// Reads available bytes, and returns whether the response is complete.
     fn read(&mut self) -> Result<bool> {
         loop {
             if self.buffer.len() - self.filled < 16 << 10 {
@@ -186,7 +185,7 @@ impl Connection {
         })
     }
 
-    /// The body of a complete response, with the marks of its chunks if it has them.
+    /// The body of a complete response, including chunk headers.
     fn response(&self) -> Result<&[u8]> {
         match self.framing {
             Framing::Length(body, _) | Framing::Chunked(body) => {
@@ -203,10 +202,10 @@ pub(crate) struct Subscribers {
     readers: Vec<Reader>,
 }
 
-/// A stream that is read and counted.
+/// A stream whose events are counted.
 struct Reader {
     connection: Connection,
-    /// The end of the last read, in which an event may have begun.
+    /// The end of the last read, which may contain the start of an event.
     rest: Vec<u8>,
     events: usize,
     has_ended: bool,
@@ -222,7 +221,7 @@ impl Subscribers {
             connection.send(&request, Instant::now())?;
             let rest = Vec::new();
             streams.readers.push(Reader { connection, rest, events: 0, has_ended: false });
-            // More than this may be more than wait to be accepted, and try again after a second.
+            // More could exceed the accept queue and be retransmitted after a second.
             if number % 64 == 0 {
                 streams.wait(|reader| reader.events > 0)?;
             }
@@ -231,7 +230,7 @@ impl Subscribers {
         Ok(streams)
     }
 
-    /// Reads until every stream has ended. Returns when something came first.
+    /// Reads until every stream has ended. Returns the time of the first event.
     pub(crate) fn wait_for_end(&mut self) -> Result<Instant> {
         self.wait(|reader| reader.has_ended)
     }
@@ -259,14 +258,14 @@ impl Subscribers {
         Ok(first.unwrap_or_else(Instant::now))
     }
 
-    /// The events that all streams have had.
+    /// The events of all streams.
     pub(crate) fn events(&self) -> usize {
         self.readers.iter().map(|reader| reader.events).sum()
     }
 }
 
 impl Reader {
-    /// Reads what there is, and counts it. Returns whether there was something.
+    /// Reads and counts available events. Returns whether there were any.
     fn read(&mut self, scratch: &mut [u8]) -> Result<bool> {
         let rest = &mut self.rest;
         let mut has_read = false;

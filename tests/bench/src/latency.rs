@@ -1,4 +1,4 @@
-//! Latency at a rate that leaves the server idle most of the time, and at start.
+//! Latency at a low rate, and startup time.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ use crate::{
 
 /// Requests per second.
 const RATE: f64 = 5_000.0;
-/// A server that can't do twice as many would show its queue.
+/// A server below twice this rate would show queueing.
 const MIN_RATE: f64 = 2.0 * RATE;
-/// Starts, of which the quickest counts: what delays one is another process.
+/// Number of starts; the fastest counts, since delays are caused by other processes.
 const STARTS: usize = 5;
 
-/// Measures the latency of a server of its own.
+/// Measures the latency of a new server.
 pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
     let server = program.start();
     let asks = [Ask::Send("hello")];
@@ -33,7 +33,7 @@ pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results
     Ok(())
 }
 
-/// Measures how long a server takes to start, and its resident set then.
+/// Measures the startup time of a server, and its resident set afterwards.
 pub(crate) fn start(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
     let asks = [Ask::Send("hello")];
     let mut best: Option<(Duration, u64)> = None;
@@ -44,7 +44,7 @@ pub(crate) fn start(program: &mut Program, round: usize, results: &mut Results) 
         let load = Load { server: &server, binding, asks: &asks, in_flight: 1, rate: None, length };
         load.run()?;
         let time = begin.elapsed();
-        // What is done in the background at start is part of it.
+        // Includes background work at startup.
         std::thread::sleep(Duration::from_millis(200));
         if best.is_none_or(|(best, _)| time < best) {
             best = Some((time, server.resident_set()));

@@ -1,4 +1,4 @@
-//! Requests at a server until a figure is certain, and what came of them.
+//! A load on a server, and its results.
 
 use std::time::{Duration, Instant};
 
@@ -14,22 +14,22 @@ use crate::{
 pub(crate) struct Load<'a> {
     pub(crate) server: &'a Server,
     pub(crate) binding: Binding,
-    /// The requests, which are sent in turn; they differ only in their ids.
+    /// The requests, sent in round-robin order; they differ only in their ids.
     pub(crate) asks: &'a [Ask],
     /// Requests in flight.
     pub(crate) in_flight: usize,
-    /// Requests per second, sent when they are due whether or not others have been answered. Each
-    /// connection sends the next request when it has its response if this is `None`.
+    /// Requests per second of an open loop. If `None`, each connection sends the next request after
+    /// the response (closed loop).
     pub(crate) rate: Option<f64>,
     pub(crate) length: Length,
 }
 
-/// When a load ends.
+/// The duration of a load.
 #[derive(Clone, Copy)]
 pub(crate) enum Length {
-    /// Requests are counted for this time, after a time in which they are not.
+    /// Measure for this time, after a warm-up.
     Time { warm_up: Duration, measured: Duration },
-    /// So many requests, or as many as there are responses to in this time.
+    /// A number of requests, or those answered within this time.
     Requests { count: usize, limit: Duration },
 }
 
@@ -49,7 +49,7 @@ impl Load<'_> {
         self.run_with(|_| {})
     }
 
-    /// Runs the load, and looks at each response: the body of HTTP/1.1, or the gRPC messages.
+    /// Runs the load, and passes on each response: the HTTP/1.1 body, or the gRPC messages.
     pub(crate) fn run_with(&self, on_response: impl FnMut(&[u8])) -> Result<Outcome> {
         let failed = |error| format!("{}: {error}", self.server.name);
         match self.binding {
@@ -63,21 +63,21 @@ impl Load<'_> {
         self.asks.iter().map(|ask| ask.http(self.binding, self.server)).collect()
     }
 
-    /// What every response has to contain.
+    /// The text that every response must contain.
     pub(crate) fn expected(&self) -> (String, usize) {
         let ask = &self.asks[0];
         (ask.mark(), ask.min_events())
     }
 }
 
-/// What a load measured.
+/// The result of a load.
 pub(crate) struct Outcome {
     /// Events of streams, one per request elsewhere.
     pub(crate) events: usize,
     pub(crate) time: Duration,
-    /// Processor time of the server.
+    /// CPU time of the server.
     pub(crate) cpu: Duration,
-    /// From when a request was due to the end of its response, in ascending order.
+    /// Times from the due time of a request to the end of its response, ascending.
     latencies: Vec<Duration>,
 }
 
@@ -87,7 +87,7 @@ impl Outcome {
         self.events as f64 / self.time.as_secs_f64()
     }
 
-    /// Processor time of the server for each, in seconds.
+    /// CPU time of the server for each, in seconds.
     pub(crate) fn cpu_each(&self) -> f64 {
         self.cpu.as_secs_f64() / self.events as f64
     }
@@ -97,7 +97,7 @@ impl Outcome {
         self.cpu.as_secs_f64() / self.time.as_secs_f64()
     }
 
-    /// The latency that this part of the requests did not exceed, in seconds.
+    /// The latency at this percentile, in seconds.
     pub(crate) fn latency(&self, part: f64) -> f64 {
         let index = (self.latencies.len() as f64 * part) as usize;
         self.latencies[index.min(self.latencies.len() - 1)].as_secs_f64()
@@ -109,7 +109,7 @@ pub(crate) struct Meter<'a> {
     server: &'a Server,
     length: Length,
     begin: Instant,
-    /// When counting began, and the processor time then.
+    /// The start of the measurement, and the CPU time then.
     since: Option<(Instant, Duration)>,
     requests: usize,
     events: usize,
@@ -142,7 +142,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Whether another request may be sent, with so many in flight.
+    /// Whether another request may be sent, given the number in flight.
     pub(crate) fn admits(&self, in_flight: usize) -> bool {
         match self.length {
             Length::Time { .. } => true,
@@ -160,7 +160,7 @@ impl<'a> Meter<'a> {
     }
 
     pub(crate) fn end(mut self) -> Result<Outcome> {
-        let (since, cpu) = self.since.ok_or("ended before it was measured")?;
+        let (since, cpu) = self.since.ok_or("ended before the measurement")?;
         let (time, cpu) = (since.elapsed(), self.server.cpu().saturating_sub(cpu));
         if self.requests == 0 {
             return Err(format!("no response within {time:.1?}"));

@@ -1,17 +1,16 @@
-//! Measures `a2a serve` against a floor, handlers of axum and tonic that answer the same without
-//! an engine, and against the servers of other SDKs, all in the same run.
+//! Measures `a2a serve` relative to a floor (axum and tonic handlers with the same responses and no
+//! engine) and to the servers of other SDKs, in the same run.
 //!
 //! ```sh
 //! cargo xtask bench                       # every row, three rounds
-//! cargo xtask bench --peers               # beside the servers of other SDKs
+//! cargo xtask bench --peers               # with the servers of other SDKs
 //! cargo xtask bench --only throughput     # one part; repeatable
-//! cargo xtask bench --against <binary>    # beside another build of a2a
+//! cargo xtask bench --against <binary>    # compare with another build of a2a
 //! ```
 //!
-//! A server has one core, and the load another one. In each round every server is started anew,
-//! and every case goes over all of them back to back; a ratio to the floor is taken inside the
-//! round, and the median of the rounds counts. Every response is checked. The exit code is 1 if a
-//! limit is not kept.
+//! The server has one core, and the load generator another one. Each round starts every server anew
+//! and runs each case on all of them in sequence; ratios to the floor are computed per round, and
+//! the median is reported. Every response is checked. The exit code is 1 if a limit is exceeded.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -21,7 +20,7 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a benchmark prints its figures, and stops where something does not work"
+    reason = "a benchmark prints its figures, and panics on errors"
 )]
 
 mod chart;
@@ -53,31 +52,31 @@ use peers::PEERS;
 use report::Results;
 use server::{A2A, Program};
 
-/// What failed, for a person.
+/// A result with an error message.
 type Result<T, E = String> = std::result::Result<T, E>;
 
-/// What the command line asks for.
+/// The command line.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The build of a2a to measure
     #[arg(long)]
     binary: PathBuf,
-    /// Another build of a2a, to measure beside it
+    /// Another build of a2a to compare with
     #[arg(long)]
     against: Option<PathBuf>,
-    /// Rounds, of which the median counts
+    /// Number of rounds; the median is reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Measure only this part
     #[arg(long, value_enum)]
     only: Vec<Part>,
-    /// Measure the servers of other SDKs too
+    /// Also measure the servers of other SDKs
     #[arg(long)]
     peers: bool,
-    /// Folder for what is built and written
+    /// Directory for builds and output
     #[arg(long)]
     target: PathBuf,
-    /// Folder of the documentation, in which the page and the chart are rewritten
+    /// Directory of the documentation, for the page and the chart
     #[arg(long)]
     docs: Option<PathBuf>,
 }
@@ -87,21 +86,21 @@ struct Arguments {
 enum Part {
     /// SendMessage and streams on every binding
     Throughput,
-    /// Many stored tasks: GetTask, ListTasks, memory, latency while there are more
+    /// Many stored tasks: GetTask, ListTasks, memory, latency under creation of tasks
     Tasks,
     /// Idle streams, many subscribers of one task, bursts
     Streams,
     /// Latency at 5,000 requests/s
     Latency,
-    /// Time and memory at start
+    /// Startup time and memory
     Start,
     /// SQLite and PostgreSQL
     Durable,
-    /// What authentication, logs, metrics and older revisions cost
+    /// Cost of authentication, logs, metrics and older revisions
     Cost,
 }
 
-/// Measures one server, which has the machine to itself.
+/// Measures one server, without others running.
 type Measure = fn(&mut Program, usize, &mut Results) -> Result<()>;
 
 /// The parts that measure one server after the other.
@@ -132,7 +131,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures, and says whether every limit is kept.
+/// Runs the measurements, and returns whether all limits are met.
 fn run(arguments: &Arguments) -> Result<bool> {
     let wants = |part: Part| arguments.only.is_empty() || arguments.only.contains(&part);
     let mut programs = programs(arguments)?;

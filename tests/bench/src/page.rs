@@ -13,7 +13,7 @@ use crate::{
 /// A report that can be written.
 pub(crate) struct Page<'a> {
     results: &'a Results,
-    /// Other servers, each with its version if that is known.
+    /// Other servers with their versions, if known.
     rivals: Vec<(String, Option<String>)>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Page<'a> {
         Self { results, rivals: rivals.collect() }
     }
 
-    /// Writes every sample, and what is made of them, to `results.json`.
+    /// Writes all samples and the derived figures to `results.json`.
     pub(crate) fn write_json(&self, folder: &Path) -> Result<()> {
         let rows = ROWS.iter().map(|row| {
             let of = |server: &str| {

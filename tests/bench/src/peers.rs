@@ -1,4 +1,4 @@
-//! The same echo agent on other SDKs, each a package of its own below `peers`.
+//! The same echo agent on other SDKs, each a package below `peers`.
 
 use std::{
     env::{self, consts::EXE_SUFFIX},
@@ -26,14 +26,14 @@ enum Language {
     Js,
 }
 
-/// All have the three bindings, but their answers differ:
+/// All have the three bindings, but their responses differ:
 ///
 /// - `a2a-lf` streams a status, N artifact updates and a status for `stream:N`. It has to be started
 ///   on one core: on more, it ends some of the streams of more than 30 updates with an error.
-/// - `a2a-protocol-sdk` streams a task before these, so one event more. Its answer to a message
+/// - `a2a-protocol-sdk` streams a task before these, so one event more. Its response to a message
 ///   has no history unless the request sets a history length; `GetTask` returns the history.
 ///   With `returnImmediately`, the task is in the state `SUBMITTED`, not `WORKING`.
-/// - `python` and `js` stream a task in place of the first status. The time that `js` takes grows
+/// - `python` and `js` stream a task instead of the first status. The time that `js` takes grows
 ///   with the square of N.
 pub(crate) static PEERS: [Peer; 4] = [
     Peer { name: "a2a-lf", language: Language::Rust },
@@ -48,7 +48,7 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// Says what is missing on this machine, or what failed.
+    /// If a tool is missing, or a command fails.
     pub(crate) fn prepare(&self, target: &Path) -> Result<Command, String> {
         let sources = Path::new(SOURCES).join(self.name);
         let target = path::absolute(target.join(self.name))
@@ -69,7 +69,7 @@ fn rust(name: &str, sources: &Path, target: &Path) -> Result<Command, String> {
     let mut build = Command::new(cargo);
     build.args(["build", "--release", "--locked", "--manifest-path"]);
     build.arg(sources.join("Cargo.toml")).arg("--target-dir").arg(target);
-    // What the build of this program was given must not change the build of another.
+    // Environment variables of this build must not affect the other one.
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(changes_build) {
             build.env_remove(name);
@@ -80,7 +80,7 @@ fn rust(name: &str, sources: &Path, target: &Path) -> Result<Command, String> {
     Ok(Command::new(target.join("release").join(program)))
 }
 
-/// Whether a variable of the environment changes what cargo builds, or where it puts it.
+/// Whether an environment variable affects a cargo build or its output directory.
 fn changes_build(variable: &str) -> bool {
     let prefixes = ["CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_", "RUSTC"];
     let names =
@@ -88,7 +88,7 @@ fn changes_build(variable: &str) -> bool {
     names.contains(&variable) || prefixes.iter().any(|prefix| variable.starts_with(prefix))
 }
 
-/// A virtual environment; the server runs where its source is.
+/// Creates a virtual environment; the server runs in place.
 fn python(sources: &Path, target: &Path) -> Result<Command, String> {
     let check = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))";
     need("python3", &["-c", check], "python3 3.10 or newer with venv")?;
@@ -104,7 +104,7 @@ fn python(sources: &Path, target: &Path) -> Result<Command, String> {
     Ok(server)
 }
 
-/// A copy of the package, because Node looks for modules next to the source.
+/// Copies the package, because Node resolves modules relative to the source.
 fn js(sources: &Path, target: &Path) -> Result<Command, String> {
     let check = "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)";
     need("node", &["-e", check], "node 20 or newer")?;
@@ -122,7 +122,7 @@ fn js(sources: &Path, target: &Path) -> Result<Command, String> {
     Ok(server)
 }
 
-/// Does `work` unless it was done for what is in `wanted`, which `done` remembers.
+/// Calls `work` unless the stamp file `done` has the content of `wanted`.
 fn once(
     wanted: &Path,
     done: &Path,
@@ -143,12 +143,11 @@ fn need(program: impl AsRef<OsStr>, arguments: &[&str], tool: &str) -> Result<()
     if check.status().is_ok_and(|status| status.success()) {
         Ok(())
     } else {
-        Err(format!("this machine has no {tool}"))
+        Err(format!("{tool} is not installed"))
     }
 }
 
-/// Runs a command to its end. What it prints goes to the standard error: the standard output is
-/// for results.
+/// Runs a command to its end. Its output goes to standard error; standard output is for results.
 fn run(command: &mut Command) -> Result<(), String> {
     let name = format!("{command:?}");
     let status = command.stdin(Stdio::null()).stdout(io::stderr()).status();

@@ -1,4 +1,4 @@
-//! What was measured, beside what is expected.
+//! The measured figures and their limits.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::server::{A2A, FLOOR};
 
-/// A figure of the report, and what is expected of it.
+/// A figure of the report with its limits.
 pub(crate) struct Row {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
@@ -16,7 +16,7 @@ pub(crate) struct Row {
     pub(crate) goal: Limit,
 }
 
-/// The unit of a figure before it is set against anything.
+/// The unit of an absolute figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     PerSecond,
@@ -30,7 +30,7 @@ pub(crate) enum Unit {
     Ratio,
 }
 
-/// What a limit holds for.
+/// The value to which a limit applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// The figure divided by that of the floor in the same round.
@@ -39,7 +39,7 @@ pub(crate) enum Basis {
     Figure,
 }
 
-/// A bound on a figure.
+/// A limit of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Limit {
     AtLeast(f64),
@@ -83,7 +83,7 @@ const fn time(id: &'static str, title: &'static str, unit: Unit, must: f64, goal
     Row { id, title, unit, basis: Basis::Floor, must, goal }
 }
 
-/// A figure that stands for itself.
+/// An absolute figure.
 const fn figure(id: &'static str, title: &'static str, unit: Unit, must: f64, goal: f64) -> Row {
     let (must, goal) = (Limit::AtMost(must), Limit::AtMost(goal));
     Row { id, title, unit, basis: Basis::Figure, must, goal }
@@ -133,7 +133,7 @@ pub(crate) static ROWS: [Row; 34] = [
     figure("cost.revisions", "cost of older revisions", Unit::Percent, 5.0, 2.0),
 ];
 
-/// Whether a figure is what is expected.
+/// The result of a comparison with the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mark {
@@ -161,15 +161,15 @@ impl Mark {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Sample {
     pub(crate) figure: f64,
-    /// Processor time per request or event, in seconds.
+    /// CPU time per request or event, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu: Option<f64>,
-    /// The part of the time in which the server had its core, where that matters.
+    /// The share of the time in which the server had its core, if relevant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) utilization: Option<f64>,
 }
 
-/// A server that had less of its core was not measured, but its neighbours or the load.
+/// Below this share, other processes or the load generator were measured instead.
 pub(crate) const MIN_UTILIZATION: f64 = 0.95;
 
 impl Sample {
@@ -195,7 +195,7 @@ impl Results {
         servers.entry(server.to_owned()).or_default().insert(round, sample);
     }
 
-    /// Adds a figure that stands for itself.
+    /// Adds an absolute figure.
     pub(crate) fn figure(&mut self, row: &'static str, server: &str, round: usize, figure: f64) {
         self.add(row, server, round, Sample { figure, cpu: None, utilization: None });
     }
@@ -205,12 +205,12 @@ impl Results {
         rounds.into_iter().flatten().map(|(round, sample)| (*round, sample))
     }
 
-    /// The median of what a server showed.
+    /// The median figure of a server.
     pub(crate) fn median(&self, row: &Row, server: &str) -> Option<f64> {
         median(self.of(row, server).map(|(_, sample)| sample.figure))
     }
 
-    /// The median processor time per request, in seconds.
+    /// The median CPU time per request, in seconds.
     pub(crate) fn cpu(&self, row: &Row, server: &str) -> Option<f64> {
         median(self.of(row, server).filter_map(|(_, sample)| sample.cpu))
     }
@@ -224,7 +224,7 @@ impl Results {
         }))
     }
 
-    /// What a limit of a row holds for.
+    /// The value to which the limits of a row apply.
     pub(crate) fn judged(&self, row: &Row, server: &str) -> Option<f64> {
         match row.basis {
             Basis::Floor => self.ratio(row, server, FLOOR),
@@ -242,7 +242,7 @@ impl Results {
         }
     }
 
-    /// How many times better than a rival we are: below 1 it leads.
+    /// Our advantage over a rival, as a factor; below 1 the rival leads.
     pub(crate) fn lead(&self, row: &Row, rival: &str) -> Option<f64> {
         let (ours, theirs) = (self.median(row, A2A)?, self.median(row, rival)?);
         match row.must {
@@ -252,8 +252,8 @@ impl Results {
         }
     }
 
-    /// Prints a line for each row that was measured, and says whether every must was met and no
-    /// rival leads.
+    /// Prints a line for each measured row, and returns whether all limits are met and no rival
+    /// leads.
     pub(crate) fn print(&self, rivals: &[String], is_whole: bool) -> bool {
         println!();
         println!("{:<50} {:>12} {:>12} {:>7} {:>8} {:>8}", "", A2A, FLOOR, "ratio", "must", "goal");
@@ -323,7 +323,7 @@ fn show(unit: Unit, sample: &Sample) -> String {
     if sample.is_void() { shown + ": void" } else { shown }
 }
 
-/// The middle one; the mean of the two in the middle of an even number.
+/// The median; the mean of the two middle values of an even number.
 fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
     let mut figures: Vec<_> = figures.collect();
     figures.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Servers under test, each a process of its own on a core of its own.
+//! Servers under test, each a process on its own core.
 
 use std::{
     ffi::OsString,
@@ -26,7 +26,7 @@ pub(crate) struct Program {
     /// The version of a peer.
     pub(crate) version: Option<String>,
     command: Command,
-    /// Whether it is somebody else's, whose failures don't end the measurement.
+    /// Whether it is a rival, whose failures do not end the measurement.
     pub(crate) is_rival: bool,
     authorization: Option<String>,
 }
@@ -65,7 +65,7 @@ impl Program {
         Self { authorization: Some(authorization), ..self }
     }
 
-    /// The same, as somebody else's.
+    /// The same, as a rival.
     pub(crate) fn rival(self) -> Self {
         Self { is_rival: true, ..self }
     }
@@ -85,21 +85,21 @@ impl Program {
         let line = lines.next().unwrap_or_else(|| panic!("{name}: exited without an address"));
         let addresses = Addresses::parse(&line).unwrap_or_else(|| panic!("{name}: {line}"));
         self.version.clone_from(&addresses.version);
-        // Later output is read and dropped, so that the server never blocks on a full pipe.
+        // Later output is discarded, so that the server never blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let (is_rival, authorization) = (self.is_rival, self.authorization.clone());
         Server { name, child, addresses, is_rival, authorization }
     }
 }
 
-/// Where a server listens.
+/// The addresses of a server.
 #[derive(Deserialize)]
 struct Addresses {
     http: SocketAddr,
     grpc: Option<SocketAddr>,
     /// Path of JSON-RPC.
     jsonrpc: String,
-    /// What the paths of HTTP+JSON start with.
+    /// The path prefix of HTTP+JSON.
     rest: Option<String>,
     version: Option<String>,
 }
@@ -116,7 +116,7 @@ impl Addresses {
     }
 }
 
-/// A running server, which is killed when this is dropped.
+/// A running server, killed on drop.
 pub(crate) struct Server {
     pub(crate) name: String,
     child: Child,
@@ -141,7 +141,7 @@ impl Server {
         &self.addresses.jsonrpc
     }
 
-    /// What the paths of HTTP+JSON start with, if it is served.
+    /// The path prefix of HTTP+JSON, if it is served.
     pub(crate) fn rest_prefix(&self) -> Option<&str> {
         self.addresses.rest.as_deref()
     }
@@ -150,11 +150,11 @@ impl Server {
         self.name == FLOOR
     }
 
-    /// The processor time of the process until now, user and system.
+    /// The CPU time of the process, user and system.
     pub(crate) fn cpu(&self) -> Duration {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
         let stat = stat.unwrap_or_else(|error| panic!("{}: exited: {error}", self.name));
-        // The name of the program is in parentheses, and may contain blanks.
+        // The program name is in parentheses, and may contain spaces.
         let (_, rest) = stat.rsplit_once(')').expect("a process has a name");
         let fields = rest.split_whitespace().skip(11).take(2);
         let ticks: u64 = fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();

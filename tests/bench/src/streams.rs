@@ -1,4 +1,4 @@
-//! Streams: many that are idle, many of one task, and one that has many events at once.
+//! Streams: many idle ones, many of one task, and one with a burst of events.
 
 use std::time::Instant;
 
@@ -12,26 +12,26 @@ use crate::{
     tasks::task_id,
 };
 
-/// Streams that wait for an event.
+/// Idle streams.
 const IDLE: usize = 2_000;
-/// The tasks that they belong to.
+/// Tasks of the idle streams.
 const HELD: usize = 20;
 /// Streams of one task.
 const SUBSCRIBERS: usize = 1_000;
-/// Sent to the task that all of them subscribe to: a second later it has 400 events.
+/// Sent to the task with all subscribers: a second later it has 400 events.
 const LATER: &str = "later:400";
 const LATER_EVENTS: usize = 400;
 /// The events of a burst.
 const BURST: usize = 10_000;
 
-/// Measures a server of its own.
+/// Measures a new server.
 pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
     let server = program.start();
     let name = server.name.clone();
     results.figure("memory.subscriber", &name, round, idle(&server)?);
     drop(server);
     let server = program.start();
-    // Rivals don't know this text.
+    // Rivals do not support this command.
     if !server.is_rival {
         results.add("fan-out", &name, round, fan_out(&server)?);
     }
@@ -50,7 +50,7 @@ fn lost(server: &Server) -> Result<f64> {
         if binding.is_served_by(server) {
             let length = Length::requests(1);
             let load = Load { server, binding, asks: &asks, in_flight: 1, rate: None, length };
-            // The chunks and the final status; the load fails where there are fewer.
+            // The chunks and the final status; the load fails with fewer.
             lost += (BURST + 1).saturating_sub(load.run()?.events);
         }
     }
@@ -69,7 +69,7 @@ fn begin(server: &Server, text: &'static str, count: usize) -> Result<Vec<String
 
 /// KiB of an idle stream.
 fn idle(server: &Server) -> Result<f64> {
-    // What the first requests allocate is not what a stream takes.
+    // Exclude allocations of the first requests.
     let asks = [Ask::Send("hello")];
     let (binding, length) = (Binding::JsonRpc, Length::requests(1_000));
     Load { server, binding, asks: &asks, in_flight: 16, rate: None, length }.run()?;

@@ -1,4 +1,4 @@
-//! Many stored tasks: their size, reading them, listing them, and latency while there are more.
+//! Many stored tasks: size, GetTask, ListTasks, and latency under creation of tasks.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use crate::{
     throughput::sample,
 };
 
-/// Tasks among which one is looked for.
+/// Stored tasks for GetTask.
 const TASKS: usize = 100_000;
-/// Tasks among which a list has to be about as quick.
+/// Stored tasks of the comparison for ListTasks.
 const FEW: usize = 10_000;
-/// Tasks that are stored when latencies have been measured.
+/// Tasks stored after the latency measurement.
 const GROWTH: usize = 200_000;
-/// The pages whose median counts.
+/// Number of pages for the median.
 const PAGES: usize = 200;
 /// The messages of the task with a long history.
 const HISTORY: &str = "history:1000";
 
-/// Measures a server of its own.
+/// Measures a new server.
 pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
     let server = program.start();
     let name = server.name.clone();
@@ -38,7 +38,7 @@ pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results
         let each = after.saturating_sub(before) as f64 / (stored - FEW) as f64;
         results.figure("memory.task", &name, round, each);
     }
-    // What is slow has fewer tasks by now, and its figures would not compare.
+    // A slow server has stored fewer tasks, so its figures would not be comparable.
     if stored == TASKS {
         if let Some((few, many)) = among_few.zip(page(&server)?) {
             results.figure("list", &name, round, many);
@@ -59,7 +59,7 @@ pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results
     }
     drop(server);
     let server = program.start();
-    // That of the floor, which stores nothing, shows what the machine adds.
+    // The floor stores nothing, and shows the latency of the machine.
     results.figure("growth", &name, round, growth(&server)?);
     drop(server);
     let server = program.start();
@@ -68,7 +68,7 @@ pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results
     Ok(())
 }
 
-/// Stores tasks, or as many as there is time for. Returns their ids.
+/// Stores tasks within a time limit. Returns their ids.
 fn store(server: &Server, count: usize) -> Result<Vec<String>> {
     let mut ids = Vec::with_capacity(count);
     let asks = [Ask::Send("hello")];
@@ -88,14 +88,14 @@ pub(crate) fn create(server: &Server, text: &'static str) -> Result<String> {
     id.ok_or_else(|| format!("{}: the response has no task", server.name))
 }
 
-/// The id of the task in a response of JSON-RPC.
+/// The task id in a JSON-RPC response.
 pub(crate) fn task_id(response: &[u8]) -> Option<String> {
     let response: Value = serde_json::from_slice(response).ok()?;
     let id = response.pointer("/result/task/id")?;
     Some(id.as_str()?.to_owned())
 }
 
-/// The median time of a page, in seconds; `None` for a rival that lists no tasks.
+/// The median time of a page, in seconds; `None` for a rival without ListTasks.
 fn page(server: &Server) -> Result<Option<f64>> {
     let asks = [Ask::List];
     let length = Length::Requests { count: PAGES, limit: Duration::from_secs(5) };
@@ -116,8 +116,7 @@ fn get(server: &Server, binding: Binding, asks: &[Ask], in_flight: usize) -> Res
     Ok(sample(&load.run()?))
 }
 
-/// The latency that 99 of 100 requests do not exceed while tasks are stored at half the rate that
-/// the server is able to do, in seconds.
+/// The p99 latency while tasks are stored at half the maximum rate of the server, in seconds.
 fn growth(server: &Server) -> Result<f64> {
     let asks = [Ask::Send("hello")];
     let length =

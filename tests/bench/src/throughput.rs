@@ -1,4 +1,4 @@
-//! Requests and events per second, with a core for the server.
+//! Requests and events per second, with one core for the server.
 
 use crate::{
     Result,
@@ -11,10 +11,10 @@ use crate::{
 /// The chunks of a streamed response.
 pub(crate) const CHUNKS: usize = 100;
 
-/// How often a case is measured anew where the load did not keep the servers busy.
+/// Maximum repetitions of a case if the load did not saturate the servers.
 const ATTEMPTS: usize = 3;
 
-/// A row of the report, the row of its processor time, and what is asked.
+/// A row of the report, the row of its CPU time, and the request.
 struct Case {
     row: &'static str,
     cpu: Option<&'static str>,
@@ -47,7 +47,7 @@ static CASES: [Case; 8] = [
     stream("stream.grpc", Binding::Grpc),
 ];
 
-/// Measures every case on all servers, one after the other.
+/// Measures every case on all servers in sequence.
 pub(crate) fn measure(servers: &[Server], round: usize, results: &mut Results) -> Result<()> {
     for case in &CASES {
         let asks = [case.ask.clone()];
@@ -77,8 +77,8 @@ pub(crate) fn sample(outcome: &Outcome) -> Sample {
     }
 }
 
-/// Measures the servers that have a binding, and does so again where one of the first two, the
-/// floor and ours, did not have its core. The failure of a rival is told, and no more.
+/// Measures the servers that have a binding, and repeats it if the floor or ours, the first two,
+/// did not have its core. Failures of rivals are only printed.
 pub(crate) fn busy<'a>(
     servers: &'a [Server],
     binding: Binding,

@@ -8,7 +8,7 @@ use rcgen::{
 
 use crate::Identity;
 
-/// A root, which is trusted where a test says so and nowhere else.
+/// A root certificate authority for a test.
 #[derive(Debug)]
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -17,7 +17,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority with a key of its own. Two of the same name are different ones.
+    /// Creates an authority with a new key. Two with the same name are different.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let mut params = params(name, &[]);
@@ -34,7 +34,7 @@ impl Authority {
         &self.root
     }
 
-    /// Issues a certificate that says this, under the next serial number.
+    /// Issues a certificate with these parameters and the next serial number.
     #[must_use]
     pub fn issue(&self, mut params: CertificateParams) -> Identity {
         let serial = self.issued.fetch_add(1, Ordering::Relaxed) + 1;
@@ -50,13 +50,13 @@ impl Authority {
         self.issue(params(name, &["localhost", "127.0.0.1"]))
     }
 
-    /// Issues a certificate for one name or address, and for no other.
+    /// Issues a certificate for exactly one name or address.
     #[must_use]
     pub fn for_host(&self, host: &str) -> Identity {
         self.issue(params(host, &[host]))
     }
 
-    /// Returns a list of revocations that has one certificate of this authority, as PEM.
+    /// Returns a revocation list with one certificate of this authority, as PEM.
     #[must_use]
     pub fn revoked(&self, identity: &Identity) -> String {
         let list = CertificateRevocationListParams {
@@ -77,7 +77,7 @@ impl Authority {
     }
 }
 
-/// What a certificate says whose subject has this name, and which is for these hosts.
+/// The parameters of a certificate with this subject and these hosts.
 pub(crate) fn params(name: &str, hosts: &[&str]) -> CertificateParams {
     let hosts: Vec<_> = hosts.iter().map(|&host| host.to_owned()).collect();
     let mut params = CertificateParams::new(hosts).expect("hosts are ASCII");

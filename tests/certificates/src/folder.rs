@@ -4,7 +4,7 @@ use tempfile::TempDir;
 
 use crate::{Authority, Identity};
 
-/// An authority, and a folder for what it issues, which goes when this is dropped.
+/// An authority, and a temporary directory for its files.
 #[derive(Debug)]
 pub struct Folder {
     authority: Authority,
@@ -12,7 +12,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes an authority, whose certificate is in `root.pem`.
+    /// Creates an authority, whose certificate is in `root.pem`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let directory = tempfile::tempdir().expect("there is room for a folder");
@@ -27,26 +27,26 @@ impl Folder {
         &self.authority
     }
 
-    /// Issues a certificate [for this machine](Authority::for_this_machine), and keeps it.
+    /// Issues a certificate [for this machine](Authority::for_this_machine), and writes it.
     pub fn issue(&self, name: &str) -> Identity {
         let identity = self.authority.for_this_machine(name);
         self.keep(name, &identity);
         identity
     }
 
-    /// Keeps a certificate in `{name}.crt`, and its key in `{name}.key`.
+    /// Writes a certificate to `{name}.crt`, and its key to `{name}.key`.
     pub fn keep(&self, name: &str, identity: &Identity) {
         identity.write(self.directory.path(), name);
     }
 
-    /// Keeps a text in a file, and returns where that is.
+    /// Writes a text to a file, and returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         fs::write(&path, text).expect("the file is written");
         path
     }
 
-    /// Returns where the file of this name is or would be, as settings and arguments say it.
+    /// Returns the path of a file in the directory.
     #[must_use]
     pub fn path(&self, name: &str) -> String {
         let path = self.directory.path().join(name);

@@ -22,7 +22,7 @@ impl Identity {
         Self { certificate: pem, key: key.serialize_pem(), der, serial }
     }
 
-    /// Makes a certificate for one name or address, for which nobody vouches but itself.
+    /// Creates a self-signed certificate for one name or address.
     #[must_use]
     pub fn self_signed(host: &str) -> Self {
         let mut params = params(host, &[host]);

@@ -1,7 +1,7 @@
-//! A certificate authority for tests, and those whom it vouches for.
+//! A certificate authority for tests.
 //!
 //! An [`Authority`] issues an [`Identity`], which is a certificate with its key, as PEM and as
-//! DER. A [`Folder`] has an authority and keeps what it issues in files, for what reads those.
+//! DER. A [`Folder`] has an authority and writes what it issues to files.
 //!
 //! ```
 //! use a2a_test_certificates::Authority;
@@ -12,7 +12,7 @@
 //! assert!(authority.revoked(&revoked).starts_with("-----BEGIN X509 CRL-----"));
 //! ```
 //!
-//! What a certificate can say beyond its hosts is said with [`rcgen`], which is here for that.
+//! Further certificate parameters are set with the re-exported [`rcgen`].
 
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! An agent that keeps nothing: what it answers is made of the question.
+//! A stateless agent that derives responses from the request.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use a2a_operations::{Agent, Call, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::stream;
 
-/// The agent. A message that begins with `message` is answered with a message.
+/// The agent. It responds to a message that begins with `message` with a message.
 #[derive(Debug)]
 pub(crate) struct Parrot;
 
 /// The card of the agent.
 pub(crate) fn parrot_card() -> AgentCard {
-    AgentCard::new("Parrot", "Says what it is told")
+    AgentCard::new("Echo", "Repeats its input")
         .with_streaming(true)
         .with_push_notifications(true)
         .with_extended_card(true)

@@ -1,5 +1,5 @@
-//! Requests, answers and events of the older revisions: what is read can be written, and what was
-//! written can be read.
+//! Requests, responses and events of older revisions: parsed messages can be written and parsed
+//! again.
 
 use std::fmt::Debug;
 
@@ -34,7 +34,7 @@ const METHODS: [&str; 24] = [
     "GetExtendedAgentCard",
 ];
 
-/// The first byte says the revision and what the rest is; the second which method it is of.
+/// The first byte selects the revision and the kind of the rest, the second the method.
 pub(crate) fn round_trip(input: &[u8]) {
     let [kind, method, document @ ..] = input else { return };
     let Ok(document) = serde_json::from_slice::<Value>(document) else { return };
@@ -80,8 +80,8 @@ fn event(dialect: &dyn Dialect, document: Value) {
     }
 }
 
-/// Writes what was read and reads it again, twice. The first round may lose what the revision
-/// can't say, and fill in what it leaves open; the second changes nothing.
+/// Writes and parses a message twice. The first round trip may be lossy and fill in defaults; the
+/// second changes nothing.
 fn settles<T: Debug>(first: T, round: impl Fn(&T) -> Option<(Result<T>, Value)>) {
     let Some((second, written)) = round(&first) else { return };
     let Ok(second) = second else { panic!("{second:?} of what was written: {written}") };

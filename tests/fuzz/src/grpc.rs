@@ -1,4 +1,4 @@
-//! Whole calls over gRPC, of both packages.
+//! Complete gRPC calls, of both packages.
 
 use axum::body::Body;
 use http::{HeaderValue, Request, header};
@@ -21,7 +21,7 @@ const METHODS: [&str; 12] = [
     "DeleteTaskPushNotificationConfig",
 ];
 
-/// A call: the first byte says the method, the second whether the length prefix is right, the
+/// A call: the first byte selects the method, the second whether the length prefix is valid, the
 /// rest is the message.
 pub(crate) fn call(input: &[u8]) {
     let [method, frame, message @ ..] = input else { return };
@@ -51,6 +51,6 @@ pub(crate) fn call(input: &[u8]) {
     assert_eq!(answer.status(), http::StatusCode::OK, "gRPC has its own status");
     let status = answer.headers().get("grpc-status").expect("a status");
     let status: u8 = status.to_str().expect("text").parse().expect("a number");
-    // INTERNAL is what the framing of gRPC says of broken frames, before any of our code.
-    assert!(status <= 16 && status != 2, "UNKNOWN says nothing");
+    // tonic reports malformed frames as INTERNAL, before any of our code.
+    assert!(status <= 16 && status != 2, "unexpected status UNKNOWN");
 }

@@ -1,4 +1,4 @@
-//! Whole requests to a whole server: every binding over HTTP and every revision.
+//! Complete requests to a server: every binding over HTTP and every revision.
 
 use std::{cell::RefCell, time::Duration};
 
@@ -15,7 +15,7 @@ use tower::ServiceExt as _;
 
 use crate::agent::{Parrot, parrot_card};
 
-/// No answer takes longer on the clock of the runtime, which runs ahead when all wait.
+/// Timeout of a response on the paused clock of the runtime.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 thread_local! {
@@ -28,7 +28,7 @@ thread_local! {
     });
 }
 
-/// Calls the server with a request and reads the whole answer.
+/// Calls the server with a request and reads the complete response.
 pub(crate) fn answer(request: Request<Body>) -> Response<Bytes> {
     SERVER.with_borrow(|(runtime, router)| {
         let answer = async {
@@ -64,7 +64,7 @@ pub(crate) fn jsonrpc(input: &[u8]) {
     check(&answer);
 }
 
-/// A call of HTTP+JSON: any method, path, headers and body.
+/// An HTTP+JSON call: any method, path, headers and body.
 pub(crate) fn rest(input: &[u8]) {
     let Some(request) = read(input) else { return };
     check(&answer(request));
@@ -88,7 +88,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.is_some_and(|media_type| media_type.as_bytes().ends_with(b"json"))
 }
 
-/// Reads a request in the form of HTTP/1.1, as far as it is one.
+/// Parses a request in HTTP/1.1 syntax, as far as it is valid.
 pub(crate) fn read(input: &[u8]) -> Option<Request<Body>> {
     let end = input.windows(2).position(|pair| pair == b"\n\n");
     let (head, body) = match end {

@@ -1,14 +1,14 @@
-//! What is fuzzed: functions of bytes that come from a peer.
+//! The fuzz targets: functions of bytes from a peer.
 //!
-//! Each function returns for every input, in bounded time and memory, and panics where a promise
-//! is broken. The executables of `fuzz/` hand them what a fuzzer makes up; the tests of this
-//! package hand them the [`seeds`] and every input that ever broke one.
+//! Each function returns for every input, in bounded time and memory, and panics if a property is
+//! violated. The executables of `fuzz/` pass generated inputs; the tests of this package pass the
+//! [`seeds`] and all inputs of earlier findings.
 #![allow(
     clippy::expect_used,
     clippy::missing_panics_doc,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a broken promise is told to the fuzzer by a panic"
+    reason = "violated properties panic"
 )]
 
 mod agent;
@@ -23,10 +23,10 @@ mod signature;
 mod sse;
 mod token;
 
-/// A function that is fuzzed.
+/// A fuzz target.
 pub type Target = fn(&[u8]);
 
-/// Everything that is fuzzed, by name. The executables of `fuzz/` have the same names.
+/// All targets by name. The executables of `fuzz/` have the same names.
 pub const TARGETS: &[(&str, Target)] = &[
     ("card", card::read),
     ("dialect", dialect::round_trip),
@@ -44,7 +44,7 @@ pub const TARGETS: &[(&str, Target)] = &[
 ///
 /// # Panics
 ///
-/// Where there is none, and where a promise is broken.
+/// If there is no such target, or a property is violated.
 pub fn run(name: &str, input: &[u8]) {
     let target = TARGETS.iter().find(|(of, _)| *of == name).expect("a target of that name").1;
     target(input);

@@ -6,7 +6,7 @@ use a2a_core::{Validate, json, v1};
 use prost::Message;
 use serde_json::Value;
 
-/// The first byte says which message, and whether JSON or protobuf follows.
+/// The first byte selects the message, and whether JSON or protobuf follows.
 pub(crate) fn round_trip(input: &[u8]) {
     let [kind, document @ ..] = input else { return };
     let is_json = kind & 1 == 0;
@@ -32,12 +32,12 @@ where
     let again = T::decode(&*bytes).expect("what was written is read");
     assert_eq!(again.encode_to_vec(), bytes, "protobuf is written one way");
     let written = serde_json::to_vec(&message);
-    // What JSON can't say, a number that is none for one, is refused and not written wrong.
+    // Values without a JSON form, such as NaN, are errors.
     let Ok(written) = written else { return };
     let text: Value = serde_json::from_slice(&written).expect("what was written is JSON");
     let again = match json::from_slice::<T>(&written) {
         Ok(again) => again,
-        // JSON is read to a smaller depth than protobuf.
+        // The depth limit of JSON is lower than that of protobuf.
         Err(_) if !is_json => return,
         Err(error) => panic!("{error} of what was written: {text}"),
     };

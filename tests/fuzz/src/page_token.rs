@@ -1,4 +1,4 @@
-//! Page tokens, which clients should take as they are and may not.
+//! Page tokens, which clients may modify.
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ thread_local! {
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         let engine = {
             let _inside = runtime.enter();
-            let card = AgentCard::new("Parrot", "Says what it is told");
+            let card = AgentCard::new("Echo", "Repeats its input");
             Engine::builder(card, agent_fn(async |text: String| text)).build()
         };
         (runtime, engine)

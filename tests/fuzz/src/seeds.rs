@@ -1,4 +1,4 @@
-//! Inputs that fuzzing starts from: the exchanges and documents that other tests have as files.
+//! Seed inputs from the files of other tests.
 
 use std::{fs, path::Path};
 
@@ -6,12 +6,12 @@ use a2a_core::v1;
 use prost::Message as _;
 use serde_json::Value;
 
-/// The inputs of a target: those made from the files of other tests, and those that broke a
-/// promise once (`regressions`).
+/// The inputs of a target: those from the files of other tests, and earlier findings
+/// (`regressions`).
 ///
 /// # Panics
 ///
-/// Where a file can't be read.
+/// If a file cannot be read.
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     let mut seeds = match target {
         "jsonrpc" => requests("tests/wire/jsonrpc"),
@@ -47,7 +47,7 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
     files.map(|path| fs::read(path).expect("a file")).collect()
 }
 
-/// The requests of the exchanges on the wire.
+/// The requests of the wire fixtures.
 fn requests(folder: &str) -> Vec<Vec<u8>> {
     let mut requests = Vec::new();
     for file in files(&root().join(folder)) {
@@ -80,8 +80,8 @@ fn cards() -> Vec<Vec<u8>> {
     cards
 }
 
-/// Requests, answers and events of the older revisions, as [`crate::TARGETS`]' `dialect` reads
-/// them.
+/// Requests, responses and events of older revisions, in the format of the target `dialect` of
+/// [`crate::TARGETS`].
 fn exchanges() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (number, revision) in (0..).zip(REVISIONS) {

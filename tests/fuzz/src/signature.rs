@@ -16,13 +16,13 @@ thread_local! {
         RefCell::new(Builder::new_current_thread().build().expect("a runtime"));
 }
 
-/// A card as it is served. No card verifies that was not signed here; every card that was, does.
+/// A served card. It verifies if and only if it was signed here.
 pub(crate) fn verify(input: &[u8]) {
     let verifier = Verifier::new(TrustStore::new().with_key(KEY.public().clone()));
     let verify =
         |card: &[u8]| RUNTIME.with_borrow(|runtime| runtime.block_on(verifier.verify(card)));
     let is_verified = |card: &[u8]| matches!(verify(card), Verification::Verified(_));
-    assert!(!is_verified(input), "nobody else has the key");
+    assert!(!is_verified(input), "a forged signature must not verify");
     for form in [CanonicalForm::Members, CanonicalForm::AllMembers, CanonicalForm::Received] {
         let Ok(canonical) = form.canonicalize(input) else { continue };
         let again = form.canonicalize(&canonical).expect("what is canonical is a card");

@@ -1,19 +1,19 @@
-//! Event streams, in whatever pieces they come.
+//! Event streams in arbitrary chunks.
 
 use a2a_http::sse::{Decoder, ServerSentEvent};
 
-/// The most that the decoder may hold, in bytes.
+/// The buffer limit of the decoder, in bytes.
 const LIMIT: usize = 4 << 10;
 
-/// The first byte says how long the pieces are.
+/// The first byte is the length of the chunks.
 pub(crate) fn decode(input: &[u8]) {
     let [size, stream @ ..] = input else { return };
     let whole = events(stream.chunks(stream.len().max(1)));
     let pieces = events(stream.chunks(usize::from(*size).max(1)));
     match (whole, pieces) {
         (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces, "pieces change nothing"),
-        // A limit may strike sooner in one of the two, but only a limit.
-        (Err(()), _) | (_, Err(())) => assert!(stream.len() > LIMIT / 2, "too small to refuse"),
+        // The two may differ only in when a limit is exceeded.
+        (Err(()), _) | (_, Err(())) => assert!(stream.len() > LIMIT / 2, "within the limit"),
     }
 }
 

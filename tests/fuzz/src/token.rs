@@ -9,7 +9,7 @@ static KEYS: LazyLock<Vec<SigningKey>> = LazyLock::new(|| {
     vec![key(Algorithm::Es256), key(Algorithm::EdDsa)]
 });
 
-/// A token, or a set of keys. No token verifies that was not signed here.
+/// A token, or a key set. Only tokens signed here verify.
 pub(crate) fn believe(input: &[u8]) {
     let _keys = serde_json::from_slice::<JwkSet>(input);
     let Ok(text) = std::str::from_utf8(input) else { return };
@@ -24,7 +24,7 @@ pub(crate) fn believe(input: &[u8]) {
             Err(error) => assert!(good.len() > 8 << 10, "{error}"),
         }
         if let Ok(token) = Token::parse(text) {
-            assert!(token.verify(key.public()).is_err(), "nobody else has the key");
+            assert!(token.verify(key.public()).is_err(), "a forged token must not verify");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Every input that fuzzing starts from, and every one that it found, runs through its target.
+//! Replays all seeds and findings of each target.
 
 use a2a_fuzz::{TARGETS, run, seeds};
 
@@ -7,7 +7,7 @@ fn replay(target: &str) {
     assert!(seeds.len() > 3, "{target} starts from nothing");
     for seed in seeds {
         run(target, &seed);
-        // And what is left of it when it is cut off, or has one bit turned.
+        // Also truncated, and with one bit flipped.
         for cut in [seed.len() / 3, seed.len() / 2, seed.len().saturating_sub(1)] {
             run(target, &seed[..cut]);
             let mut turned = seed.clone();
@@ -27,7 +27,7 @@ macro_rules! replays {
         })*
 
         #[test]
-        fn every_target_is_replayed_and_can_be_fuzzed() {
+        fn every_target_is_replayed_and_fuzzed() {
             let names: Vec<_> = TARGETS.iter().map(|(name, _)| *name).collect();
             assert_eq!(names, [$(stringify!($target)),*]);
             let fuzz = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz");

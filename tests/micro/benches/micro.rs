@@ -1,7 +1,6 @@
-//! Counts the instructions of small pieces of work: `cargo xtask bench micro`.
+//! Counts the instructions of small operations: `cargo xtask bench micro`.
 //!
-//! What a benchmark is given is prepared outside of what is counted, and what it returns is
-//! dropped there.
+//! The inputs of a benchmark are prepared, and its results dropped, outside of the counted code.
 
 #![allow(
     missing_docs,

@@ -1,8 +1,7 @@
 //! Counts the instructions of operations of the SQLite store: `cargo xtask bench micro`.
 //!
-//! SQLite works in threads of its own, of which callgrind counts all or nothing. So a process is
-//! counted from its start to its end, and one that only opens and closes the file is there for
-//! comparison.
+//! SQLite uses separate threads, which callgrind counts entirely or not at all. So a whole process
+//! is counted, with one that only opens and closes the file for comparison.
 
 #![allow(
     missing_docs,

@@ -29,12 +29,12 @@ pub struct InProcess {
 impl InProcess {
     fn new(executor: impl AgentExecutor) -> Self {
         let runtime = crate::runtime();
-        let card = AgentCard::new("Micro", "Answers at once").with_streaming(true);
+        let card = AgentCard::new("Micro", "Responds immediately").with_streaming(true);
         let engine = runtime.block_on(async { Engine::new(card, executor) });
         Self { runtime, engine, calls: Vec::new() }
     }
 
-    /// An agent that answers with what it was told, and has done so before.
+    /// An agent that repeats its input, warmed up.
     pub fn echo() -> Self {
         let mut engine = Self::new(agent_fn(async |text: String| text)).with_calls();
         for answer in engine.send_messages() {

@@ -3,25 +3,25 @@
 //! [`postgres`] and [`nats`] give the server that all tests of this process share: the one that
 //! `DATABASE_URL` or `NATS_URL` names, one that listens on the standard local port, or one that
 //! is started here from installed programs, which root gets from `apt-get`. Where there is none
-//! they return [`Skipped`], having said so on standard error. [`Private`] is a server that one
+//! they return [`Skipped`], after a line on standard error. [`Private`] is a server that one
 //! test may kill.
 //!
 //! ```no_run
-//! # async fn a_row_outlives_its_writer() {
+//! # async fn row_outlives_its_writer() {
 //! let Ok(postgres) = a2a_test_servers::postgres().await else { return };
 //! let url = postgres.database().await;
 //! # }
 //! ```
 //!
-//! A server that was started here ends with the process that started it, whatever ends that:
-//! a small shell stands between the two and notices. `cargo xtask test` finds the servers once,
-//! for all test binaries, and says which they are.
+//! A server started here ends with its parent process, even if that is killed: a small shell
+//! between the two detects it. `cargo xtask test` locates the servers once for all test binaries,
+//! and prints them.
 
 #![allow(
     clippy::expect_used,
     clippy::missing_panics_doc,
     clippy::panic,
-    reason = "a test that has no server where there should be one is to fail"
+    reason = "a test without an expected server fails"
 )]
 
 mod nats;

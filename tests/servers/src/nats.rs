@@ -37,7 +37,7 @@ pub struct Nats {
     _process: Option<Process>,
 }
 
-/// The NATS server of this process; an empty `NATS_URL` says that there is none.
+/// The NATS server of this process; an empty `NATS_URL` means none.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ impl Nats {
         &self.url
     }
 
-    /// A name that nobody else uses on the server: tests share it.
+    /// A unique name on the server, which tests share.
     pub fn unique(&self) -> String {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -103,7 +103,7 @@ impl fmt::Display for Nats {
     }
 }
 
-/// What a server says first, if it then lets us in. One that wants TLS is taken at its word.
+/// The greeting of a server, if it accepts connections.
 async fn greeting(url: &str) -> Result<Value, String> {
     let url = Url::parse(url).map_err(|error| error.to_string())?;
     let host = url.host_str().unwrap_or("127.0.0.1").to_owned();

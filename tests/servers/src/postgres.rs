@@ -24,7 +24,7 @@ use crate::{
 
 const NAME: &str = "PostgreSQL";
 const START: Duration = Duration::from_secs(30);
-/// What the names of databases begin with; then follow the time in seconds and the process.
+/// The prefix of database names, followed by the time in seconds and the process id.
 const PREFIX: &str = "a2a_test_";
 const FORGOTTEN_SECONDS: u64 = 6 * 3600;
 
@@ -37,15 +37,15 @@ pub struct Postgres {
     _process: Option<Process>,
 }
 
-/// The PostgreSQL server of this process; an empty `DATABASE_URL` says that there is none.
+/// The PostgreSQL server of this process; an empty `DATABASE_URL` means none.
 ///
 /// # Errors
 ///
-/// [`Skipped`], after a line on standard error: the test is to return.
+/// [`Skipped`], after a line on standard error: the test should return.
 ///
 /// # Panics
 ///
-/// If the server that `DATABASE_URL` names does not answer.
+/// If the server in `DATABASE_URL` does not respond.
 pub async fn postgres() -> Result<&'static Postgres, Skipped> {
     static SHARED: OnceCell<Result<Postgres, Skipped>> = OnceCell::const_new();
     let found = SHARED.get_or_init(Postgres::find).await;
@@ -79,7 +79,7 @@ impl Postgres {
         Ok(Self { _process: Some(process), ..found })
     }
 
-    /// The server at an address, if it lets us make databases.
+    /// The server at an address, if it permits creating databases.
     async fn at(url: String, whence: String) -> Result<Self, tokio_postgres::Error> {
         let client = connect(&url).await?;
         let row = client.query_one("SELECT current_setting('server_version')", &[]).await?;
@@ -107,7 +107,7 @@ impl Postgres {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}_{}_{number}", seconds(), process::id());
-        // Nobody is ever connected to `template0`, which would keep it from being copied.
+        // `template0` has no connections, which would prevent copying it.
         client.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE template0")).await?;
         Ok(name)
     }
@@ -118,12 +118,12 @@ impl Postgres {
                 url.set_path(database);
                 url.into()
             }
-            // The other form is a list of settings, the last of each kind counts.
+            // The other form is a list of settings; the last one of each kind applies.
             Err(_) => format!("{} dbname={database}", self.url),
         }
     }
 
-    /// Removes databases of tests that ended long ago: this server outlives us.
+    /// Drops databases of tests that ended long ago, since this server is persistent.
     async fn forget_old(&self) {
         let Ok(client) = connect(&self.url).await else { return };
         let old = "SELECT datname FROM pg_database WHERE starts_with(datname, $1)";
@@ -138,7 +138,7 @@ impl Postgres {
     }
 }
 
-/// What runs: `PostgreSQL 15.18 (started on port 20123)`.
+/// A description: `PostgreSQL 15.18 (started on port 20123)`.
 impl fmt::Display for Postgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{NAME} {} ({})", self.version, self.whence)
@@ -151,7 +151,7 @@ fn seconds() -> u64 {
 
 async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    // It ends when the client is dropped.
+    // Ends when the client is dropped.
     tokio::spawn(connection);
     Ok(client)
 }
@@ -166,7 +166,7 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Makes a new server with these files, and more settings of the form `name=value`.
+    /// Creates a new server with these files, and additional settings of the form `name=value`.
     pub(crate) async fn new(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, String> {
         let folder = spawn_blocking(new_cluster).await.map_err(|error| error.to_string())??;
         add_files(&folder, files).map_err(|error| error.to_string())?;
@@ -196,8 +196,8 @@ impl Started {
         let deadline = Instant::now() + START;
         let mut process = start(&folder, &command)?;
         loop {
-            // A server that is killed leaves children, and shared memory until they are gone: the
-            // next one gives up at once then, and is tried again.
+            // A killed server leaves children, and shared memory until they exit: the next one then
+            // fails immediately, and is retried.
             if process.has_ended() {
                 sleep(Duration::from_millis(50)).await;
                 process.kill();

@@ -4,8 +4,8 @@ use rustix::process::Signal;
 
 use crate::{Skipped, nats, postgres, process::Process};
 
-/// A server of one test, which may kill it, stop it and start it again, at the same address and
-/// with the same files. It ends when it is dropped.
+/// A server of one test that can be killed, stopped and restarted at the same address and
+/// with the same files. It is killed on drop.
 #[derive(Debug)]
 pub struct Private {
     kind: Kind,
@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl Private {
-    /// Starts PostgreSQL, with settings of the form `name=value` beside the usual ones.
+    /// Starts PostgreSQL, with additional settings of the form `name=value`.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Private {
         }
     }
 
-    /// Starts NATS with JetStream, with arguments beside the usual ones.
+    /// Starts NATS with JetStream, with additional arguments.
     ///
     /// # Errors
     ///
@@ -93,11 +93,11 @@ impl Private {
         }
     }
 
-    /// Starts the server again, unless it runs, and waits until it answers.
+    /// Restarts the server unless it runs, and waits until it responds.
     ///
     /// # Panics
     ///
-    /// If it does not come back.
+    /// If it does not start.
     pub async fn start(&mut self) {
         if self.process.is_some() {
             return;
@@ -115,20 +115,20 @@ impl Private {
         self.process = Some(started.unwrap_or_else(|error| panic!("{:?}: {error}", self.kind)));
     }
 
-    /// Kills the server and starts it again.
+    /// Kills and restarts the server.
     pub async fn restart(&mut self) {
         self.kill();
         self.start().await;
     }
 
-    /// Stops the server with `SIGSTOP`: connections stay, and nothing answers.
+    /// Stops the server with `SIGSTOP`: connections stay open without responses.
     pub fn pause(&self) {
         if let Some(process) = &self.process {
             process.stop();
         }
     }
 
-    /// Lets a stopped server go on.
+    /// Resumes a stopped server.
     pub fn resume(&self) {
         if let Some(process) = &self.process {
             process.signal(Signal::CONT);

@@ -1,4 +1,4 @@
-//! A server's process, which never outlives the one that started it.
+//! A server process, which never outlives its parent.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use std::{
 use rustix::process::{Pid, Signal};
 
 /// Starts a server and waits on its standard input, which ends when the parent does. Then it
-/// ends the server too, and unless told to keep it, removes the folder.
+/// ends the server too, and removes the directory unless it is to be preserved.
 const GUARD: &str = r#"
 folder=$1 signal=$2
 shift 2
@@ -32,7 +32,7 @@ wait $server
 [ "$word" = keep ] || rm -rf "$folder"
 "#;
 
-/// A server that runs, as whoever may run it.
+/// A running server, under an unprivileged user if necessary.
 #[derive(Debug)]
 pub(crate) struct Process {
     guard: Child,
@@ -41,11 +41,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a program that keeps its files in a folder, and that this signal ends at once.
+    /// Starts a program with its files in a directory, which this signal stops immediately.
     pub(crate) fn start(folder: &Path, signal: &str, command: &[String]) -> io::Result<Self> {
         let mut guard = as_nobody(Command::new("sh"));
         guard.args(["-c", GUARD, "guard"]).arg(folder).arg(signal).args(command);
-        // A group of its own: an interrupt from the terminal is not for the server.
+        // A separate process group, so that interrupts from the terminal do not reach the server.
         guard.current_dir(folder).process_group(0);
         guard.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut guard = guard.spawn()?;
@@ -59,7 +59,7 @@ impl Process {
         Ok(Self { guard, input, server })
     }
 
-    /// Whether the server has ended by itself; never where that can't be told.
+    /// Whether the server has exited unexpectedly; false if unknown.
     pub(crate) fn has_ended(&self) -> bool {
         Path::new("/proc/self/stat").exists()
             && stat(self.server).is_none_or(|(state, _)| state == "Z")
@@ -101,7 +101,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if self.input.is_some() {
-            // Whoever is stopped can't end.
+            // A stopped process cannot exit.
             self.signal(Signal::CONT);
             self.finish();
         }
@@ -119,7 +119,7 @@ fn children(parent: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Whether a thread of a process is not stopped; false where that can't be told.
+/// Whether a thread of a process is not stopped; false if unknown.
 fn is_at_work(pid: Pid) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())) else {
         return false;
@@ -135,14 +135,14 @@ fn stat(pid: Pid) -> Option<(String, Pid)> {
 
 fn stat_in(folder: &Path) -> Option<(String, Pid)> {
     let stat = fs::read_to_string(folder.join("stat")).ok()?;
-    // The name stands in parentheses and may hold anything.
+    // The name is in parentheses and may contain anything.
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut words = rest.split(' ');
     let state = words.next()?.to_owned();
     Some((state, Pid::from_raw(words.next()?.parse().ok()?)?))
 }
 
-/// A command of somebody who is not root: PostgreSQL refuses to serve as root.
+/// A command run as a user other than root, as PostgreSQL requires.
 pub(crate) fn as_nobody(mut command: Command) -> Command {
     if let Some((user, group)) = nobody() {
         command.uid(user).gid(group);
@@ -150,7 +150,7 @@ pub(crate) fn as_nobody(mut command: Command) -> Command {
     command
 }
 
-/// A new folder that belongs to whoever runs the servers.
+/// A new directory owned by the user of the servers.
 pub(crate) fn folder(name: &str) -> io::Result<PathBuf> {
     let folder = tempfile::Builder::new().prefix(&format!("a2a-{name}-")).tempdir()?.keep();
     if let Some((user, group)) = nobody() {
@@ -187,8 +187,7 @@ fn nobody() -> Option<(u32, u32)> {
     named("postgres").or_else(|| named("nobody")).or(Some((65_534, 65_534)))
 }
 
-/// A port that nobody listens on, below those that connections go out from: a server that was
-/// killed finds it free again.
+/// A free port below the ephemeral range, so that it stays free while the server is down.
 pub(crate) fn free_port() -> u16 {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());

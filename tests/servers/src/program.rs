@@ -1,4 +1,4 @@
-//! Where the programs of the servers are, and how they get there.
+//! Locates or installs the programs of the servers.
 
 use std::{
     env, fs,
@@ -7,10 +7,10 @@ use std::{
     sync::Mutex,
 };
 
-/// The longest that a run of `apt-get` may take, in seconds.
+/// Timeout of `apt-get`, in seconds.
 const INSTALL_SECONDS: u32 = 240;
 
-/// Returns the program, installing the package that holds it where that is possible.
+/// Returns the program, installing its package if possible.
 pub(crate) fn find_or_install(program: &str, package: &str) -> Result<PathBuf, String> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     if let Some(found) = find(program) {
@@ -31,7 +31,7 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// The folders of the installed versions of PostgreSQL, newest first: Debian keeps them out of
+/// The directories of the installed versions of PostgreSQL, newest first: on Debian they are not in
 /// the path.
 fn versions() -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir("/usr/lib/postgresql") else { return Vec::new() };
@@ -69,6 +69,6 @@ fn apt(arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let message = String::from_utf8_lossy(&output.stderr);
-    let last = message.lines().last().unwrap_or("it says nothing");
+    let last = message.lines().last().unwrap_or("no output");
     Err(format!("apt-get {} failed: {last}", arguments.join(" ")))
 }

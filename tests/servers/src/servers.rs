@@ -2,9 +2,9 @@ use std::fmt;
 
 use crate::{Nats, Postgres, Skipped, nats, postgres};
 
-/// The servers that tests are to use, for a program that runs them.
+/// The servers for tests, for a program that runs them.
 ///
-/// Those that were started for it end when the program does.
+/// Servers started for it end with the program.
 #[derive(Debug)]
 pub struct Servers {
     postgres: Result<&'static Postgres, Skipped>,
@@ -12,7 +12,7 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Finds the servers, or starts them; blocks until they answer.
+    /// Finds or starts the servers; blocks until they respond.
     pub fn find() -> Self {
         tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -24,7 +24,7 @@ impl Servers {
             })
     }
 
-    /// The environment that leads tests to these servers. An empty value says that there is none.
+    /// The environment variables for tests. An empty value means that there is no server.
     pub fn environment(&self) -> [(&'static str, &str); 2] {
         [
             ("DATABASE_URL", self.postgres.as_ref().map_or("", |server| server.url())),

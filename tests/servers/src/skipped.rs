@@ -3,7 +3,7 @@ use std::{
     thread,
 };
 
-/// A server is not to be had, so what needs it is not tested.
+/// A server is unavailable, so tests that need it are skipped.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("no {server}: {reason}")]
 pub struct Skipped {
@@ -16,7 +16,7 @@ impl Skipped {
         Self { server, reason: reason.into() }
     }
 
-    /// Says so where a passing test is heard too: what `eprintln` prints is captured.
+    /// Prints to standard error directly, since the harness captures `eprintln` of passing tests.
     pub(crate) fn say(&self) {
         let thread = thread::current();
         let test = thread.name().unwrap_or("a test");

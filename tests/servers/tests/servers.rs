@@ -1,4 +1,4 @@
-//! Servers are there, and go when they should.
+//! Servers start, restart and end.
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it does not get what it expects")]
 
@@ -23,13 +23,13 @@ async fn each_database_is_new() {
 }
 
 #[tokio::test]
-async fn a_name_on_nats_is_given_once() {
+async fn nats_names_are_unique() {
     let Ok(nats) = nats().await else { return };
     assert_ne!(nats.unique(), nats.unique());
 }
 
 #[tokio::test]
-async fn a_killed_database_comes_back_with_what_it_had() {
+async fn killed_database_recovers_its_data() {
     let Ok(mut postgres) = Private::postgres(&[]).await else { return };
     assert_eq!(answer(postgres.url()).await.unwrap(), 1);
     postgres.kill();
@@ -39,7 +39,7 @@ async fn a_killed_database_comes_back_with_what_it_had() {
 }
 
 #[tokio::test]
-async fn a_paused_database_goes_on() {
+async fn paused_database_resumes() {
     let Ok(postgres) = Private::postgres(&[]).await else { return };
     postgres.pause();
     let answer = answer(postgres.url());
@@ -51,7 +51,7 @@ async fn a_paused_database_goes_on() {
 }
 
 #[tokio::test]
-async fn a_killed_nats_server_comes_back() {
+async fn killed_nats_server_restarts() {
     let Ok(mut nats) = Private::nats(&["--user", "me", "--pass", "secret"]).await else { return };
     let port = nats.url().rsplit(':').next().unwrap().parse::<u16>().unwrap();
     nats.kill();

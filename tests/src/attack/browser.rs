@@ -1,5 +1,5 @@
-//! What a page of another site sends to an agent without authentication, through the browser of
-//! somebody on this machine; and requests whose host is in doubt.
+//! Cross-site requests to an agent without authentication through a local browser, and requests
+//! with ambiguous hosts.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::time::timeout;
 
 use super::{
-    Attack, Scene, Started, Verdict, attacks,
+    Attack, Environment, Started, Verdict, attacks,
+    environment::{JSON, bearer},
     pipe::Reply,
-    scene::{JSON, bearer},
 };
 use crate::isolation::{Answer, Until};
 
@@ -23,7 +23,7 @@ const SEND: &str = r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "preflight", "a page of another site asks whether it may call" => preflight;
+        "preflight", "a preflight of a page of another site" => preflight;
         "cross-site POST", "a page of another site sends a message, with Origin and without" => post;
         "cross-site form", "a form of another site cancels a task" => form;
         "cross-site reads", "a page of another site lists tasks and reads the card" => reads;
@@ -36,12 +36,12 @@ pub(super) fn all() -> Vec<Attack> {
     }
 }
 
-/// Starts an agent that everybody on this machine may call.
-async fn open(scene: &Scene) -> Result<Started, String> {
-    Started::with_settings(scene, "", &[]).await
+/// Starts an agent that every local process may call.
+async fn open(env: &Environment) -> Result<Started, String> {
+    Started::with_settings(env, "", &[]).await
 }
 
-async fn ask(
+async fn fetch(
     server: &Started,
     line: &str,
     host: &str,
@@ -52,67 +52,67 @@ async fn ask(
     let bytes = format!(
         "{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
     );
-    server.scene.raw(bytes.as_bytes(), WAIT).await
+    server.env.raw(bytes.as_bytes(), WAIT).await
 }
 
-/// It was refused, and no page may read the answer.
+/// Expects a rejection that no page may read.
 fn denied(reply: &Reply) -> Result<(), String> {
     let text = reply.text().to_ascii_lowercase();
     if text.contains("access-control-allow-origin") {
-        return Err(format!("lets a page read the answer: {text}"));
+        return Err(format!("allows a page to read the response: {text}"));
     }
     match reply.status() {
         Some(403) => Ok(()),
-        _ => Err(format!("was not refused: {}", reply.told())),
+        _ => Err(format!("was not rejected: {}", reply.summary())),
     }
 }
 
-async fn preflight(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn preflight(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     let asks = format!(
         "{EVIL}access-control-request-method: POST\r\naccess-control-request-headers: content-type\r\n"
     );
     for line in ["OPTIONS /", "OPTIONS /message:send", "OPTIONS /.well-known/agent-card.json"] {
-        denied(&ask(&server, line, "localhost", &asks, "").await?)?;
+        denied(&fetch(&server, line, "localhost", &asks, "").await?)?;
     }
-    Ok("refused, without CORS".to_owned())
+    Ok("rejected, without CORS".to_owned())
 }
 
-async fn post(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn post(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     for from in [EVIL, "origin: null\r\n", "sec-fetch-site: cross-site\r\n"] {
         for line in ["POST /", "POST /message:send"] {
             let headers = format!("{from}{JSON}");
-            denied(&ask(&server, line, "localhost", &headers, SEND).await?)?;
+            denied(&fetch(&server, line, "localhost", &headers, SEND).await?)?;
         }
     }
-    let served = ask(&server, "POST /", "localhost", JSON, SEND).await?;
+    let served = fetch(&server, "POST /", "localhost", JSON, SEND).await?;
     match served.text().contains("\"result\"") {
-        true => Ok("refused; one without a page is served".to_owned()),
-        false => Err(format!("serves nobody: {}", served.told())),
+        true => Ok("rejected; one without a page is served".to_owned()),
+        false => Err(format!("does not serve regular requests: {}", served.summary())),
     }
 }
 
-async fn form(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn form(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     let headers = format!("{EVIL}content-type: application/x-www-form-urlencoded\r\n");
     for line in ["POST /tasks/x:cancel", "POST /v1/tasks/x:cancel", "POST /demo/authorize/x"] {
-        denied(&ask(&server, line, "localhost", &headers, "").await?)?;
+        denied(&fetch(&server, line, "localhost", &headers, "").await?)?;
     }
-    Ok("refused".to_owned())
+    Ok("rejected".to_owned())
 }
 
-async fn reads(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn reads(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     let headers = format!("{EVIL}a2a-version: 1.0\r\n");
     for line in ["GET /tasks", "GET /.well-known/agent-card.json", "GET /.well-known/agent.json"] {
-        denied(&ask(&server, line, "localhost", &headers, "").await?)?;
+        denied(&fetch(&server, line, "localhost", &headers, "").await?)?;
     }
-    Ok("refused".to_owned())
+    Ok("rejected".to_owned())
 }
 
-async fn rebound(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn rebound(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     for host in ["rebind.evil.example", "rebind.evil.example:8080", "127.0.0.1.evil.example"] {
         for (line, body) in [
             ("POST /", SEND),
@@ -120,16 +120,16 @@ async fn rebound(scene: &Scene) -> Verdict {
             ("GET /tasks", ""),
             ("GET /.well-known/agent-card.json", ""),
         ] {
-            denied(&ask(&server, line, host, JSON, body).await?)?;
+            denied(&fetch(&server, line, host, JSON, body).await?)?;
         }
         let line = format!("POST http://{host}/");
-        denied(&ask(&server, &line, "localhost", JSON, SEND).await?)?;
+        denied(&fetch(&server, &line, "localhost", JSON, SEND).await?)?;
     }
-    Ok("refused".to_owned())
+    Ok("rejected".to_owned())
 }
 
-async fn authority(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn authority(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     for (path, kind) in [
         ("/", "application/json"),
         ("/message:send", "application/json"),
@@ -145,17 +145,17 @@ async fn authority(scene: &Scene) -> Verdict {
         let answer = answer.map_err(|error| error.to_string())?;
         let status = answer.header("grpc-status");
         if answer.status != 403 && status.as_deref() != Some("7") {
-            return Err(format!("{path} was not refused: HTTP {}", answer.status));
+            return Err(format!("{path} was not rejected: HTTP {}", answer.status));
         }
     }
-    Ok("refused".to_owned())
+    Ok("rejected".to_owned())
 }
 
 async fn over_http2(
     server: &Started,
     request: Request<Full<Bytes>>,
 ) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
-    let io = TokioIo::new(server.scene.pipe2().await?);
+    let io = TokioIo::new(server.env.pipe2().await?);
     let (mut sender, connection) = conn::http2::handshake(TokioExecutor::new(), io).await?;
     let driver = tokio::spawn(connection);
     let answer = Answer::read(sender.send_request(request).await?, Until::End).await;
@@ -163,49 +163,49 @@ async fn over_http2(
     Ok(answer?)
 }
 
-async fn pages(scene: &Scene) -> Verdict {
-    let server = open(scene).await?;
+async fn pages(env: &Environment) -> Verdict {
+    let server = open(env).await?;
     for line in ["GET /metrics", "GET /openapi.json", "POST /demo/authorize/x"] {
-        denied(&ask(&server, line, "rebind.evil.example", "", "").await?)?;
-        let own = ask(&server, line, "localhost", "", "").await?;
+        denied(&fetch(&server, line, "rebind.evil.example", "", "").await?)?;
+        let own = fetch(&server, line, "localhost", "", "").await?;
         if own.status() == Some(403) {
-            return Err(format!("{line} serves nobody"));
+            return Err(format!("{line} does not serve regular requests"));
         }
     }
-    Ok("refused".to_owned())
+    Ok("rejected".to_owned())
 }
 
-/// Sends requests with these lines for hosts, each of which has to be answered with 400.
-async fn bad_requests(scene: &Scene, hosts: &[&str]) -> Verdict {
+/// Sends requests with these host lines, each of which has to get 400.
+async fn bad_requests(env: &Environment, hosts: &[&str]) -> Verdict {
     for hosts in hosts {
         let bytes = format!(
             "POST / HTTP/1.1\r\n{hosts}{}{JSON}content-length: {}\r\n\r\n{SEND}",
-            bearer(&scene.ann),
+            bearer(&env.ann),
             SEND.len()
         );
-        let reply = scene.raw(bytes.as_bytes(), WAIT).await?;
+        let reply = env.raw(bytes.as_bytes(), WAIT).await?;
         if reply.status() != Some(400) || !reply.closed {
-            return Err(format!("{hosts:?}: {}", reply.told()));
+            return Err(format!("{hosts:?}: {}", reply.summary()));
         }
     }
-    Ok("HTTP 400, and the connection is closed".to_owned())
+    Ok("HTTP 400, and a closed connection".to_owned())
 }
 
-async fn no_host(scene: &Scene) -> Verdict {
-    bad_requests(scene, &[""]).await
+async fn no_host(env: &Environment) -> Verdict {
+    bad_requests(env, &[""]).await
 }
 
-async fn two_hosts(scene: &Scene) -> Verdict {
+async fn two_hosts(env: &Environment) -> Verdict {
     bad_requests(
-        scene,
+        env,
         &["host: localhost\r\nhost: localhost\r\n", "host: localhost\r\nHost: evil.example\r\n"],
     )
     .await
 }
 
-async fn malformed(scene: &Scene) -> Verdict {
+async fn malformed(env: &Environment) -> Verdict {
     bad_requests(
-        scene,
+        env,
         &[
             "host: a b\r\n",
             "host:\r\n",

@@ -1,4 +1,4 @@
-//! A server that nobody is to call.
+//! A server that must not be called.
 
 use std::{
     net::SocketAddr,
@@ -14,7 +14,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Counts who connects.
+/// Counts connections.
 #[derive(Debug)]
 pub struct Canary {
     pub address: SocketAddr,
@@ -23,7 +23,7 @@ pub struct Canary {
 }
 
 impl Canary {
-    /// Listens on an address, and answers each request with the same bytes.
+    /// Listens on an address, and responds to each request with the same bytes.
     pub async fn start(host: &str, answer: impl Into<Vec<u8>>) -> Self {
         let listener = TcpListener::bind((host, 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -47,7 +47,7 @@ impl Canary {
         Self { address, calls, task }
     }
 
-    /// How often somebody connected.
+    /// The number of connections.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }

@@ -1,6 +1,6 @@
-//! The database of a server: who else gets at it, and what happens where there is no room.
+//! The database of a server: access by others, and a full disk.
 //!
-//! Each attack starts a server of its own, from the program of the one that is attacked.
+//! Each attack starts another server from the attacked program.
 
 use std::{
     fs::{self, OpenOptions},
@@ -14,17 +14,17 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Alone, Attack, Scene, Verdict, attacks, scene::waiting};
+use super::{Alone, Attack, Environment, Verdict, attacks, environment::waiting};
 
-/// How long an answer that is not to hang may take.
+/// Timeout of responses.
 const SOON: Duration = Duration::from_secs(5);
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "second server on a hard link", "another name of the open database" => hard_link;
         "second server without the lock file", "the open database after a2a.db.lock was removed" => no_lock_file;
-        "files of the database", "reading them as another user of the machine" => modes;
-        "no room on the disk", "sends while no file may grow, and after" => no_room;
+        "files of the database", "reading them as another user" => modes;
+        "disk full", "sends while files cannot grow, and afterwards" => no_room;
     }
 }
 
@@ -32,7 +32,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A server with a store in a folder of its own, in which a task is.
+/// A server with a store in a new directory, with one task.
 struct Stored {
     server: Alone,
     folder: TempDir,
@@ -40,9 +40,9 @@ struct Stored {
 }
 
 impl Stored {
-    async fn start(scene: &Scene) -> Result<Self, String> {
-        let process = scene.process.as_ref().ok_or("the server is no process of ours")?;
-        // The program that runs, even if it was built anew meanwhile.
+    async fn start(env: &Environment) -> Result<Self, String> {
+        let process = env.process.as_ref().ok_or("the server is no process of ours")?;
+        // The running program, even if it was rebuilt since.
         let binary = PathBuf::from(format!("/proc/{}/exe", process.id));
         let folder = TempDir::new().map_err(text)?;
         let server = Alone::start(&binary, folder.path(), &["--store", "a2a.db"])?;
@@ -76,7 +76,7 @@ impl Stored {
         Ok(answered.map_err(text)?.status().as_u16())
     }
 
-    /// Waits until `/readyz` has a status: it looks once a second.
+    /// Waits until `/readyz` has a status: it probes once a second.
     async fn until_ready_is(&self, status: u16) -> Result<(), String> {
         let start = Instant::now();
         loop {
@@ -85,13 +85,13 @@ impl Stored {
                 return Ok(());
             }
             if start.elapsed() > SOON {
-                return Err(format!("/readyz stays {now}, and is to be {status}"));
+                return Err(format!("/readyz stays {now}, expected {status}"));
             }
             sleep(Duration::from_millis(100)).await;
         }
     }
 
-    /// Tries to run a second server on a database.
+    /// Tries to start a second server on a database.
     fn second(&self, database: &Path) -> Verdict {
         match Alone::start(
             &self.binary,
@@ -99,38 +99,38 @@ impl Stored {
             &["--store", &database.to_string_lossy()],
         ) {
             Ok(_second) => Err("a second server runs on the database".to_owned()),
-            Err(said) if said.contains("in use") => Ok("refused a second server".to_owned()),
-            Err(said) => Err(format!("refused a second server for another reason: {said}")),
+            Err(output) if output.contains("in use") => Ok("rejected a second server".to_owned()),
+            Err(output) => Err(format!("rejected a second server for another reason: {output}")),
         }
     }
 
     async fn still_works(&self) -> Result<(), String> {
         match self.send().await? {
             200 => Ok(()),
-            status => Err(format!("the first server answers HTTP {status} then")),
+            status => Err(format!("then the first server responds with HTTP {status}")),
         }
     }
 }
 
-async fn hard_link(scene: &Scene) -> Verdict {
-    let stored = Stored::start(scene).await?;
+async fn hard_link(env: &Environment) -> Verdict {
+    let stored = Stored::start(env).await?;
     fs::hard_link(stored.path("a2a.db"), stored.path("link.db")).map_err(text)?;
-    let told = stored.second(&stored.path("link.db"))?;
+    let summary = stored.second(&stored.path("link.db"))?;
     stored.still_works().await?;
-    Ok(told)
+    Ok(summary)
 }
 
-async fn no_lock_file(scene: &Scene) -> Verdict {
-    let stored = Stored::start(scene).await?;
+async fn no_lock_file(env: &Environment) -> Verdict {
+    let stored = Stored::start(env).await?;
     fs::remove_file(stored.path("a2a.db.lock")).map_err(text)?;
-    let told = stored.second(&stored.path("a2a.db"))?;
+    let summary = stored.second(&stored.path("a2a.db"))?;
     stored.still_works().await?;
-    Ok(told)
+    Ok(summary)
 }
 
-async fn modes(scene: &Scene) -> Verdict {
-    let stored = Stored::start(scene).await?;
-    // What a file is made with where nothing is said of it.
+async fn modes(env: &Environment) -> Verdict {
+    let stored = Stored::start(env).await?;
+    // The default mode of a new file.
     let usual = stored.path("usual");
     OpenOptions::new().write(true).create_new(true).mode(0o666).open(&usual).map_err(text)?;
     let mode = |path: &Path| {
@@ -146,8 +146,8 @@ async fn modes(scene: &Scene) -> Verdict {
     Ok(format!("has mode 600 where other files have {:o}", mode(&usual)?))
 }
 
-async fn no_room(scene: &Scene) -> Verdict {
-    let stored = Stored::start(scene).await?;
+async fn no_room(env: &Environment) -> Verdict {
+    let stored = Stored::start(env).await?;
     let id = i32::try_from(stored.server.id()).ok().and_then(Pid::from_raw).ok_or("no process")?;
     let limit = |current| {
         let limit = Rlimit { current, maximum: None };
@@ -160,12 +160,12 @@ async fn no_room(scene: &Scene) -> Verdict {
         let status = stored.send().await?;
         slowest = slowest.max(start.elapsed());
         if status != 503 {
-            return Err(format!("a send that can't be stored got HTTP {status}"));
+            return Err(format!("a send with a full disk got HTTP {status}"));
         }
     }
     stored.until_ready_is(503).await?;
     limit(None)?;
     stored.until_ready_is(200).await?;
     stored.still_works().await?;
-    Ok(format!("answered 503 within {slowest:.0?}, was not ready, and went on with room again"))
+    Ok(format!("responded 503 within {slowest:.0?}, was not ready, and recovered afterwards"))
 }

@@ -1,4 +1,4 @@
-//! Commands of `--exec`: their log, their environment, and what they leave running.
+//! Commands of `--exec`: log, environment, and remaining processes.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -7,13 +7,13 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Attack, Scene, Started, Verdict, attacks,
-    scene::{at_once, waiting},
+    Attack, Environment, Started, Verdict, attacks,
+    environment::{at_once, waiting},
 };
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "forged log lines", "a command repeats line breaks and escapes on stderr" => forged;
+        "forged log lines", "a command writes line breaks and escapes to stderr" => forged;
         "stderr flood", "a command writes 30 MB to stderr" => flood;
         "secrets in the environment", "a command prints its environment" => environment;
         "survivors of a cancel", "a grandchild ignores SIGTERM when its task is canceled" => cancel;
@@ -22,29 +22,29 @@ pub(super) fn all() -> Vec<Attack> {
     }
 }
 
-/// How long a process that was killed may take to be gone.
+/// Timeout for a killed process to exit.
 const GONE: Duration = Duration::from_secs(5);
-/// What the log may have of a flood: the bound of one command, and what stands around each line.
+/// Limit of the log during a flood: that of one command, and the overhead of each line.
 const MAX_LOG: u64 = 512 << 10;
 
-/// Starts the server under attack again, with a command.
-async fn server(scene: &Scene, command: &str) -> Result<Started, String> {
-    Started::with_settings(scene, &format!("[exec]\ncommand = {command:?}\n"), &[]).await
+/// Starts the attacked server again with a command.
+async fn server(env: &Environment, command: &str) -> Result<Started, String> {
+    Started::with_settings(env, &format!("[exec]\ncommand = {command:?}\n"), &[]).await
 }
 
-async fn forged(scene: &Scene) -> Verdict {
-    let server = server(scene, "cat >&2; exit 3").await?;
+async fn forged(env: &Environment) -> Verdict {
+    let server = server(env, "cat >&2; exit 3").await?;
     let forged = "2026-11-22T00:00:00.000000Z  INFO a2a::log: request path=/forged status=200";
     let text = format!("quoted\n{forged}\r\n\u{1b}[31mred\u{7}");
-    let answer = server.scene.works("SendMessage", waiting(&text)).await?;
+    let answer = server.env.works("SendMessage", waiting(&text)).await?;
     let status = &answer["task"]["status"];
     if status["state"] != "TASK_STATE_FAILED" || status.to_string().contains("quoted") {
         return Err(format!("gave stderr to the caller: {status}"));
     }
-    let log = server.scene.logged().await?;
+    let log = server.env.logged().await?;
     let lines: Vec<_> = log.lines().filter(|line| line.contains("command stderr")).collect();
     if log.lines().any(|line| line.starts_with(forged)) || log.contains(['\u{1b}', '\u{7}', '\r']) {
-        return Err(format!("has a line in its log that it did not write: {log}"));
+        return Err(format!("forged log line: {log}"));
     }
     match lines.iter().any(|line| line.contains("\\x1b[31mred\\x07")) {
         true => Ok(format!("logged {} escaped lines of stderr", lines.len())),
@@ -52,14 +52,14 @@ async fn forged(scene: &Scene) -> Verdict {
     }
 }
 
-async fn flood(scene: &Scene) -> Verdict {
+async fn flood(env: &Environment) -> Verdict {
     let line = "f".repeat(120);
-    let server = server(scene, &format!("yes {line} | head -c 30000000 >&2")).await?;
-    server.scene.works("SendMessage", waiting("go")).await?;
-    let log = server.scene.logged().await?;
+    let server = server(env, &format!("yes {line} | head -c 30000000 >&2")).await?;
+    server.env.works("SendMessage", waiting("go")).await?;
+    let log = server.env.logged().await?;
     let bytes = log.len() as u64;
     if !log.contains("command stderr omitted") {
-        return Err(format!("does not say that stderr was omitted, in {bytes} bytes of log"));
+        return Err(format!("does not log that stderr was omitted, in {bytes} bytes of log"));
     }
     match bytes <= MAX_LOG {
         true => Ok(format!("logged {} KiB", bytes >> 10)),
@@ -67,7 +67,7 @@ async fn flood(scene: &Scene) -> Verdict {
     }
 }
 
-async fn environment(scene: &Scene) -> Verdict {
+async fn environment(env: &Environment) -> Verdict {
     let settings = "[exec]\ncommand = \"env\"\n\
         [auth]\nrequire_bearer = \"env:SRV_TOKEN\"\n\
         [[auth.api_key]]\ncaller = \"ann\"\nkey = \"env:ANN_KEY\"\n";
@@ -77,23 +77,22 @@ async fn environment(scene: &Scene) -> Verdict {
         ("A2ACLI_SECRET_KEY", "c2VjcmV0LW9mLXRoZS1zdG9yZS1zZWNyZXQtb2YtdGg="),
         ("CLOUD_CREDENTIALS", "secret-of-the-cloud"),
     ];
-    let server = Started::with_settings(scene, settings, &secrets).await?;
-    let (_, answer) =
-        server.scene.call("secret-of-the-server", "SendMessage", waiting("hi")).await?;
-    let said = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
-    let said = said.ok_or_else(|| format!("no environment: {answer}"))?;
+    let server = Started::with_settings(env, settings, &secrets).await?;
+    let (_, answer) = server.env.call("secret-of-the-server", "SendMessage", waiting("hi")).await?;
+    let output = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
+    let output = output.ok_or_else(|| format!("no environment: {answer}"))?;
     if let Some((name, _)) =
-        secrets.iter().find(|(name, secret)| said.contains(name) || said.contains(secret))
+        secrets.iter().find(|(name, secret)| output.contains(name) || output.contains(secret))
     {
         return Err(format!("gave {name} to a command"));
     }
-    match said.contains("A2A_TASK_ID=") {
-        true => Ok(format!("gave {} variables, none of them secret", said.lines().count())),
-        false => Err(format!("gave no task to its command: {said}")),
+    match output.contains("A2A_TASK_ID=") {
+        true => Ok(format!("gave {} variables, none of them secret", output.lines().count())),
+        false => Err(format!("gave no task to its command: {output}")),
     }
 }
 
-/// A command that leaves a process behind which ignores SIGTERM, writes the id of that process to
+/// A command that leaves a process behind that ignores SIGTERM, writes the id of that process to
 /// a file, and then does something else.
 fn stubborn(id_file: &Path, then: &str) -> String {
     let id = id_file.display();
@@ -103,7 +102,7 @@ fn stubborn(id_file: &Path, then: &str) -> String {
     )
 }
 
-/// The id of a process, once it is in a file.
+/// The process id in a file, once written.
 async fn id_of(id_file: &Path) -> Result<i32, String> {
     let end = Instant::now() + Duration::from_secs(20);
     while !id_file.exists() {
@@ -116,14 +115,14 @@ async fn id_of(id_file: &Path) -> Result<i32, String> {
     id.trim().parse().map_err(|error| format!("{id:?} is no process: {error}"))
 }
 
-/// Waits until a process is gone, or is dead and only to be collected by its parent.
+/// Waits until a process has exited, possibly as a zombie.
 async fn is_gone(id: i32) -> Verdict {
     let start = Instant::now();
     loop {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
         if state.is_none_or(|state| state == 'Z') {
-            return Ok(format!("killed it, gone after {:.0?}", start.elapsed()));
+            return Ok(format!("killed it within {:.0?}", start.elapsed()));
         }
         if start.elapsed() > GONE {
             if let Some(id) = Pid::from_raw(id) {
@@ -135,29 +134,29 @@ async fn is_gone(id: i32) -> Verdict {
     }
 }
 
-async fn cancel(scene: &Scene) -> Verdict {
+async fn cancel(env: &Environment) -> Verdict {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let id_file = folder.path().join("id");
-    let server = server(scene, &stubborn(&id_file, "exec sleep 300")).await?;
-    let task = server.scene.works("SendMessage", at_once("hi")).await?;
+    let server = server(env, &stubborn(&id_file, "exec sleep 300")).await?;
+    let task = server.env.works("SendMessage", at_once("hi")).await?;
     let id = id_of(&id_file).await?;
-    server.scene.works("CancelTask", json!({"id": task["task"]["id"]})).await?;
+    server.env.works("CancelTask", json!({"id": task["task"]["id"]})).await?;
     is_gone(id).await
 }
 
-async fn left_behind(scene: &Scene) -> Verdict {
+async fn left_behind(env: &Environment) -> Verdict {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let id_file = folder.path().join("id");
-    let server = server(scene, &stubborn(&id_file, "echo done")).await?;
-    server.scene.works("SendMessage", waiting("hi")).await?;
+    let server = server(env, &stubborn(&id_file, "echo done")).await?;
+    server.env.works("SendMessage", waiting("hi")).await?;
     is_gone(id_of(&id_file).await?).await
 }
 
-async fn shutdown(scene: &Scene) -> Verdict {
+async fn shutdown(env: &Environment) -> Verdict {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let id_file = folder.path().join("id");
-    let mut server = server(scene, &stubborn(&id_file, "exec sleep 300")).await?;
-    server.scene.works("SendMessage", at_once("hi")).await?;
+    let mut server = server(env, &stubborn(&id_file, "exec sleep 300")).await?;
+    server.env.works("SendMessage", at_once("hi")).await?;
     let id = id_of(&id_file).await?;
     server.stop().await?;
     is_gone(id).await

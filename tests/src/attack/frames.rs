@@ -1,11 +1,11 @@
-//! Frames of HTTP/2, one by one, right or not.
+//! Raw HTTP/2 frames.
 
 use std::{io, time::Duration};
 
 use tokio::{io::AsyncWriteExt as _, time::timeout};
 
 use super::{
-    Scene,
+    Environment,
     pipe::{self, Pipe},
 };
 
@@ -22,7 +22,7 @@ pub(super) const CONTINUATION: u8 = 9;
 pub(super) const END_STREAM: u8 = 1;
 pub(super) const END_HEADERS: u8 = 4;
 
-/// How long a write may be held up before the server counts as one that reads no more.
+/// Write timeout, after which the server counts as not reading.
 const STALL: Duration = Duration::from_secs(3);
 
 /// A frame.
@@ -63,18 +63,18 @@ fn length(block: &mut Vec<u8>, length: usize) {
     block.push(low(left));
 }
 
-/// A connection of HTTP/2 that has said hello.
+/// An HTTP/2 connection after the preface.
 pub(super) struct Frames {
     pipe: Pipe,
-    /// What came so far.
+    /// The received bytes.
     seen: Vec<u8>,
     pub(super) closed: bool,
 }
 
 impl Frames {
-    /// Connects and says hello, with settings as they are given.
-    pub(super) async fn open(scene: &Scene, settings: &[(u16, u32)]) -> Result<Self, String> {
-        let pipe = scene.pipe2().await.map_err(|error| format!("can't connect: {error}"))?;
+    /// Connects and sends the preface with the given settings.
+    pub(super) async fn open(env: &Environment, settings: &[(u16, u32)]) -> Result<Self, String> {
+        let pipe = env.pipe2().await.map_err(|error| format!("failed to connect: {error}"))?;
         let mut frames = Self { pipe, seen: Vec::new(), closed: false };
         let mut payload = Vec::new();
         for (name, value) in settings {
@@ -83,13 +83,19 @@ impl Frames {
         }
         let hello = frame(SETTINGS, 0, 0, &payload);
         let start = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), hello].concat();
-        frames.write(&start).await.map_err(|error| format!("can't say hello: {error}"))?;
+        frames
+            .write(&start)
+            .await
+            .map_err(|error| format!("failed to send the preface: {error}"))?;
         let acknowledged = frame(SETTINGS, 1, 0, &[]);
-        frames.write(&acknowledged).await.map_err(|error| format!("can't say hello: {error}"))?;
+        frames
+            .write(&acknowledged)
+            .await
+            .map_err(|error| format!("failed to send the preface: {error}"))?;
         Ok(frames)
     }
 
-    /// Writes bytes; an error where the server has hung up, or reads no more.
+    /// Writes bytes; fails if the server has closed the connection or does not read.
     pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let written = timeout(STALL, async {
             self.pipe.write_all(bytes).await?;
@@ -98,14 +104,14 @@ impl Frames {
         written.await.map_err(io::Error::from)?
     }
 
-    /// Reads for so long, or until the server hangs up.
+    /// Reads for a time, or until the server closes the connection.
     pub(super) async fn read(&mut self, wait: Duration) {
         let reply = pipe::read(&mut self.pipe, wait).await;
         self.closed |= reply.closed;
         self.seen.extend_from_slice(&reply.bytes);
     }
 
-    /// The frames that came: kind, flags, payload.
+    /// The received frames: type, flags, payload.
     pub(super) fn frames(&self) -> Vec<(u8, u8, Vec<u8>)> {
         let mut frames = Vec::new();
         let mut left = &self.seen[..];
@@ -118,25 +124,25 @@ impl Frames {
         frames
     }
 
-    /// What the server did about it.
-    pub(super) fn told(&self) -> String {
+    /// The reaction of the server.
+    pub(super) fn summary(&self) -> String {
         let frames = self.frames();
         let count = |wanted: u8| frames.iter().filter(|(kind, ..)| *kind == wanted).count();
         let code = |payload: &[u8]| {
             let bytes = payload.get(4..8).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
             bytes.map_or(0, u32::from_be_bytes)
         };
-        let mut told = vec![format!("{} answers, {} resets", count(HEADERS), count(RESET))];
+        let mut summary = vec![format!("{} answers, {} resets", count(HEADERS), count(RESET))];
         if let Some((_, _, payload)) = frames.iter().rfind(|(kind, ..)| *kind == GO_AWAY) {
-            told.push(format!("went away with code {}", code(payload)));
+            summary.push(format!("went away with code {}", code(payload)));
         }
         if self.closed {
-            told.push("closed the connection".to_owned());
+            summary.push("closed the connection".to_owned());
         }
-        told.join(", ")
+        summary.join(", ")
     }
 
-    /// Whether the server has given the connection up.
+    /// Whether the server has closed the connection.
     pub(super) fn is_refused(&self) -> bool {
         self.closed || self.frames().iter().any(|(kind, ..)| *kind == GO_AWAY)
     }

@@ -1,4 +1,4 @@
-//! Frames that are nearly HTTP/2, or too many, and what gRPC has on top.
+//! Malformed and excessive HTTP/2 frames, and gRPC messages.
 
 use std::time::Duration;
 
@@ -6,43 +6,43 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use http::Method;
 
 use super::{
-    Attack, Scene, Verdict, attacks,
+    Attack, Environment, Verdict, attacks,
     frames::{
         CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, PRIORITY, RESET,
         SETTINGS, WINDOW_UPDATE, block, frame,
     },
 };
-use crate::isolation::{Answer, Ask};
+use crate::isolation::{Answer, WireRequest};
 
 const WAIT: Duration = Duration::from_secs(2);
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "rapid reset", "20,000 requests, each taken back at once" => rapid_reset;
-        "CONTINUATION flood", "a head that goes on for 64 MiB" => continuation;
-        "empty CONTINUATION flood", "a head that goes on for 100,000 empty frames" => empty_continuation;
+        "rapid reset", "20,000 requests, each reset immediately" => rapid_reset;
+        "CONTINUATION flood", "a head of 64 MiB" => continuation;
+        "empty CONTINUATION flood", "a head of 100,000 empty frames" => empty_continuation;
         "PING flood", "100,000 pings" => ping;
         "SETTINGS flood", "100,000 settings" => settings;
         "PRIORITY flood", "100,000 priorities" => priority;
-        "WINDOW_UPDATE flood", "100,000 updates of a window, by a byte each" => updates;
-        "flood of the unknown", "100,000 frames of a kind that does not exist" => unknown;
-        "empty DATA flood", "100,000 frames with nothing in them" => empty_data;
+        "WINDOW_UPDATE flood", "100,000 window updates of a byte" => updates;
+        "unknown frame flood", "100,000 frames of an unknown type" => unknown;
+        "empty DATA flood", "100,000 empty frames" => empty_data;
         "stream flood", "5,000 requests that never end, on one connection" => streams;
-        "window of nothing", "100 answers that may not be sent, for the window is 0" => window;
+        "zero window", "100 responses with a window of 0" => window;
         "window overflow", "window updates beyond the largest window" => overflow;
-        "wrong frames", "frames of unknown kinds, on stream 0, on even streams, too long" => wrong;
-        "header bomb", "a small head that comes to 64 MiB by the table" => hpack;
+        "wrong frames", "frames of unknown types, on stream 0, on even streams, oversized" => wrong;
+        "header bomb", "a small head that expands to 64 MiB" => hpack;
         "forbidden headers", "connection headers, capitals, two paths, authority with credentials" => forbidden;
-        "wrong gRPC frames", "flags, lengths and messages that are none" => grpc_frames;
-        "lying length", "a gRPC message of 4 GiB announced" => grpc_length;
-        "gRPC bomb", "a compressed message, 1,000 times as large unpacked" => grpc_bomb;
+        "wrong gRPC frames", "invalid flags, lengths and messages" => grpc_frames;
+        "false length", "a gRPC message of 4 GiB announced" => grpc_length;
+        "gRPC bomb", "a compressed message with a ratio of 1,000" => grpc_bomb;
         "deep Struct", "metadata 10,000 objects deep, in protobuf" => grpc_deep;
-        "wild deadlines", "grpc-timeout of nothing, of centuries, of letters" => grpc_deadlines;
+        "invalid deadlines", "empty, huge and malformed grpc-timeout" => grpc_deadlines;
     }
 }
 
-fn request<'a>(scene: &'a Scene, bearer: &'a str) -> Vec<(&'a str, &'a str)> {
-    let scheme = if scene.tls.is_some() { "https" } else { "http" };
+fn request<'a>(env: &'a Environment, bearer: &'a str) -> Vec<(&'a str, &'a str)> {
+    let scheme = if env.tls.is_some() { "https" } else { "http" };
     vec![
         (":method", "POST"),
         (":scheme", scheme),
@@ -54,18 +54,18 @@ fn request<'a>(scene: &'a Scene, bearer: &'a str) -> Vec<(&'a str, &'a str)> {
     ]
 }
 
-fn head(scene: &Scene) -> Vec<u8> {
-    block(&request(scene, &format!("Bearer {}", scene.ann)))
+fn head(env: &Environment) -> Vec<u8> {
+    block(&request(env, &format!("Bearer {}", env.ann)))
 }
 
-/// Writes the same bytes again and again, and reads what comes of it.
+/// Writes the same bytes repeatedly, and reads the reaction.
 async fn flood(
-    scene: &Scene,
+    env: &Environment,
     times: usize,
     at_once: usize,
     bytes: impl Fn(usize) -> Vec<u8>,
 ) -> Result<(Frames, usize), String> {
-    let mut frames = Frames::open(scene, &[]).await?;
+    let mut frames = Frames::open(env, &[]).await?;
     let mut written = 0;
     while written < times {
         let batch: Vec<u8> = (written..written + at_once).flat_map(&bytes).collect();
@@ -74,7 +74,7 @@ async fn flood(
             break;
         }
         written += at_once;
-        // What is never read holds up who writes it.
+        // A server that does not read blocks the writer.
         frames.read(Duration::from_millis(1)).await;
         if frames.closed {
             break;
@@ -88,96 +88,96 @@ fn stream(number: usize) -> u32 {
     u32::try_from(number * 2 + 1).unwrap_or(u32::MAX >> 1)
 }
 
-async fn rapid_reset(scene: &Scene) -> Verdict {
-    let head = head(scene);
+async fn rapid_reset(env: &Environment) -> Verdict {
+    let head = head(env);
     let one = |number| {
         let stream = stream(number);
         let cancel = 8_u32.to_be_bytes();
         [frame(HEADERS, END_HEADERS, stream, &head), frame(RESET, 0, stream, &cancel)].concat()
     };
-    let (frames, written) = flood(scene, 20_000, 100, one).await?;
+    let (frames, written) = flood(env, 20_000, 100, one).await?;
     if !frames.is_refused() {
-        return Err(format!("took all {written}: {}", frames.told()));
+        return Err(format!("accepted all {written}: {}", frames.summary()));
     }
-    Ok(format!("after {written}: {}", frames.told()))
+    Ok(format!("after {written}: {}", frames.summary()))
 }
 
-async fn continuation(scene: &Scene) -> Verdict {
+async fn continuation(env: &Environment) -> Verdict {
     let part = block(&[("x", &"y".repeat(16_000))]);
     let one = |number| match number {
-        0 => frame(HEADERS, 0, 1, &head(scene)),
+        0 => frame(HEADERS, 0, 1, &head(env)),
         _ => frame(CONTINUATION, 0, 1, &part),
     };
-    let (frames, written) = flood(scene, 4_096, 16, one).await?;
-    refused(&frames, written)
+    let (frames, written) = flood(env, 4_096, 16, one).await?;
+    rejected(&frames, written)
 }
 
-async fn empty_continuation(scene: &Scene) -> Verdict {
+async fn empty_continuation(env: &Environment) -> Verdict {
     let one = |number| match number {
-        0 => frame(HEADERS, 0, 1, &head(scene)),
+        0 => frame(HEADERS, 0, 1, &head(env)),
         _ => frame(CONTINUATION, 0, 1, &[]),
     };
-    let (frames, written) = flood(scene, 100_000, 1_000, one).await?;
-    refused(&frames, written)
+    let (frames, written) = flood(env, 100_000, 1_000, one).await?;
+    rejected(&frames, written)
 }
 
-fn refused(frames: &Frames, written: usize) -> Verdict {
+fn rejected(frames: &Frames, written: usize) -> Verdict {
     match frames.is_refused() {
-        true => Ok(format!("after {written} frames: {}", frames.told())),
-        false => Err(format!("took {written} frames: {}", frames.told())),
+        true => Ok(format!("after {written} frames: {}", frames.summary())),
+        false => Err(format!("accepted {written} frames: {}", frames.summary())),
     }
 }
 
-/// The same frame again and again, which has to end the connection.
-async fn repeated(scene: &Scene, one: Vec<u8>) -> Verdict {
-    let (frames, written) = flood(scene, 100_000, 1_000, |_| one.clone()).await?;
-    refused(&frames, written)
+/// Repeats a frame, which has to close the connection.
+async fn repeated(env: &Environment, one: Vec<u8>) -> Verdict {
+    let (frames, written) = flood(env, 100_000, 1_000, |_| one.clone()).await?;
+    rejected(&frames, written)
 }
 
-async fn ping(scene: &Scene) -> Verdict {
-    repeated(scene, frame(PING, 0, 0, &[7; 8])).await
+async fn ping(env: &Environment) -> Verdict {
+    repeated(env, frame(PING, 0, 0, &[7; 8])).await
 }
 
-async fn settings(scene: &Scene) -> Verdict {
-    repeated(scene, frame(SETTINGS, 0, 0, &[])).await
+async fn settings(env: &Environment) -> Verdict {
+    repeated(env, frame(SETTINGS, 0, 0, &[])).await
 }
 
-async fn priority(scene: &Scene) -> Verdict {
-    repeated(scene, frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 16])).await
+async fn priority(env: &Environment) -> Verdict {
+    repeated(env, frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 16])).await
 }
 
-async fn updates(scene: &Scene) -> Verdict {
-    repeated(scene, frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes())).await
+async fn updates(env: &Environment) -> Verdict {
+    repeated(env, frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes())).await
 }
 
-async fn unknown(scene: &Scene) -> Verdict {
-    repeated(scene, frame(0xbe, 0, 0, b"x")).await
+async fn unknown(env: &Environment) -> Verdict {
+    repeated(env, frame(0xbe, 0, 0, b"x")).await
 }
 
-async fn empty_data(scene: &Scene) -> Verdict {
+async fn empty_data(env: &Environment) -> Verdict {
     let one = |number| match number {
-        0 => frame(HEADERS, END_HEADERS, 1, &head(scene)),
+        0 => frame(HEADERS, END_HEADERS, 1, &head(env)),
         _ => frame(DATA, 0, 1, &[]),
     };
-    let (frames, written) = flood(scene, 100_000, 1_000, one).await?;
-    refused(&frames, written)
+    let (frames, written) = flood(env, 100_000, 1_000, one).await?;
+    rejected(&frames, written)
 }
 
-async fn streams(scene: &Scene) -> Verdict {
-    let head = head(scene);
+async fn streams(env: &Environment) -> Verdict {
+    let head = head(env);
     let one = |number| frame(HEADERS, END_HEADERS, stream(number), &head);
-    let (frames, written) = flood(scene, 5_000, 100, one).await?;
-    let refused = frames.frames().iter().filter(|(kind, ..)| *kind == RESET).count();
-    if refused == 0 && !frames.is_refused() {
-        return Err(format!("keeps {written} open: {}", frames.told()));
+    let (frames, written) = flood(env, 5_000, 100, one).await?;
+    let rejected = frames.frames().iter().filter(|(kind, ..)| *kind == RESET).count();
+    if rejected == 0 && !frames.is_refused() {
+        return Err(format!("keeps {written} open: {}", frames.summary()));
     }
-    Ok(frames.told())
+    Ok(frames.summary())
 }
 
-async fn window(scene: &Scene) -> Verdict {
+async fn window(env: &Environment) -> Verdict {
     // Setting 4 is the window of each stream.
-    let mut frames = Frames::open(scene, &[(4, 0)]).await?;
-    let scheme = if scene.tls.is_some() { "https" } else { "http" };
+    let mut frames = Frames::open(env, &[(4, 0)]).await?;
+    let scheme = if env.tls.is_some() { "https" } else { "http" };
     let head = block(&[
         (":method", "GET"),
         (":scheme", scheme),
@@ -185,21 +185,21 @@ async fn window(scene: &Scene) -> Verdict {
         (":authority", "localhost"),
     ]);
     for number in 0..100 {
-        let ask = frame(HEADERS, END_HEADERS | END_STREAM, stream(number), &head);
-        if frames.write(&ask).await.is_err() {
+        let bytes = frame(HEADERS, END_HEADERS | END_STREAM, stream(number), &head);
+        if frames.write(&bytes).await.is_err() {
             break;
         }
     }
     frames.read(WAIT).await;
-    let time = scene.is_served().await?;
-    Ok(format!("{}, and served others in {time:.0?}", frames.told()))
+    let time = env.is_served().await?;
+    Ok(format!("{}, and served other callers in {time:.0?}", frames.summary()))
 }
 
-/// Sends frames on a connection of their own, which has to be the end of it, or of their stream.
-async fn each(scene: &Scene, tries: Vec<Vec<u8>>) -> Verdict {
-    let mut told = Vec::new();
+/// Sends frames on a new connection, which have to end it or their stream.
+async fn each(env: &Environment, tries: Vec<Vec<u8>>) -> Verdict {
+    let mut summary = Vec::new();
     for (number, bytes) in tries.into_iter().enumerate() {
-        let mut frames = Frames::open(scene, &[]).await?;
+        let mut frames = Frames::open(env, &[]).await?;
         let _may_be_cut = frames.write(&bytes).await;
         frames.read(WAIT).await;
         let is_reset = frames.frames().iter().any(|(kind, ..)| *kind == RESET);
@@ -211,28 +211,28 @@ async fn each(scene: &Scene, tries: Vec<Vec<u8>>) -> Verdict {
                 .iter()
                 .any(|(kind, _, payload)| *kind == HEADERS && payload.contains(&0x88));
             if ok {
-                return Err(format!("no. {} was served: {}", number + 1, frames.told()));
+                return Err(format!("no. {} was served: {}", number + 1, frames.summary()));
             }
         }
-        let did = frames.told();
-        if !told.contains(&did) {
-            told.push(did);
+        let did = frames.summary();
+        if !summary.contains(&did) {
+            summary.push(did);
         }
     }
-    Ok(told.join("; "))
+    Ok(summary.join("; "))
 }
 
-async fn overflow(scene: &Scene) -> Verdict {
+async fn overflow(env: &Environment) -> Verdict {
     let most = 0x7fff_ffff_u32.to_be_bytes();
     let update = frame(WINDOW_UPDATE, 0, 0, &most);
     let none = frame(WINDOW_UPDATE, 0, 0, &[0; 4]);
-    each(scene, vec![[update.clone(), update].concat(), none]).await
+    each(env, vec![[update.clone(), update].concat(), none]).await
 }
 
-async fn wrong(scene: &Scene) -> Verdict {
-    let head = head(scene);
+async fn wrong(env: &Environment) -> Verdict {
+    let head = head(env);
     each(
-        scene,
+        env,
         vec![
             frame(HEADERS, END_HEADERS | END_STREAM, 0, &head),
             frame(HEADERS, END_HEADERS | END_STREAM, 2, &head),
@@ -248,27 +248,27 @@ async fn wrong(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn hpack(scene: &Scene) -> Verdict {
-    // One header of 4,000 bytes goes into the table, and is then named 16,000 times by one byte.
-    let mut payload = head(scene);
+async fn hpack(env: &Environment) -> Verdict {
+    // One header of 4,000 bytes enters the table and is referenced 16,000 times by one byte.
+    let mut payload = head(env);
     payload.extend_from_slice(&[0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e]);
     payload.resize(payload.len() + 4_000, b'y');
     payload.resize(payload.len() + 11_000, 0x80 | 62);
-    let mut frames = Frames::open(scene, &[]).await?;
+    let mut frames = Frames::open(env, &[]).await?;
     let _may_be_cut = frames.write(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &payload)).await;
     frames.read(WAIT).await;
-    Ok(frames.told())
+    Ok(frames.summary())
 }
 
-async fn forbidden(scene: &Scene) -> Verdict {
-    let bearer = format!("Bearer {}", scene.ann);
+async fn forbidden(env: &Environment) -> Verdict {
+    let bearer = format!("Bearer {}", env.ann);
     let with = |name: &'static str, value: &'static str| {
-        let mut headers = request(scene, &bearer);
+        let mut headers = request(env, &bearer);
         headers.push((name, value));
         frame(HEADERS, END_HEADERS | END_STREAM, 1, &block(&headers))
     };
     each(
-        scene,
+        env,
         vec![
             with("connection", "close"),
             with("transfer-encoding", "chunked"),
@@ -282,9 +282,9 @@ async fn forbidden(scene: &Scene) -> Verdict {
     .await
 }
 
-/// Calls a method of gRPC with a body as it is given.
+/// Calls a gRPC method with a raw body.
 async fn grpc(
-    scene: &Scene,
+    env: &Environment,
     body: Vec<u8>,
     more: &[(&'static str, &str)],
 ) -> Result<Answer, String> {
@@ -294,14 +294,14 @@ async fn grpc(
         ("a2a-version", "1.0".to_owned()),
     ];
     headers.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
-    let ask = Ask {
+    let request = WireRequest {
         method: Method::POST,
         path: "/lf.a2a.v1.A2AService/SendMessage".to_owned(),
         headers,
         body: Bytes::from(body),
         http2: true,
     };
-    scene.ask(&ask, Some(&scene.ann)).await
+    env.execute(&request, Some(&env.ann)).await
 }
 
 fn framed(flag: u8, length: u32, message: &[u8]) -> Vec<u8> {
@@ -312,11 +312,15 @@ fn framed(flag: u8, length: u32, message: &[u8]) -> Vec<u8> {
     frame.to_vec()
 }
 
-/// A status that is no success, or a connection that ended.
-async fn each_grpc(scene: &Scene, bodies: Vec<Vec<u8>>, more: &[(&'static str, &str)]) -> Verdict {
-    let mut told = Vec::new();
+/// Expects a failure status or a closed connection.
+async fn each_grpc(
+    env: &Environment,
+    bodies: Vec<Vec<u8>>,
+    more: &[(&'static str, &str)],
+) -> Verdict {
+    let mut summary = Vec::new();
     for body in bodies {
-        let did = match grpc(scene, body, more).await {
+        let did = match grpc(env, body, more).await {
             Ok(answer) => match answer.header("grpc-status") {
                 Some(status) if status != "0" => format!("grpc-status {status}"),
                 _ if answer.status != 200 => format!("HTTP {}", answer.status),
@@ -325,16 +329,16 @@ async fn each_grpc(scene: &Scene, bodies: Vec<Vec<u8>>, more: &[(&'static str, &
             Err(ended) if ended.contains("in time") => return Err(ended),
             Err(ended) => ended,
         };
-        if !told.contains(&did) {
-            told.push(did);
+        if !summary.contains(&did) {
+            summary.push(did);
         }
     }
-    Ok(told.join(", "))
+    Ok(summary.join(", "))
 }
 
-async fn grpc_frames(scene: &Scene) -> Verdict {
+async fn grpc_frames(env: &Environment) -> Verdict {
     each_grpc(
-        scene,
+        env,
         vec![
             framed(7, 2, b"\x0a\x00"),
             framed(0, 100, b"\x0a\x00"),
@@ -343,7 +347,7 @@ async fn grpc_frames(scene: &Scene) -> Verdict {
             Vec::new(),
             // A field of a length that overflows.
             framed(0, 11, b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
-            // Two messages where one belongs.
+            // Two messages instead of one.
             [framed(0, 0, b""), framed(0, 0, b"")].concat(),
         ],
         &[],
@@ -351,20 +355,20 @@ async fn grpc_frames(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn grpc_length(scene: &Scene) -> Verdict {
-    each_grpc(scene, vec![framed(0, u32::MAX, b"x"), framed(0, 40 << 20, b"x")], &[]).await
+async fn grpc_length(env: &Environment) -> Verdict {
+    each_grpc(env, vec![framed(0, u32::MAX, b"x"), framed(0, 40 << 20, b"x")], &[]).await
 }
 
-async fn grpc_bomb(scene: &Scene) -> Verdict {
-    // The gzip form of 10 MiB of nothing begins so; it need not be whole to be refused.
+async fn grpc_bomb(env: &Environment) -> Verdict {
+    // The start of 10 MiB of zeros in gzip; the rest is not needed for a rejection.
     let gzip = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..], &[0xed, 0xc1, 1, 1, 0, 0, 0, 0x80][..]]
         .concat();
     let length = u32::try_from(gzip.len()).unwrap_or(0);
-    each_grpc(scene, vec![framed(1, length, &gzip)], &[("grpc-encoding", "gzip")]).await
+    each_grpc(env, vec![framed(1, length, &gzip)], &[("grpc-encoding", "gzip")]).await
 }
 
-async fn grpc_deep(scene: &Scene) -> Verdict {
-    // Value { struct_value { fields { key, value: Value .. } } }, from the inside out.
+async fn grpc_deep(env: &Environment) -> Verdict {
+    // Value { struct_value { fields { key, value: Value .. } } }, built from the inside.
     let nested = |depth: usize| {
         let mut value = vec![0x08, 0x00];
         for _ in 0..depth {
@@ -378,7 +382,7 @@ async fn grpc_deep(scene: &Scene) -> Verdict {
         let body = field(4, &nested(depth));
         framed(0, u32::try_from(body.len()).unwrap_or(0), &body)
     });
-    each_grpc(scene, messages.to_vec(), &[]).await
+    each_grpc(env, messages.to_vec(), &[]).await
 }
 
 fn field(number: u32, content: &[u8]) -> Vec<u8> {
@@ -387,13 +391,13 @@ fn field(number: u32, content: &[u8]) -> Vec<u8> {
     out
 }
 
-async fn grpc_deadlines(scene: &Scene) -> Verdict {
-    let mut told = Vec::new();
+async fn grpc_deadlines(env: &Environment) -> Verdict {
+    let mut summary = Vec::new();
     for deadline in ["0n", "99999999H", "999999999H", "-1S", "x", "1", ""] {
-        let did = each_grpc(scene, vec![framed(0, 0, b"")], &[("grpc-timeout", deadline)]).await?;
-        if !told.contains(&did) {
-            told.push(did);
+        let did = each_grpc(env, vec![framed(0, 0, b"")], &[("grpc-timeout", deadline)]).await?;
+        if !summary.contains(&did) {
+            summary.push(did);
         }
     }
-    Ok(told.join(", "))
+    Ok(summary.join(", "))
 }

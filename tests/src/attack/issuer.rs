@@ -1,4 +1,4 @@
-//! Tokens, right ones and wrong ones.
+//! A token issuer, with valid and invalid tokens.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// Who signs the tokens that the server takes.
+/// The issuer that the server trusts.
 #[derive(Debug)]
 pub struct Issuer {
     key: EcdsaKeyPair,
@@ -29,14 +29,14 @@ impl Default for Issuer {
 }
 
 impl Issuer {
-    /// What it calls itself.
+    /// Its `iss`.
     pub const NAME: &'static str = "https://issuer.test";
-    /// Whom its tokens are for.
+    /// Its `aud`.
     pub const AUDIENCE: &'static str = "https://agent.test";
-    /// What its key is called.
+    /// Its key id.
     pub const KEY: &'static str = "key-1";
 
-    /// The public half of its key.
+    /// Its public key.
     pub fn jwk(&self) -> Value {
         let point = self.key.public_key().as_ref();
         json!({
@@ -46,12 +46,12 @@ impl Issuer {
         })
     }
 
-    /// What it publishes.
+    /// Its JWK set.
     pub fn jwks(&self) -> Value {
         json!({"keys": [self.jwk()]})
     }
 
-    /// The claims of a good token.
+    /// The claims of a valid token.
     pub fn claims(subject: &str) -> Value {
         let now = now();
         json!({
@@ -60,24 +60,24 @@ impl Issuer {
         })
     }
 
-    /// A good token.
+    /// A valid token.
     pub fn token(&self, subject: &str) -> String {
         self.signed(&Self::header(), &Self::claims(subject))
     }
 
-    /// The header of a good token.
+    /// The header of a valid token.
     pub fn header() -> Value {
         json!({"alg": "ES256", "typ": "JWT", "kid": Self::KEY})
     }
 
-    /// A token with any header and claims, signed with its key whatever they say.
+    /// A token with any header and claims, signed with its key.
     pub fn signed(&self, header: &Value, claims: &Value) -> String {
         let text = unsigned(header, claims);
         let signature = self.key.sign(&self.random, text.as_bytes()).expect("a signature");
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// A token signed with what everybody knows.
+    /// A token signed with the public key.
     pub fn with_public_key(&self, claims: &Value) -> String {
         let header = json!({"alg": "HS256", "typ": "JWT", "kid": Self::KEY});
         let text = unsigned(&header, claims);
@@ -87,7 +87,7 @@ impl Issuer {
     }
 }
 
-/// A token without a signature, and without the point before it.
+/// A token without signature and the preceding dot.
 pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}", part(header), part(claims))

@@ -1,4 +1,4 @@
-//! Keys of issuers, and credentials where the usual layer does not look.
+//! Keys of issuers, and credentials outside of the usual layer.
 
 use std::{
     net::SocketAddr,
@@ -19,36 +19,36 @@ use tokio::{
 };
 
 use super::{
-    Attack, Issuer, Scene, Started, Verdict, attacks,
+    Attack, Environment, Issuer, Started, Verdict, attacks,
+    environment::{JSON, at_once, bearer, waiting},
     issuer::now,
-    scene::{JSON, at_once, bearer, waiting},
 };
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "slow issuer", "a made-up key id, while the issuer does not answer" => slow_issuer;
-        "hidden rotation", "made-up key ids without end while the issuer rotates its key" => rotation;
-        "expired key", "a token of a key that the issuer says has expired" => expired_key;
+        "slow issuer", "an unknown key id, while the issuer does not respond" => slow_issuer;
+        "hidden rotation", "a flood of unknown key ids while the issuer rotates its key" => rotation;
+        "expired key", "a token of a key that has expired" => expired_key;
         "key no. 150", "a token of the last of 150 keys" => many_keys;
-        "guesses beside signed tokens", "30 guessed tokens, then fresh signed ones" => guesses;
-        "tenants called grpc.", "good and wrong credentials under tenants that begin with grpc." => tenants;
-        "key in an A2A header", "an API key in A2A-Key, in front of another agent" => forwarded_key;
-        "guessed card token", "60 guesses at the token of the extended card, and two at once" => card_token;
+        "guesses and signed tokens", "30 guessed tokens, then fresh signed ones" => guesses;
+        "tenants named grpc.", "valid and invalid credentials for tenants that begin with grpc." => tenants;
+        "key in an A2A header", "an API key in A2A-Key, through a gateway" => forwarded_key;
+        "guessed card token", "60 guesses of the token of the extended card, and two in one request" => card_token;
     }
 }
 
-/// How long something may take that has to happen.
+/// Timeout of expected events.
 const SOON: Duration = Duration::from_secs(20);
-/// Most that a flood may delay a rotation: the pause for unknown ids, and what a busy machine adds.
+/// Maximum delay of a rotation: the interval for unknown ids, with a margin for a busy machine.
 const ROTATION: Duration = Duration::from_secs(10);
 
-/// Answers each request with the same document, when it may, and remembers what was asked.
+/// Responds with the same document, if permitted, and records requests.
 struct Publisher {
     address: SocketAddr,
     document: Arc<Mutex<String>>,
     heard: Arc<Mutex<Vec<u8>>>,
     asked: Arc<AtomicUsize>,
-    /// What an answer takes one of; there are enough until they are taken away.
+    /// A response takes one permit; there are enough until they are removed.
     gate: Arc<Semaphore>,
     task: JoinHandle<()>,
 }
@@ -68,7 +68,7 @@ impl Publisher {
                 let (document, heard, asked, gate) = shared.clone();
                 tokio::spawn(async move {
                     let mut buffer = vec![0; 64 << 10];
-                    // A head and its body may come in two pieces.
+                    // A head and its body may arrive separately.
                     while let Ok(Ok(length @ 1..)) =
                         timeout(Duration::from_millis(50), stream.read(&mut buffer)).await
                     {
@@ -107,7 +107,7 @@ impl Publisher {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// The settings of a server that takes the tokens of this issuer.
+    /// The settings of a server that trusts this issuer.
     fn settings(&self) -> String {
         let (issuer, audience, address) = (Issuer::NAME, Issuer::AUDIENCE, self.address);
         format!(
@@ -122,7 +122,7 @@ impl Drop for Publisher {
     }
 }
 
-/// A token of an issuer's key under an id.
+/// A token signed by an issuer's key, with a key id.
 fn token(issuer: &Issuer, id: &str) -> String {
     issuer.signed(&json!({"alg": "ES256", "typ": "JWT", "kid": id}), &Issuer::claims("ann"))
 }
@@ -133,23 +133,23 @@ fn named(issuer: &Issuer, id: &str) -> Value {
     key
 }
 
-/// The status that a send gets.
-async fn send(server: &Scene, token: &str) -> Result<u16, String> {
+/// The status of a send.
+async fn send(server: &Environment, token: &str) -> Result<u16, String> {
     Ok(server.call(token, "SendMessage", waiting("echo hello")).await?.0)
 }
 
-async fn lets_in(server: &Scene, token: &str) -> Result<(), String> {
+async fn lets_in(server: &Environment, token: &str) -> Result<(), String> {
     match send(server, token).await? {
         200 => Ok(()),
-        status => Err(format!("a caller who may got {status}")),
+        status => Err(format!("an authorized caller got {status}")),
     }
 }
 
-async fn slow_issuer(scene: &Scene) -> Verdict {
+async fn slow_issuer(env: &Environment) -> Verdict {
     let issuer = Issuer::default();
     let publisher = Publisher::of_keys(&[issuer.jwk()]).await?;
-    let server = Started::with_settings(scene, &publisher.settings(), &[]).await?;
-    let (server, good) = (&server.scene, issuer.token("ann"));
+    let server = Started::with_settings(env, &publisher.settings(), &[]).await?;
+    let (server, good) = (&server.env, issuer.token("ann"));
     lets_in(server, &good).await?;
     publisher.gate.forget_permits(usize::MAX);
     let fetched = publisher.asked();
@@ -160,7 +160,7 @@ async fn slow_issuer(scene: &Scene) -> Verdict {
         let end = Instant::now() + SOON;
         while publisher.asked() == fetched {
             if Instant::now() > end {
-                return Err("the issuer was not asked for an unknown key".to_owned());
+                return Err("the issuer was not queried for an unknown key".to_owned());
             }
             sleep(Duration::from_millis(10)).await;
         }
@@ -171,7 +171,7 @@ async fn slow_issuer(scene: &Scene) -> Verdict {
         Ok(started.elapsed())
     };
     tokio::select! {
-        status = &mut stranger => Err(format!("the stranger was answered first: {status:?}")),
+        status = &mut stranger => Err(format!("the unknown key was rejected first: {status:?}")),
         took = timeout(SOON, callers) => match took {
             Ok(took) => Ok(format!("10 known callers were served in {:.0?} meanwhile", took?)),
             Err(_) => Err("known callers waited for the issuer".to_owned()),
@@ -179,14 +179,14 @@ async fn slow_issuer(scene: &Scene) -> Verdict {
     }
 }
 
-async fn rotation(scene: &Scene) -> Verdict {
+async fn rotation(env: &Environment) -> Verdict {
     let (old, new) = (Issuer::default(), Issuer::default());
     let publisher = Publisher::of_keys(&[named(&old, "old")]).await?;
-    let server = Started::with_settings(scene, &publisher.settings(), &[]).await?;
-    let server = &server.scene;
+    let server = Started::with_settings(env, &publisher.settings(), &[]).await?;
+    let server = &server.env;
     lets_in(server, &token(&old, "old")).await?;
     let mut sent = 0;
-    // The stranger has just had the issuer asked when the key is rotated.
+    // The issuer was just queried for the unknown key when it rotates its key.
     send(server, &token(&old, "first")).await?;
     publisher.publish(&[named(&old, "old"), named(&new, "new")]);
     let (started, rotated) = (Instant::now(), token(&new, "new"));
@@ -209,20 +209,20 @@ async fn rotation(scene: &Scene) -> Verdict {
         0..=5 => Ok(format!(
             "found the new key after {took:.1?} and {sent} made-up ids; asked {asked} times"
         )),
-        _ => Err(format!("asked the issuer {asked} times in {took:.1?}")),
+        _ => Err(format!("queried the issuer {asked} times in {took:.1?}")),
     }
 }
 
-async fn expired_key(scene: &Scene) -> Verdict {
+async fn expired_key(env: &Environment) -> Verdict {
     let issuer = Issuer::default();
     let (mut expired, mut future) = (named(&issuer, "expired"), named(&issuer, "future"));
     expired["exp"] = json!(now() - 3_600);
     future["nbf"] = json!(now() + 3_600);
     let publisher = Publisher::of_keys(&[expired, future, named(&issuer, "good")]).await?;
-    let server = Started::with_settings(scene, &publisher.settings(), &[]).await?;
-    lets_in(&server.scene, &token(&issuer, "good")).await?;
+    let server = Started::with_settings(env, &publisher.settings(), &[]).await?;
+    lets_in(&server.env, &token(&issuer, "good")).await?;
     for id in ["expired", "future"] {
-        match send(&server.scene, &token(&issuer, id)).await? {
+        match send(&server.env, &token(&issuer, id)).await? {
             401 => {}
             status => return Err(format!("the {id} key gets {status}")),
         }
@@ -230,51 +230,51 @@ async fn expired_key(scene: &Scene) -> Verdict {
     Ok("401 for the expired key and for the future one".to_owned())
 }
 
-async fn many_keys(scene: &Scene) -> Verdict {
+async fn many_keys(env: &Environment) -> Verdict {
     let issuer = Issuer::default();
     let keys: Vec<_> = (1..=150).map(|number| named(&issuer, &number.to_string())).collect();
     let publisher = Publisher::of_keys(&keys).await?;
-    let server = Started::with_settings(scene, &publisher.settings(), &[]).await?;
+    let server = Started::with_settings(env, &publisher.settings(), &[]).await?;
     for id in ["1", "101", "150"] {
-        lets_in(&server.scene, &token(&issuer, id)).await?;
+        lets_in(&server.env, &token(&issuer, id)).await?;
     }
-    match send(&server.scene, &token(&issuer, "151")).await? {
+    match send(&server.env, &token(&issuer, "151")).await? {
         401 | 503 => Ok("keys no. 1, 101 and 150 are known, no. 151 is not".to_owned()),
-        status => Err(format!("a key that is not published gets {status}")),
+        status => Err(format!("an unpublished key gets {status}")),
     }
 }
 
-async fn guesses(scene: &Scene) -> Verdict {
+async fn guesses(env: &Environment) -> Verdict {
     let issuer = Issuer::default();
     let publisher = Publisher::of_keys(&[issuer.jwk()]).await?;
     let settings = format!(
         "{}[[auth.bearer]]\ncaller = \"bob\"\ntoken = \"token-of-bob\"\n",
         publisher.settings()
     );
-    let server = Started::with_settings(scene, &settings, &[]).await?;
-    let server = &server.scene;
-    let mut refused = 0;
+    let server = Started::with_settings(env, &settings, &[]).await?;
+    let server = &server.env;
+    let mut rejected = 0;
     for number in 0..30 {
         match send(server, &format!("guess-{number}")).await? {
             401 => {}
-            429 => refused += 1,
+            429 => rejected += 1,
             status => return Err(format!("a guess gets {status}")),
         }
     }
     for name in ["ann", "cy", "dan"] {
         lets_in(server, &issuer.token(name)).await?;
     }
-    match (refused, send(server, "token-of-bob").await?) {
-        (1.., 429) => Ok(format!("429 for {refused} of 30 guesses, fresh signed tokens served")),
-        (_, status) => Err(format!("429 for {refused} of 30 guesses, {status} for the right one")),
+    match (rejected, send(server, "token-of-bob").await?) {
+        (1.., 429) => Ok(format!("429 for {rejected} of 30 guesses, fresh signed tokens served")),
+        (_, status) => Err(format!("429 for {rejected} of 30 guesses, {status} for the right one")),
     }
 }
 
-async fn tenants(scene: &Scene) -> Verdict {
+async fn tenants(env: &Environment) -> Verdict {
     let settings = "[auth]\nanonymous = true\n\
         [[auth.bearer]]\ncaller = \"ann\"\ntoken = \"token-of-ann\"\n";
-    let server = Started::with_settings(scene, settings, &[]).await?;
-    let server = &server.scene;
+    let server = Started::with_settings(env, settings, &[]).await?;
+    let server = &server.env;
     let body = at_once("echo hello").to_string();
     for tenant in ["grpc.acme", "grpc.health.v1", "grpc.health.v1.Healthy"] {
         let post = format!("POST /{tenant}/message:send");
@@ -284,7 +284,7 @@ async fn tenants(scene: &Scene) -> Verdict {
         let answer = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         let answer: Value = serde_json::from_str(answer).unwrap_or_default();
         let Some(id) = answer["task"]["id"].as_str() else {
-            return Err(format!("{tenant}: no task with good credentials: {}", reply.told()));
+            return Err(format!("{tenant}: no task with good credentials: {}", reply.summary()));
         };
         let get = format!("GET /{tenant}/tasks/{id}");
         for (line, credentials, body, expected) in [
@@ -296,7 +296,7 @@ async fn tenants(scene: &Scene) -> Verdict {
             let headers = format!("{credentials}{JSON}");
             let reply = server.request(line, &headers, body.as_bytes()).await?;
             if reply.status() != Some(expected) {
-                return Err(format!("{line} gets {} in place of {expected}", reply.told()));
+                return Err(format!("{line} gets {} instead of {expected}", reply.summary()));
             }
         }
         let params = json!({"tenant": tenant, "id": id});
@@ -310,7 +310,7 @@ async fn tenants(scene: &Scene) -> Verdict {
     Ok("tasks of three such tenants belong to their caller; wrong credentials get 401".to_owned())
 }
 
-async fn forwarded_key(scene: &Scene) -> Verdict {
+async fn forwarded_key(env: &Environment) -> Verdict {
     const KEY: &str = "key-of-ann-that-nobody-else-may-see";
     let upstream = Publisher::start(|address| {
         json!({
@@ -327,57 +327,57 @@ async fn forwarded_key(scene: &Scene) -> Verdict {
     .await?;
     let to = format!("http://{}/", upstream.address);
     let arguments = ["--proxy", &to, "--api-key-name", "A2A-Key", "--require-api-key", KEY];
-    let server = Started::with_arguments(scene, &arguments).await?;
+    let server = Started::with_arguments(env, &arguments).await?;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": waiting("hello"),
     });
     let headers = format!("A2A-Key: {KEY}\r\nA2A-Budget: seven\r\n{JSON}");
-    let reply = server.scene.request("POST /", &headers, body.to_string().as_bytes()).await?;
+    let reply = server.env.request("POST /", &headers, body.to_string().as_bytes()).await?;
     let heard = upstream.heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let heard = String::from_utf8_lossy(&heard).into_owned();
     if !heard.contains("seven") {
-        return Err(format!("passed nothing on: {}; upstream heard {heard}", reply.told()));
+        return Err(format!("forwarded nothing: {}; upstream got {heard}", reply.summary()));
     }
-    match heard.contains(KEY) || server.scene.logged().await?.contains(KEY) {
-        true => Err("passed the key on".to_owned()),
-        false => Ok("the upstream gets the parameter beside the key, and not the key".to_owned()),
+    match heard.contains(KEY) || server.env.logged().await?.contains(KEY) {
+        true => Err("forwarded the key".to_owned()),
+        false => Ok("the upstream gets the other parameter, but not the key".to_owned()),
     }
 }
 
-async fn card_token(scene: &Scene) -> Verdict {
+async fn card_token(env: &Environment) -> Verdict {
     const TOKEN: &str = "token-of-the-extended-card";
     let settings = format!("[auth]\nextended_card_token = \"{TOKEN}\"\n");
-    let server = Started::with_settings(scene, &settings, &[]).await?;
-    let server = &server.scene;
+    let server = Started::with_settings(env, &settings, &[]).await?;
+    let server = &server.env;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard", "params": {}});
     let body = body.to_string();
     for (first, second) in [(TOKEN, "wrong"), ("wrong", TOKEN), (TOKEN, TOKEN)] {
         let headers = format!("{}{}{JSON}", bearer(first), bearer(second));
         let reply = server.request("POST /", &headers, body.as_bytes()).await?;
         if reply.status() != Some(401) {
-            return Err(format!("two Authorization lines get {}", reply.told()));
+            return Err(format!("two Authorization lines get {}", reply.summary()));
         }
     }
     let (status, _) = server.call(TOKEN, "GetExtendedAgentCard", json!({})).await?;
     if status != 200 {
         return Err(format!("the right token gets {status}"));
     }
-    let mut refused = 0;
+    let mut rejected = 0;
     for number in 0..60 {
         let guess = format!("guess-{number}");
         match server.call(&guess, "GetExtendedAgentCard", json!({})).await?.0 {
             401 => {}
-            429 => refused += 1,
+            429 => rejected += 1,
             status => return Err(format!("a guess gets {status}")),
         }
     }
     let (known, _) = server.call(TOKEN, "GetExtendedAgentCard", json!({})).await?;
-    // Everybody may send messages, whatever they authenticate with.
+    // Messages need no authentication.
     let open = send(server, "guess").await?;
-    match (refused, known, open) {
-        (40.., 200, 200) => Ok(format!("429 for {refused} of 60 guesses")),
+    match (rejected, known, open) {
+        (40.., 200, 200) => Ok(format!("429 for {rejected} of 60 guesses")),
         _ => Err(format!(
-            "429 for {refused} of 60 guesses, {known} for a known caller, {open} for a message"
+            "429 for {rejected} of 60 guesses, {known} for a known caller, {open} for a message"
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Messages that are too big, too deep, too many, or not what they say.
+//! Oversized, deep, numerous and malformed messages.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -6,62 +6,62 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 
 use super::{
-    Attack, Scene, Verdict, attacks,
+    Attack, Environment, Verdict, attacks,
+    environment::{JSON, at_once, bearer, waiting},
     pipe::Pipe,
-    scene::{JSON, at_once, bearer, waiting},
 };
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "deep JSON", "arrays and objects 100,000 deep, in the envelope and in data" => deep;
         "huge numbers", "1e400, a number of 100,000 digits, negative sizes" => numbers;
-        "gzip bomb", "a compressed body, and bodies that say they are" => bomb;
+        "gzip bomb", "a compressed body, and bodies declared as compressed" => bomb;
         "batch", "100,000 requests in one" => batch;
-        "double members", "two ids, two methods, two tokens, 100,000 of one name" => doubles;
+        "duplicate members", "two ids, two methods, two tokens, 100,000 of one name" => doubles;
         "invalid UTF-8", "in a text, in a name, cut off, surrogates" => utf8;
         "NUL in texts", "ids and texts with NUL and other control characters" => nul;
         "many parts", "messages of 10,000 and 100,000 parts" => parts;
-        "huge file", "a part of 7 MiB in base64, one of 20 MiB, and one that is none" => file;
+        "huge file", "a part of 7 MiB in base64, one of 20 MiB, and an invalid one" => file;
         "wrong types", "each member of a request as each other type" => types;
-        "long ids", "ids of 1 MiB, kept by a server that remembers names" => long_ids;
-        "many tasks", "1,100 tasks of one caller that go on" => tasks;
+        "long ids", "ids of 1 MiB in metric labels and tables" => long_ids;
+        "many tasks", "1,100 running tasks of one caller" => tasks;
         "many streams", "300 streams of one caller" => streams;
-        "slow reader", "10 long streams that nobody reads" => slow_reader;
-        "queue of one task", "100 messages to a task that is at work" => queue;
-        "long history", "a conversation of 50 messages, 100 KiB each" => history;
-        "lists without end", "pages of 2,147,483,647 tasks, with everything in them" => lists;
+        "slow reader", "10 long unread streams" => slow_reader;
+        "queue of one task", "100 messages to a running task" => queue;
+        "long history", "a task with 50 messages, 100 KiB each" => history;
+        "unlimited lists", "pages of 2,147,483,647 tasks, with everything in them" => lists;
     }
 }
 
-/// Posts bodies, each of which has to be refused.
-async fn refused(scene: &Scene, bodies: impl IntoIterator<Item = Vec<u8>>) -> Verdict {
-    let mut told = Vec::new();
+/// Posts bodies that have to be rejected.
+async fn rejected(env: &Environment, bodies: impl IntoIterator<Item = Vec<u8>>) -> Verdict {
+    let mut summary = Vec::new();
     for (number, body) in bodies.into_iter().enumerate() {
-        let reply = scene.post(&body).await?;
-        let did = reply.refused().map_err(|why| format!("no. {}: {why}", number + 1))?;
-        if !told.contains(&did) {
-            told.push(did);
+        let reply = env.post(&body).await?;
+        let did = reply.rejected().map_err(|why| format!("no. {}: {why}", number + 1))?;
+        if !summary.contains(&did) {
+            summary.push(did);
         }
     }
-    Ok(told.join(", "))
+    Ok(summary.join(", "))
 }
 
-/// Posts bodies that may be right: what matters is that they are answered, and not by a fault.
-async fn answered(scene: &Scene, bodies: impl IntoIterator<Item = Vec<u8>>) -> Verdict {
-    let mut told = Vec::new();
+/// Posts bodies that may be valid, which must not cause an internal error.
+async fn answered(env: &Environment, bodies: impl IntoIterator<Item = Vec<u8>>) -> Verdict {
+    let mut summary = Vec::new();
     for (number, body) in bodies.into_iter().enumerate() {
-        let reply = scene.post(&body).await?;
+        let reply = env.post(&body).await?;
         let is_fault = reply.status().is_some_and(|status| status >= 500)
             || reply.text().contains("\"code\":-32603");
         if is_fault || reply.status().is_none() {
-            return Err(format!("no. {}: {}", number + 1, reply.told()));
+            return Err(format!("no. {}: {}", number + 1, reply.summary()));
         }
-        let did = reply.told();
-        if !told.contains(&did) && told.len() < 3 {
-            told.push(did);
+        let did = reply.summary();
+        if !summary.contains(&did) && summary.len() < 3 {
+            summary.push(did);
         }
     }
-    Ok(told.join(", "))
+    Ok(summary.join(", "))
 }
 
 fn call(method: &str, params: &str) -> Vec<u8> {
@@ -76,11 +76,11 @@ fn send(message: &str) -> Vec<u8> {
     )
 }
 
-async fn deep(scene: &Scene) -> Verdict {
+async fn deep(env: &Environment) -> Verdict {
     let arrays = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let objects = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
-    refused(
-        scene,
+    rejected(
+        env,
         [
             arrays.clone().into_bytes(),
             "[".repeat(1_000_000).into_bytes(),
@@ -93,10 +93,10 @@ async fn deep(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn numbers(scene: &Scene) -> Verdict {
+async fn numbers(env: &Environment) -> Verdict {
     let digits = "9".repeat(100_000);
     answered(
-        scene,
+        env,
         [
             send("\"parts\":[{\"data\":1e400}]"),
             send(&format!("\"parts\":[{{\"data\":{digits}}}]")),
@@ -112,34 +112,34 @@ async fn numbers(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn bomb(scene: &Scene) -> Verdict {
-    let mut told = Vec::new();
+async fn bomb(env: &Environment) -> Verdict {
+    let mut summary = Vec::new();
     for coding in ["gzip", "br", "deflate", "zstd", "gzip, gzip", "identity, gzip"] {
-        let headers = format!("{}{JSON}content-encoding: {coding}\r\n", bearer(&scene.ann));
+        let headers = format!("{}{JSON}content-encoding: {coding}\r\n", bearer(&env.ann));
         let body = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xed, 0xc1, 1, 1];
-        let reply = scene.request("POST /", &headers, &body).await?;
-        let did = reply.refused()?;
-        if !told.contains(&did) {
-            told.push(did);
+        let reply = env.request("POST /", &headers, &body).await?;
+        let did = reply.rejected()?;
+        if !summary.contains(&did) {
+            summary.push(did);
         }
     }
-    Ok(told.join(", "))
+    Ok(summary.join(", "))
 }
 
-async fn batch(scene: &Scene) -> Verdict {
+async fn batch(env: &Environment) -> Verdict {
     let one = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ListTasks\"}";
     let many = vec![one; 100_000].join(",");
-    refused(scene, [format!("[{many}]").into_bytes(), b"[]".to_vec(), b"[[]]".to_vec()]).await
+    rejected(env, [format!("[{many}]").into_bytes(), b"[]".to_vec(), b"[[]]".to_vec()]).await
 }
 
-async fn doubles(scene: &Scene) -> Verdict {
+async fn doubles(env: &Environment) -> Verdict {
     let mut many = String::from("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ListTasks\"");
     for _ in 0..100_000 {
         let _written = write!(many, ",\"params\":{{}}");
     }
     many.push('}');
     answered(
-        scene,
+        env,
         [
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ListTasks\"}".to_vec(),
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ListTasks\",\"method\":\"GetTask\"}"
@@ -151,7 +151,7 @@ async fn doubles(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn utf8(scene: &Scene) -> Verdict {
+async fn utf8(env: &Environment) -> Verdict {
     let with = |bytes: &[u8]| {
         let mut body =
             b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"GetTask\",\"params\":{\"id\":\"".to_vec();
@@ -159,8 +159,8 @@ async fn utf8(scene: &Scene) -> Verdict {
         body.extend_from_slice(b"\"}}");
         body
     };
-    refused(
-        scene,
+    rejected(
+        env,
         [
             with(&[0xff, 0xfe]),
             with(&[0xc0, 0xaf]),
@@ -173,9 +173,9 @@ async fn utf8(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn nul(scene: &Scene) -> Verdict {
+async fn nul(env: &Environment) -> Verdict {
     answered(
-        scene,
+        env,
         [
             call("GetTask", "{\"id\":\"a\\u0000b\"}"),
             call("ListTasks", "{\"contextId\":\"a\\u0000b\"}"),
@@ -188,19 +188,19 @@ async fn nul(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn parts(scene: &Scene) -> Verdict {
+async fn parts(env: &Environment) -> Verdict {
     let many = |count: usize| {
         let parts = vec!["{\"text\":\"x\"}"; count].join(",");
         send(&format!("\"parts\":[{parts}]"))
     };
-    refused(scene, [many(10_000), many(100_000)]).await
+    rejected(env, [many(10_000), many(100_000)]).await
 }
 
-async fn file(scene: &Scene) -> Verdict {
+async fn file(env: &Environment) -> Verdict {
     let bytes = "QUJD".repeat(7 << 18);
     let beyond = "QUJD".repeat(5 << 20);
     answered(
-        scene,
+        env,
         [
             send(&format!("\"parts\":[{{\"raw\":\"{bytes}\"}}]")),
             send(&format!("\"parts\":[{{\"raw\":\"{beyond}\"}}]")),
@@ -211,7 +211,7 @@ async fn file(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn types(scene: &Scene) -> Verdict {
+async fn types(env: &Environment) -> Verdict {
     let values =
         ["null", "true", "0", "-1.5", "\"x\"", "[]", "{}", "[{}]", "{\"\":null}", "\"\\u0000\""];
     let mut bodies = Vec::new();
@@ -233,11 +233,11 @@ async fn types(scene: &Scene) -> Verdict {
         );
     }
     let count = bodies.len();
-    Ok(format!("{count} requests: {}", answered(scene, bodies).await?))
+    Ok(format!("{count} requests: {}", answered(env, bodies).await?))
 }
 
-async fn long_ids(scene: &Scene) -> Verdict {
-    let memory = || scene.process.as_ref().and_then(super::Process::memory).unwrap_or(0);
+async fn long_ids(env: &Environment) -> Verdict {
+    let memory = || env.process.as_ref().and_then(super::Process::memory).unwrap_or(0);
     let before = memory();
     for number in 0..200_usize {
         let id = format!("{number}{}", "x".repeat(1 << 20));
@@ -246,120 +246,121 @@ async fn long_ids(scene: &Scene) -> Verdict {
             "message": {"role": "user", "parts": [{"type": "text", "text": "echo x"}]},
         });
         let body = call("tasks/send", &params.to_string());
-        let headers = format!("{}content-type: application/json\r\n", bearer(&scene.ann));
-        let reply = scene.request("POST /", &headers, &body).await?;
+        let headers = format!("{}content-type: application/json\r\n", bearer(&env.ann));
+        let reply = env.request("POST /", &headers, &body).await?;
         if reply.status().is_none() {
-            return Err(reply.told());
+            return Err(reply.summary());
         }
         if number == 0 && reply.text().contains("\"error\"") {
-            return Ok(reply.told());
+            return Ok(reply.summary());
         }
     }
     let grown = memory().saturating_sub(before) >> 20;
     if grown > 150 {
-        Err(format!("keeps {grown} MiB of names"))
+        Err(format!("stores {grown} MiB of names"))
     } else {
         Ok(format!("grew by {grown} MiB"))
     }
 }
 
-async fn tasks(scene: &Scene) -> Verdict {
+async fn tasks(env: &Environment) -> Verdict {
     let mut begun = Vec::new();
-    let mut refused = 0;
+    let mut rejected = 0;
     for _ in 0..1_100 {
-        let (_, answer) = scene.call(&scene.ann, "SendMessage", at_once("slow 8")).await?;
+        let (_, answer) = env.call(&env.ann, "SendMessage", at_once("slow 8")).await?;
         match answer["result"]["task"]["id"].as_str() {
             Some(id) => begun.push(id.to_owned()),
-            None => refused += 1,
+            None => rejected += 1,
         }
     }
-    let time = scene.is_served().await;
-    if let Some(bob) = &scene.bob {
-        let (status, answer) = scene.call(bob, "SendMessage", waiting("echo hi")).await?;
+    let time = env.is_served().await;
+    if let Some(bob) = &env.bob {
+        let (status, answer) = env.call(bob, "SendMessage", waiting("echo hi")).await?;
         if answer.get("result").is_none() {
-            return Err(format!("beside {} tasks others get HTTP {status}", begun.len()));
+            return Err(format!("with {} tasks, other callers get HTTP {status}", begun.len()));
         }
     }
     for id in &begun {
-        let _ended = scene.call(&scene.ann, "CancelTask", json!({"id": id})).await;
+        let _ended = env.call(&env.ann, "CancelTask", json!({"id": id})).await;
     }
     match time {
-        Ok(time) => {
-            Ok(format!("began {}, refused {refused}, and served others in {time:.0?}", begun.len()))
-        }
-        // A bound for one caller holds for its normal requests too.
-        Err(_) if refused > 0 => Ok(format!("began {}, refused {refused}", begun.len())),
-        Err(why) => Err(format!("beside {} tasks {why}", begun.len())),
+        Ok(time) => Ok(format!(
+            "began {}, rejected {rejected}, and served other callers in {time:.0?}",
+            begun.len()
+        )),
+        // The limit of a caller applies to its normal requests too.
+        Err(_) if rejected > 0 => Ok(format!("began {}, rejected {rejected}", begun.len())),
+        Err(why) => Err(format!("with {} tasks: {why}", begun.len())),
     }
 }
 
-/// Opens a stream and does not read it.
-async fn stream(scene: &Scene, text: &str) -> Result<Pipe, String> {
+/// Opens a stream without reading it.
+async fn stream(env: &Environment, text: &str) -> Result<Pipe, String> {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": waiting(text)});
     let body = body.to_string();
-    let mut pipe = scene.pipe().await.map_err(|error| format!("can't connect: {error}"))?;
+    let mut pipe = env.pipe().await.map_err(|error| format!("failed to connect: {error}"))?;
     let request = format!(
         "POST / HTTP/1.1\r\nhost: localhost\r\n{}{JSON}content-length: {}\r\n\r\n{body}",
-        bearer(&scene.ann),
+        bearer(&env.ann),
         body.len()
     );
     pipe.write_all(request.as_bytes()).await.map_err(|error| error.to_string())?;
     Ok(pipe)
 }
 
-async fn streams(scene: &Scene) -> Verdict {
+async fn streams(env: &Environment) -> Verdict {
     let mut pipes = Vec::new();
     for _ in 0..300 {
-        pipes.push(stream(scene, "stream 20 200ms").await?);
+        pipes.push(stream(env, "stream 20 200ms").await?);
     }
-    let time = scene.is_served().await.map_err(|why| format!("beside them {why}"));
-    Ok(format!("has {} of them, and served others in {:.0?}", pipes.len(), time?))
+    let time = env.is_served().await.map_err(|why| format!("meanwhile: {why}"));
+    Ok(format!("has {} of them, and served other callers in {:.0?}", pipes.len(), time?))
 }
 
-async fn slow_reader(scene: &Scene) -> Verdict {
+async fn slow_reader(env: &Environment) -> Verdict {
     let mut pipes = Vec::new();
     for _ in 0..10 {
-        pipes.push(stream(scene, "stream 10000 0ms").await?);
+        pipes.push(stream(env, "stream 10000 0ms").await?);
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let time = scene.is_served().await.map_err(|why| format!("beside them {why}"))?;
-    Ok(format!("held {} streams, and served others in {time:.0?}", pipes.len()))
+    let time = env.is_served().await.map_err(|why| format!("meanwhile: {why}"))?;
+    Ok(format!("held {} streams, and served other callers in {time:.0?}", pipes.len()))
 }
 
-async fn queue(scene: &Scene) -> Verdict {
-    let id = scene.task("slow 2").await?;
-    let (mut taken, mut refused) = (0, 0);
+async fn queue(env: &Environment) -> Verdict {
+    let id = env.task("slow 2").await?;
+    let (mut taken, mut rejected) = (0, 0);
     for _ in 0..100 {
         let mut params = at_once("more");
         params["message"]["taskId"] = json!(id);
-        let (_, answer) = scene.call(&scene.ann, "SendMessage", params).await?;
-        if answer.get("result").is_some() { taken += 1 } else { refused += 1 }
+        let (_, answer) = env.call(&env.ann, "SendMessage", params).await?;
+        if answer.get("result").is_some() { taken += 1 } else { rejected += 1 }
     }
-    let _ended = scene.call(&scene.ann, "CancelTask", json!({"id": id})).await;
-    if refused == 0 {
+    let _ended = env.call(&env.ann, "CancelTask", json!({"id": id})).await;
+    if rejected == 0 {
         Err(format!("queued all {taken}"))
     } else {
-        Ok(format!("took {taken}, refused {refused}"))
+        Ok(format!("took {taken}, rejected {rejected}"))
     }
 }
 
-async fn history(scene: &Scene) -> Verdict {
+async fn history(env: &Environment) -> Verdict {
     let text = format!("echo {}", "x".repeat(100 << 10));
-    let first = scene.works("SendMessage", waiting(&text)).await?;
+    let first = env.works("SendMessage", waiting(&text)).await?;
     let context = first["task"]["contextId"].clone();
     for _ in 0..50 {
         let mut params = waiting(&text);
         params["message"]["contextId"] = context.clone();
-        scene.works("SendMessage", params).await?;
+        env.works("SendMessage", params).await?;
     }
-    let page = scene.works("ListTasks", json!({"contextId": context, "pageSize": 100})).await?;
-    Ok(format!("keeps all {}", page["totalSize"]))
+    let page = env.works("ListTasks", json!({"contextId": context, "pageSize": 100})).await?;
+    Ok(format!("stores all {}", page["totalSize"]))
 }
 
-async fn lists(scene: &Scene) -> Verdict {
+async fn lists(env: &Environment) -> Verdict {
     let size = i32::MAX;
     answered(
-        scene,
+        env,
         [
             call(
                 "ListTasks",

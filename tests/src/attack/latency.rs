@@ -1,4 +1,4 @@
-//! How long another caller waits for answers while an attack runs.
+//! The latency of another caller during an attack.
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -16,21 +16,21 @@ use tokio::{
 };
 
 use super::{
-    Scene, pipe,
-    scene::{FAST, waiting},
+    Environment,
+    environment::{FAST, waiting},
+    pipe,
 };
 
-/// The other caller connects from an address of its own, so that bounds per address tell the two
-/// apart.
+/// The other caller connects from another address, so that limits per address distinguish the two.
 const ADDRESS: [u8; 4] = [127, 0, 0, 2];
-/// The pause between an answer and the next request.
+/// Pause between a response and the next request.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Nobody waits for so long on a server that works, however busy the machine is.
+/// Limit of a single request, with a margin for a busy machine.
 const STALL: Duration = Duration::from_secs(2);
-/// No answer for so long is a failure.
+/// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the other caller saw.
+/// The latency of the other caller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Latency {
     requests: usize,
@@ -48,15 +48,14 @@ impl Latency {
         Some(Self { requests: times.len(), median: *at(50)?, p99: *at(99)?, worst: *times.last()? })
     }
 
-    /// Whether the other caller was served as usual: by the median, so that a pause of a shared
-    /// machine is no harm, and never stalled.
+    /// Checks the median, so that pauses of a shared machine are tolerated, and the maximum.
     ///
     /// # Errors
     ///
-    /// How long the other caller waited.
+    /// The latency, if it exceeds a limit.
     pub(super) fn check(self) -> Result<Self, String> {
         let is_served = self.median <= FAST && self.worst <= STALL;
-        if is_served { Ok(self) } else { Err(format!("another caller waits: {self}")) }
+        if is_served { Ok(self) } else { Err(format!("the other caller waits: {self}")) }
     }
 }
 
@@ -67,7 +66,7 @@ impl fmt::Display for Latency {
     }
 }
 
-/// Another caller, who reads a small task again and again until told to stop.
+/// Another caller that reads a small task in a loop until stopped.
 #[derive(Debug)]
 pub(super) struct Bystander {
     stop: oneshot::Sender<()>,
@@ -75,20 +74,20 @@ pub(super) struct Bystander {
 }
 
 impl Bystander {
-    /// Starts reading; `None` where the server does not tell callers apart.
+    /// Starts reading; `None` if the server has only one caller.
     ///
     /// # Errors
     ///
-    /// What the server says if the other caller can't have a task.
-    pub(super) async fn start(scene: &Scene) -> Result<Option<Self>, String> {
-        let Some(token) = &scene.bob else { return Ok(None) };
-        let (status, answer) = scene.call(token, "SendMessage", waiting("echo hello")).await?;
+    /// The response, if the other caller cannot create a task.
+    pub(super) async fn start(env: &Environment) -> Result<Option<Self>, String> {
+        let Some(token) = &env.bob else { return Ok(None) };
+        let (status, answer) = env.call(token, "SendMessage", waiting("echo hello")).await?;
         let id = answer["result"]["task"]["id"].as_str();
         let id =
-            id.ok_or_else(|| format!("another caller gets no task: HTTP {status} {answer}"))?;
+            id.ok_or_else(|| format!("the other caller gets no task: HTTP {status} {answer}"))?;
         let caller = Caller {
-            address: scene.address,
-            tls: scene.tls.clone(),
+            address: env.address,
+            tls: env.tls.clone(),
             token: token.clone(),
             body: json!({"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": id}}),
             connection: None,
@@ -97,19 +96,19 @@ impl Bystander {
         Ok(Some(Self { stop, probing: tokio::spawn(probe(caller, stopped)) }))
     }
 
-    /// Stops reading, and returns how long answers took.
+    /// Stops reading, and returns the latency.
     ///
     /// # Errors
     ///
-    /// What happened to the other caller's request that failed.
+    /// The first failed request.
     pub(super) async fn finish(self) -> Result<Latency, String> {
         let _stopped = self.stop.send(());
         let times = self.probing.await.map_err(|error| error.to_string())??;
-        Latency::of(times).ok_or_else(|| "another caller made no request".to_owned())
+        Latency::of(times).ok_or_else(|| "the other caller made no request".to_owned())
     }
 }
 
-/// Requests until told to stop, and once at least.
+/// Makes requests until stopped, at least one.
 async fn probe(
     mut caller: Caller,
     mut stopped: oneshot::Receiver<()>,
@@ -119,8 +118,8 @@ async fn probe(
         let start = Instant::now();
         let answered = timeout(TIMEOUT, caller.request()).await;
         answered
-            .map_err(|_late| format!("another caller had no answer in {TIMEOUT:?}"))?
-            .map_err(|error| format!("another caller was not served: {error}"))?;
+            .map_err(|_late| format!("the other caller got no response in {TIMEOUT:?}"))?
+            .map_err(|error| format!("the other caller was not served: {error}"))?;
         times.push(start.elapsed());
         tokio::select! {
             _ = &mut stopped => return Ok(times),
@@ -140,7 +139,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Makes a request, on a new connection where the one before is gone.
+    /// Makes a request, reconnecting if necessary.
     async fn request(&mut self) -> Result<(), BoxError> {
         let is_open = match &mut self.connection {
             Some(connection) => connection.ready().await.is_ok(),
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_taken_of_the_sorted_times() {
+    fn percentiles_use_sorted_times() {
         let times = (1..=100).rev().map(Duration::from_millis).collect();
         let latency = Latency::of(times).expect("there are times");
         assert_eq!(latency.median, Duration::from_millis(51));
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_median_or_one_stall_is_harm() {
+    fn slow_median_or_single_stall_fails() {
         for millis in [[1, 200, 300], [1, 2, 3_000]] {
             let times = millis.map(Duration::from_millis).to_vec();
             let latency = Latency::of(times).expect("there are times");

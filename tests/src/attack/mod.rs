@@ -1,15 +1,17 @@
-//! Attacks on a server, and whether they did harm.
+//! Attacks on a server.
 //!
-//! An attack does harm if it gets in, crashes the server, hangs it, makes it tell what it should
-//! not, or leaves it without memory. After each one a normal request has to be served, and at
-//! the end of each group the memory has to be back. `cargo xtask attack` runs all of them against
-//! `a2a serve`; `tests/attack.rs` runs some where a defence is missing, and expects harm.
+//! An attack succeeds, and fails the run, if it bypasses authentication, crashes or hangs the
+//! server, discloses information, or exhausts memory. After each attack a normal request has to be
+//! served, and at the end of each group the memory has to be released. `cargo xtask attack` runs all
+//! of them against `a2a serve`; `tests/attack.rs` runs some without a defence, and expects them to
+//! succeed.
 
 mod amplification;
 mod authentication;
 mod browser;
 mod canary;
 mod disk;
+mod environment;
 mod exec;
 mod frames;
 mod http1;
@@ -25,7 +27,6 @@ mod pipe;
 mod quota;
 mod renegotiation;
 mod run;
-mod scene;
 mod scope;
 mod server;
 mod stall;
@@ -35,24 +36,24 @@ mod webhook;
 use std::{future::Future, pin::Pin};
 
 pub use canary::Canary;
+pub use environment::{Environment, Process};
 pub use issuer::Issuer;
 pub use run::{Outcome, run};
-pub use scene::{Process, Scene};
 pub use server::{Alone, Started};
 
-/// What the server did, or what harm was done.
+/// The reaction of the server, or the damage.
 pub type Verdict = Result<String, String>;
 
-type Tried<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+type Attempt<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
 
-/// One thing that is tried.
+/// An attack.
 #[derive(Clone, Copy)]
 pub struct Attack {
-    /// What it is called.
+    /// The name of the attack.
     pub name: &'static str,
-    /// What is done, in a few words.
-    pub tried: &'static str,
-    run: for<'a> fn(&'a Scene) -> Tried<'a>,
+    /// A short description.
+    pub description: &'static str,
+    run: for<'a> fn(&'a Environment) -> Attempt<'a>,
 }
 
 /// Attacks of one kind.
@@ -93,13 +94,13 @@ impl std::fmt::Debug for Attack {
     }
 }
 
-/// Lists attacks: name, what is tried, and the function that tries it.
+/// Lists attacks: name, description, and function.
 macro_rules! attacks {
-    ($($name:literal, $tried:literal => $run:expr;)*) => {
+    ($($name:literal, $description:literal => $run:expr;)*) => {
         vec![$($crate::attack::Attack {
             name: $name,
-            tried: $tried,
-            run: |scene| Box::pin($run(scene)),
+            description: $description,
+            run: |env| Box::pin($run(env)),
         }),*]
     };
 }

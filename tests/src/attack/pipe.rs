@@ -1,4 +1,4 @@
-//! Connections to the server, in clear or over TLS, and bytes on them.
+//! Raw connections to the server, plaintext or TLS.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -10,17 +10,17 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-/// What bytes go over.
+/// A byte stream.
 pub(super) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 
 pub(super) type Pipe = Box<dyn Io>;
 
-/// How long a connection, or a handshake, may take.
+/// Timeout of a connect or a handshake.
 const CONNECT: Duration = Duration::from_secs(20);
 
-/// Connects, over TLS where there is any.
+/// Connects, with TLS if configured.
 pub(super) async fn connect(
     address: SocketAddr,
     tls: Option<&Arc<ClientConfig>>,
@@ -30,7 +30,7 @@ pub(super) async fn connect(
     over(tcp, tls, protocol).await
 }
 
-/// Connects for HTTP/1.1 from an address of this machine.
+/// Connects for HTTP/1.1 from a local address.
 pub(super) async fn connect_from(
     own: [u8; 4],
     address: SocketAddr,
@@ -56,16 +56,16 @@ async fn over(
     Ok(Box::new(timeout(CONNECT, connector.connect(name, tcp)).await??))
 }
 
-/// What came back for raw bytes.
+/// The reply to raw bytes.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     pub(super) bytes: Vec<u8>,
     pub(super) closed: bool,
 }
 
-/// Writes bytes and reads what comes, until the connection ends or nothing came for so long.
+/// Writes bytes and reads until the connection ends or is silent for a time.
 pub(super) async fn exchange(pipe: &mut Pipe, bytes: &[u8], wait: Duration) -> Reply {
-    // A server may answer, and close, before it has read everything.
+    // A server may respond and close before it has read everything.
     let written = timeout(wait, async {
         pipe.write_all(bytes).await?;
         pipe.flush().await
@@ -74,7 +74,7 @@ pub(super) async fn exchange(pipe: &mut Pipe, bytes: &[u8], wait: Duration) -> R
     read(pipe, wait).await
 }
 
-/// Reads what comes, until the connection ends or the time is over.
+/// Reads until the connection ends or the time is over.
 pub(super) async fn read(pipe: &mut Pipe, wait: Duration) -> Reply {
     let mut reply = Reply::default();
     let mut buffer = vec![0; 16 << 10];
@@ -97,19 +97,19 @@ impl Reply {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// The status of the first answer.
+    /// The status of the first response.
     pub(super) fn status(&self) -> Option<u16> {
         let text = self.bytes.strip_prefix(b"HTTP/1.")?;
         std::str::from_utf8(text.get(2..5)?).ok()?.parse().ok()
     }
 
-    /// How many answers there are.
+    /// The number of responses.
     pub(super) fn answers(&self) -> usize {
         self.text().matches("HTTP/1.1 ").count()
     }
 
-    /// What was done, in a few words.
-    pub(super) fn told(&self) -> String {
+    /// A short summary.
+    pub(super) fn summary(&self) -> String {
         match self.status() {
             Some(status) => {
                 let text = self.text();
@@ -123,19 +123,19 @@ impl Reply {
         }
     }
 
-    /// It was refused: by a status, by an error of JSON-RPC, or by hanging up.
-    pub(super) fn refused(&self) -> Result<String, String> {
+    /// Expects a rejection: an error status, a JSON-RPC error, or a closed connection.
+    pub(super) fn rejected(&self) -> Result<String, String> {
         let is_error = self.text().contains("\"error\"");
         match self.status() {
-            Some(400..=499 | 501 | 503 | 505) => Ok(self.told()),
-            Some(200..=299) if is_error => Ok(self.told()),
-            None if self.closed => Ok(self.told()),
-            _ => Err(format!("was not refused: {}", self.told())),
+            Some(400..=499 | 501 | 503 | 505) => Ok(self.summary()),
+            Some(200..=299) if is_error => Ok(self.summary()),
+            None if self.closed => Ok(self.summary()),
+            _ => Err(format!("was not rejected: {}", self.summary())),
         }
     }
 }
 
-/// The first member of a name in some JSON, where it is a text, cut to a line.
+/// The first string member with this name, truncated to a line.
 pub(super) fn member(json: &str, name: &str) -> Option<String> {
     let start = format!("\"{name}\":\"");
     let at = json.find(&start)? + start.len();

@@ -1,8 +1,7 @@
-//! A second handshake on a connection of TLS 1.2 (RFC 5246 §7.4.1.1), which a client may ask for
-//! and nobody needs: each costs the server a signature.
+//! TLS 1.2 renegotiation (RFC 5246 §7.4.1.1), of which each attempt costs the server a signature.
 //!
-//! Our own TLS would never send it. So it makes the first handshake, tells its keys, and the
-//! records behind that are written here.
+//! rustls never sends it. So it performs the first handshake and exports the keys, and the records
+//! afterwards are written here.
 
 use std::{io, sync::Arc};
 
@@ -17,7 +16,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 use tokio_rustls::TlsConnector;
 
 use super::{
-    Scene, Verdict,
+    Environment, Verdict,
     pipe::{self, Pipe, Reply},
     tls::{CLEAR, GOOD, WAIT, hello, tcp},
 };
@@ -26,44 +25,44 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
 
-/// How often it is asked for.
+/// Number of attempts.
 const TIMES: usize = 1_000;
 
-pub(super) async fn renegotiation(scene: &Scene) -> Verdict {
-    if scene.tls.is_none() {
+pub(super) async fn renegotiation(env: &Environment) -> Verdict {
+    if env.tls.is_none() {
         return Ok(CLEAR.to_owned());
     }
-    let said = |error: &dyn std::error::Error| format!("can't be tried: {error}");
-    // The request for data shows that the records written here are read at all.
+    let output = |error: &dyn std::error::Error| format!("can't be description: {error}");
+    // The request proves that records written here are read.
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let (mut stream, mut records) = connect(scene).await.map_err(|error| said(&error))?;
-    let plain = records.write(DATA, request).map_err(|error| said(&error))?;
-    stream.write_all(&plain).await.map_err(|error| said(&error))?;
+    let (mut stream, mut records) = connect(env).await.map_err(|error| output(&error))?;
+    let plain = records.write(DATA, request).map_err(|error| output(&error))?;
+    stream.write_all(&plain).await.map_err(|error| output(&error))?;
     let mut pipe: Pipe = Box::new(stream);
     let answered = kinds(&pipe::read(&mut pipe, WAIT).await);
     if answered.is_empty() || answered.iter().any(|kind| *kind != DATA) {
-        return Err("records of one's own are not read".to_owned());
+        return Err("raw records are not read".to_owned());
     }
 
-    // A hello is the message without the head of its record.
+    // A hello is the message without the record header.
     let hello = &hello([3, 3], &GOOD)[5..];
     let mut asked = Vec::new();
     for _ in 0..TIMES {
-        asked.extend(records.write(HANDSHAKE, hello).map_err(|error| said(&error))?);
+        asked.extend(records.write(HANDSHAKE, hello).map_err(|error| output(&error))?);
     }
     let reply = pipe::exchange(&mut pipe, &asked, WAIT).await;
     let kinds = kinds(&reply);
     if kinds.contains(&HANDSHAKE) {
-        return Err("begins another handshake".to_owned());
+        return Err("starts another handshake".to_owned());
     }
     let alerts = kinds.iter().filter(|kind| **kind == ALERT).count();
     match reply.closed {
         true => Ok(format!("{alerts} alerts, and closed the connection")),
-        false => Err(format!("bears {TIMES} of them: {alerts} alerts")),
+        false => Err(format!("accepts {TIMES} of them: {alerts} alerts")),
     }
 }
 
-/// The kinds of the records that came: TLS 1.2 tells them in clear.
+/// The types of the received records, which TLS 1.2 does not encrypt.
 fn kinds(reply: &Reply) -> Vec<u8> {
     let mut kinds = Vec::new();
     let mut left = &reply.bytes[..];
@@ -75,8 +74,8 @@ fn kinds(reply: &Reply) -> Vec<u8> {
     kinds
 }
 
-/// Makes a handshake of TLS 1.2, and takes the connection over behind it.
-async fn connect(scene: &Scene) -> io::Result<(TcpStream, Records)> {
+/// Makes a TLS 1.2 handshake, and continues with the raw connection.
+async fn connect(env: &Environment) -> io::Result<(TcpStream, Records)> {
     let provider = CryptoProvider {
         cipher_suites: vec![
             cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
@@ -87,16 +86,16 @@ async fn connect(scene: &Scene) -> io::Result<(TcpStream, Records)> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[&TLS12])
         .map_err(io::Error::other)?
-        .with_root_certificates(Arc::clone(&scene.roots))
+        .with_root_certificates(Arc::clone(&env.roots))
         .with_no_client_auth();
     config.enable_secret_extraction = true;
     let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
     let connector = TlsConnector::from(Arc::new(config));
-    let stream = connector.connect(name, tcp(scene).await.map_err(io::Error::other)?).await?;
+    let stream = connector.connect(name, tcp(env).await.map_err(io::Error::other)?).await?;
     let (stream, session) = stream.into_inner();
     let (number, secrets) = session.dangerous_extract_secrets().map_err(io::Error::other)?.tx;
     let ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } = secrets else {
-        return Err(io::Error::other("another cipher than was offered"));
+        return Err(io::Error::other("another cipher than offered"));
     };
     let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_ref())
         .map_err(|error| io::Error::other(error.to_string()))?;
@@ -104,7 +103,7 @@ async fn connect(scene: &Scene) -> io::Result<(TcpStream, Records)> {
     Ok((stream, Records { key: LessSafeKey::new(key), iv, number }))
 }
 
-/// Writes records of TLS 1.2 (RFC 7905).
+/// Writes TLS 1.2 records (RFC 7905).
 struct Records {
     key: LessSafeKey,
     iv: [u8; 12],

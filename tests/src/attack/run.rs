@@ -1,4 +1,4 @@
-//! Running attacks, one after the other, and telling what came of them.
+//! Runs attacks in sequence, and reports the results.
 
 use std::time::Duration;
 
@@ -6,125 +6,125 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Attack, Group, Scene, Verdict,
+    Attack, Environment, Group, Verdict,
     latency::{Bystander, Latency},
 };
 
-/// How long memory may take to come back.
+/// Timeout for memory to be released.
 const RETURN: Duration = Duration::from_secs(60);
-/// Reads at a time before the first group, more than the store has connections.
+/// Concurrent reads before the first group, more than the connections of the store.
 const READS: usize = 8;
 /// Rounds of normal requests before the first group.
 const WARM: usize = 40;
 
-/// How it went.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub attacks: usize,
-    /// What did harm: group, name, how.
+    /// Successful attacks: group, name, damage.
     pub failed: Vec<String>,
 }
 
-/// Runs groups of attacks, and says of each what the server did.
-pub async fn run(scene: &Scene, groups: &[Group], mut say: impl FnMut(String)) -> Outcome {
-    // The clients of some attacks take the process's provider, and the first one stays.
+/// Runs groups of attacks, and prints the reaction of the server to each.
+pub async fn run(env: &Environment, groups: &[Group], mut print: impl FnMut(String)) -> Outcome {
+    // Some clients use the default provider of the process, which can be installed only once.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let mut outcome = Outcome::default();
-    if scene.process.is_some() {
-        warm(scene).await;
+    if env.process.is_some() {
+        warm(env).await;
     }
-    if let Some(bob) = &scene.bob {
-        let _known = scene.call(bob, "ListTasks", serde_json::json!({})).await;
+    if let Some(bob) = &env.bob {
+        let _known = env.call(bob, "ListTasks", serde_json::json!({})).await;
     }
-    let memory = || scene.process.as_ref().and_then(super::Process::memory);
+    let memory = || env.process.as_ref().and_then(super::Process::memory);
     let first = memory();
     for group in groups.iter().filter(|group| !group.attacks.is_empty()) {
         let before = memory();
         for attack in &group.attacks {
             outcome.attacks += 1;
             let start = Instant::now();
-            let verdict = beside_another(scene, attack).await;
-            let verdict = match (verdict, scene.is_served().await) {
+            let verdict = beside_another(env, attack).await;
+            let verdict = match (verdict, env.is_served().await) {
                 (Ok(did), Ok(time)) => Ok(format!("{did}; then served in {time:.0?}")),
                 (Ok(did), Err(why)) => Err(format!("{did}; then {why}")),
-                (Err(harm), _) => Err(harm),
+                (Err(failure), _) => Err(failure),
             };
             let took = start.elapsed();
             let (mark, did) = match &verdict {
                 Ok(did) => ("held", did),
-                Err(harm) => ("HARM", harm),
+                Err(failure) => ("FAILED", failure),
             };
-            let (name, tried) = (attack.name, attack.tried);
-            say(format!("{mark}  {}: {name}: {tried} -> {did} ({took:.1?})", group.name));
-            if let Err(harm) = verdict {
-                outcome.failed.push(format!("{}: {name}: {harm}", group.name));
+            let (name, description) = (attack.name, attack.description);
+            print(format!("{mark}  {}: {name}: {description} -> {did} ({took:.1?})", group.name));
+            if let Err(failure) = verdict {
+                outcome.failed.push(format!("{}: {name}: {failure}", group.name));
             }
         }
-        if let Err(harm) = returns(scene, group.name, before, &mut say).await {
-            outcome.failed.push(harm);
+        if let Err(failure) = returns(env, group.name, before, &mut print).await {
+            outcome.failed.push(failure);
         }
     }
-    // No limit: connections of the store fill their caches when they are first used, whenever
-    // that is. What is kept each time shows where a group is named several times.
+    // Informative only: connections of the store fill their caches on first use. Run a group
+    // several times to find leaks.
     if let (Some(first), Some(last)) = (first, memory()) {
-        say(format!("      {} MiB before all attacks, {} MiB after", first >> 20, last >> 20));
+        print(format!("      {} MiB before all attacks, {} MiB after", first >> 20, last >> 20));
     }
     outcome
 }
 
-/// Runs an attack while another caller is served, who must not notice.
-async fn beside_another(scene: &Scene, attack: &Attack) -> Verdict {
-    let bystander = Bystander::start(scene).await?;
-    let verdict = (attack.run)(scene).await;
+/// Runs an attack while another caller is served, without affecting that caller.
+async fn beside_another(env: &Environment, attack: &Attack) -> Verdict {
+    let bystander = Bystander::start(env).await?;
+    let verdict = (attack.run)(env).await;
     let Some(bystander) = bystander else { return verdict };
     let latency = bystander.finish().await.and_then(Latency::check);
     let did = verdict?;
     match latency {
         Ok(latency) => Ok(format!("{did}; another caller: {latency}")),
-        Err(harm) => Err(format!("{did}; {harm}")),
+        Err(failure) => Err(format!("{did}; {failure}")),
     }
 }
 
-/// Has the server fill what it keeps once and for all, the caches of its store before all, of
-/// which each connection that reads has one. If it does not work, the first attack says so.
-async fn warm(scene: &Scene) {
+/// Fills permanent caches of the server, mainly the page caches of the store's read connections.
+/// Failures are ignored here: the first attack would report them.
+async fn warm(env: &Environment) {
     let text = "x".repeat(7 << 20);
     for _ in 0..8 {
-        if let Ok(id) = scene.task(&format!("echo {text}")).await {
-            let read = || scene.works("GetTask", serde_json::json!({"id": id}));
-            // At a time: one after the other, they would all come by the same connection.
+        if let Ok(id) = env.task(&format!("echo {text}")).await {
+            let read = || env.works("GetTask", serde_json::json!({"id": id}));
+            // Concurrent, because sequential reads would use the same connection.
             let _read = join_all((0..READS).map(|_| read())).await;
         }
     }
     for _ in 0..WARM {
-        let _served = scene.is_served().await;
+        let _served = env.is_served().await;
     }
 }
 
-/// Waits until the memory is back.
+/// Waits until the memory is released.
 async fn returns(
-    scene: &Scene,
+    env: &Environment,
     group: &str,
     before: Option<u64>,
-    say: &mut impl FnMut(String),
+    print: &mut impl FnMut(String),
 ) -> Result<(), String> {
-    let (Some(process), Some(before)) = (&scene.process, before) else { return Ok(()) };
+    let (Some(process), Some(before)) = (&env.process, before) else { return Ok(()) };
     let most = before + before / 5;
     let end = Instant::now() + RETURN;
     loop {
-        let Some(now) = process.memory() else { return Err("the server is gone".to_owned()) };
-        let told = format!("{} MiB before {group}, {} MiB after", before >> 20, now >> 20);
+        let Some(now) = process.memory() else { return Err("the server has exited".to_owned()) };
+        let summary = format!("{} MiB before {group}, {} MiB after", before >> 20, now >> 20);
         if now <= most {
-            say(format!("      {told}"));
+            print(format!("      {summary}"));
             return Ok(());
         }
         if Instant::now() > end {
-            say(format!("HARM  {told}"));
-            return Err(format!("{group}: memory: {told}"));
+            print(format!("FAILED  {summary}"));
+            return Err(format!("{group}: memory: {summary}"));
         }
-        // What a server has freed goes back to the system while it works.
+        // Freed memory is returned to the system while the server works.
         for _ in 0..5 {
-            let _served = scene.is_served().await;
+            let _served = env.is_served().await;
         }
         sleep(Duration::from_millis(500)).await;
     }

@@ -1,10 +1,10 @@
-//! Getting at what somebody else has, with a token of one's own.
+//! Accessing tasks of another caller with a valid token.
 
 use serde_json::{Value, json};
 
 use super::{
-    Attack, Scene, Verdict, attacks,
-    scene::{at_once, waiting},
+    Attack, Environment, Verdict, attacks,
+    environment::{at_once, waiting},
 };
 use crate::isolation::{Dialect, Probe, Target};
 
@@ -12,25 +12,25 @@ const UNKNOWN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "ids of somebody else", "every operation on every binding in every revision" => ids;
-        "tenant hopping", "one's own task by way of other tenants, and theirs by way of none" => tenants;
-        "odd tenants", "tenants that are paths, wildcards, nothing and long" => odd_tenants;
-        "page tokens of somebody else", "listing on from somebody else's page, and from forged ones" => pages;
-        "idempotency keys of somebody else", "sending under a key that somebody else used" => keys;
-        "events of somebody else", "subscribing with Last-Event-ID" => events;
-        "context of somebody else", "sending into somebody else's conversation" => contexts;
+        "ids of another caller", "every operation on every binding in every revision" => ids;
+        "tenant hopping", "own tasks through other tenants, and those of tenants without one" => tenants;
+        "odd tenants", "tenants that are paths, wildcards, empty and long" => odd_tenants;
+        "page tokens of another caller", "continuing lists of another caller, and forged page tokens" => pages;
+        "idempotency keys of another caller", "sending with a key of another caller" => keys;
+        "events of another caller", "subscribing with Last-Event-ID" => events;
+        "context of another caller", "sending into a context of another caller" => contexts;
         "guessing ids", "1,000 ids next to one that exists" => guesses;
     }
 }
 
-/// Another caller; where the server has one only, somebody who gets in nowhere.
-fn other(scene: &Scene) -> Option<&str> {
-    scene.bob.as_deref()
+/// Another caller, if the server has one.
+fn other(env: &Environment) -> Option<&str> {
+    env.bob.as_deref()
 }
 
-async fn ids(scene: &Scene) -> Verdict {
-    let Some(bob) = other(scene) else { return Ok("has one caller only".to_owned()) };
-    let id = scene.task("ask").await?;
+async fn ids(env: &Environment) -> Verdict {
+    let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
+    let id = env.task("ask").await?;
     let mut asked = 0;
     for dialect in Dialect::ALL {
         for probe in Probe::NAMING {
@@ -44,117 +44,118 @@ async fn ids(scene: &Scene) -> Verdict {
                 text: "in".to_owned(),
                 ..Target::default()
             };
-            let asks = dialect.ask(probe, &target(&id)).zip(dialect.ask(probe, &target(UNKNOWN)));
-            let Some((theirs, never)) = asks else { continue };
-            let answer = scene.ask(&theirs, Some(bob)).await?.with(&id, "<id>");
-            let expected = scene.ask(&never, Some(bob)).await?.with(UNKNOWN, "<id>");
+            let requests =
+                dialect.request(probe, &target(&id)).zip(dialect.request(probe, &target(UNKNOWN)));
+            let Some((theirs, never)) = requests else { continue };
+            let answer = env.execute(&theirs, Some(bob)).await?.with(&id, "<id>");
+            let expected = env.execute(&never, Some(bob)).await?.with(UNKNOWN, "<id>");
             if answer != expected || !dialect.is_not_found(&answer) {
                 return Err(format!("{probe:?}, {}: {answer:?}", dialect.name()));
             }
             asked += 1;
         }
     }
-    Ok(format!("{asked} requests answered as for what never existed"))
+    Ok(format!("{asked} requests answered as for unknown tasks"))
 }
 
-/// The id of a task of ann's in a tenant.
-async fn in_tenant(scene: &Scene, tenant: &str) -> Result<String, String> {
+/// The id of a task of ann in a tenant.
+async fn in_tenant(env: &Environment, tenant: &str) -> Result<String, String> {
     let mut params = at_once("ask");
     params["tenant"] = json!(tenant);
-    let result = scene.works("SendMessage", params).await?;
+    let result = env.works("SendMessage", params).await?;
     let id = result["task"]["id"].as_str();
     id.map(str::to_owned).ok_or_else(|| format!("no task: {result}"))
 }
 
-/// A task of a tenant is not there in another one.
-async fn hidden(scene: &Scene, token: &str, tenant: &str, id: &str) -> Result<(), String> {
+/// A task of one tenant is not found in another one.
+async fn hidden(env: &Environment, token: &str, tenant: &str, id: &str) -> Result<(), String> {
     let params = json!({"tenant": tenant, "id": id});
-    let (_, answer) = scene.call(token, "GetTask", params).await?;
+    let (_, answer) = env.call(token, "GetTask", params).await?;
     match answer["error"]["code"].as_i64() {
         Some(-32001 | -31403) => Ok(()),
         _ => Err(format!("in tenant {tenant:?}: {answer}")),
     }
 }
 
-async fn tenants(scene: &Scene) -> Verdict {
-    let acme = in_tenant(scene, "acme").await?;
-    let none = scene.task("ask").await?;
+async fn tenants(env: &Environment) -> Verdict {
+    let acme = in_tenant(env, "acme").await?;
+    let none = env.task("ask").await?;
     for (id, tenants) in [
         (&acme, &["", "acme2", "ACME", "acme ", " acme", "acme/", "acme\u{0}", "./acme"][..]),
         (&none, &["acme", " ", "/", "."]),
     ] {
         for tenant in tenants {
-            hidden(scene, &scene.ann, tenant, id).await?;
+            hidden(env, &env.ann, tenant, id).await?;
         }
     }
     Ok("12 ways, all not found".to_owned())
 }
 
-async fn odd_tenants(scene: &Scene) -> Verdict {
-    let id = scene.task("ask").await?;
+async fn odd_tenants(env: &Environment) -> Verdict {
+    let id = env.task("ask").await?;
     let long = "t".repeat(100_000);
     for tenant in ["*", "%", "_", "..", "../..", "' OR ''='", "null", &long] {
-        hidden(scene, &scene.ann, tenant, &id).await?;
+        hidden(env, &env.ann, tenant, &id).await?;
     }
-    let (_, page) = scene.call(&scene.ann, "ListTasks", json!({"tenant": "%"})).await?;
+    let (_, page) = env.call(&env.ann, "ListTasks", json!({"tenant": "%"})).await?;
     match page["result"]["totalSize"].as_i64() {
         Some(0) | None => Ok("nothing in any of them".to_owned()),
         _ => Err(format!("a wildcard lists {page}")),
     }
 }
 
-async fn pages(scene: &Scene) -> Verdict {
-    let ids = [scene.task("ask").await?, scene.task("ask").await?];
-    let page = scene.works("ListTasks", json!({"pageSize": 1})).await?;
+async fn pages(env: &Environment) -> Verdict {
+    let ids = [env.task("ask").await?, env.task("ask").await?];
+    let page = env.works("ListTasks", json!({"pageSize": 1})).await?;
     let token = page["nextPageToken"].as_str().unwrap_or_default().to_owned();
-    let seen_from = other(scene).unwrap_or(&scene.ann);
-    let tenant = if other(scene).is_some() { "" } else { "empty" };
+    let seen_from = other(env).unwrap_or(&env.ann);
+    let tenant = if other(env).is_some() { "" } else { "empty" };
     let mut forged =
         vec![token.clone(), String::from("AAAA"), "\u{0}".to_owned(), "x".repeat(100_000)];
     forged.push(token.chars().rev().collect());
     forged.push(format!("{token}{token}"));
     for token in forged {
         let params = json!({"tenant": tenant, "pageToken": token});
-        let (status, answer) = scene.call(seen_from, "ListTasks", params).await?;
+        let (status, answer) = env.call(seen_from, "ListTasks", params).await?;
         if ids.iter().any(|id| answer.to_string().contains(id)) || status >= 500 {
             return Err(format!("HTTP {status} {answer}"));
         }
     }
-    Ok("6 tokens lead to nothing of somebody else's".to_owned())
+    Ok("6 tokens list nothing of another caller".to_owned())
 }
 
-async fn keys(scene: &Scene) -> Verdict {
+async fn keys(env: &Environment) -> Verdict {
     let send = |key: &str, text: &str| {
         let target =
             Target { idempotency_key: key.to_owned(), text: text.to_owned(), ..Target::default() };
-        Dialect::JsonRpc(a2a_core::ProtocolVersion::V1_0).ask(Probe::Send, &target)
+        Dialect::JsonRpc(a2a_core::ProtocolVersion::V1_0).request(Probe::Send, &target)
     };
     let key = a2a_core::fresh_id();
     let (Some(first), Some(again)) = (send(&key, "echo mine"), send(&key, "echo mine")) else {
         return Err("1.0 sends messages".to_owned());
     };
-    let mine = scene.ask(&first, Some(&scene.ann)).await?.text();
-    let Some(bob) = other(scene) else { return Ok("has one caller only".to_owned()) };
-    let theirs = scene.ask(&again, Some(bob)).await?.text();
+    let mine = env.execute(&first, Some(&env.ann)).await?.text();
+    let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
+    let theirs = env.execute(&again, Some(bob)).await?.text();
     let id = |text: &str| {
         let answer: Value = serde_json::from_str(text).unwrap_or_default();
         answer["result"]["task"]["id"].as_str().map(str::to_owned)
     };
     match (id(&mine), id(&theirs)) {
-        (Some(mine), Some(theirs)) if mine != theirs => Ok("made a task of their own".to_owned()),
+        (Some(mine), Some(theirs)) if mine != theirs => Ok("created a separate task".to_owned()),
         _ => Err(format!("{mine} and {theirs}")),
     }
 }
 
-async fn events(scene: &Scene) -> Verdict {
-    let Some(bob) = other(scene) else { return Ok("has one caller only".to_owned()) };
-    let id = scene.task("stream 3 1ms").await?;
+async fn events(env: &Environment) -> Verdict {
+    let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
+    let id = env.task("stream 3 1ms").await?;
     let target =
         |last: u64| Target { task: id.clone(), last_event_id: Some(last), ..Target::default() };
     for last in [0, 1, 2, u64::MAX] {
         for dialect in Dialect::ALL {
-            let Some(ask) = dialect.ask(Probe::Resume, &target(last)) else { continue };
-            let answer = scene.ask(&ask, Some(bob)).await?;
+            let Some(request) = dialect.request(Probe::Resume, &target(last)) else { continue };
+            let answer = env.execute(&request, Some(bob)).await?;
             if !dialect.is_not_found(&answer) {
                 return Err(format!("{}: {answer:?}", dialect.name()));
             }
@@ -163,25 +164,25 @@ async fn events(scene: &Scene) -> Verdict {
     Ok("not found, on every binding".to_owned())
 }
 
-async fn contexts(scene: &Scene) -> Verdict {
-    let Some(bob) = other(scene) else { return Ok("has one caller only".to_owned()) };
+async fn contexts(env: &Environment) -> Verdict {
+    let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
     let secret = "echo ann's secret";
-    let mine = scene.works("SendMessage", waiting(secret)).await?;
+    let mine = env.works("SendMessage", waiting(secret)).await?;
     let context = mine["task"]["contextId"].clone();
-    let mut params = waiting("echo what was said?");
+    let mut params = waiting("echo what was output?");
     params["message"]["contextId"] = context.clone();
-    let (_, theirs) = scene.call(bob, "SendMessage", params).await?;
+    let (_, theirs) = env.call(bob, "SendMessage", params).await?;
     let (_, listed) =
-        scene.call(bob, "ListTasks", json!({"contextId": context, "historyLength": 100})).await?;
+        env.call(bob, "ListTasks", json!({"contextId": context, "historyLength": 100})).await?;
     if theirs.to_string().contains("secret") || listed.to_string().contains("secret") {
         return Err(format!("{theirs} {listed}"));
     }
-    Ok("a conversation of the same name, with nothing in it".to_owned())
+    Ok("a separate, empty context with the same id".to_owned())
 }
 
-async fn guesses(scene: &Scene) -> Verdict {
-    let id = scene.task("ask").await?;
-    let token = other(scene).unwrap_or(&scene.ann);
+async fn guesses(env: &Environment) -> Verdict {
+    let id = env.task("ask").await?;
+    let token = other(env).unwrap_or(&env.ann);
     let digits = b"0123456789abcdef";
     let mut bytes = id.clone().into_bytes();
     for number in 0..1_000_usize {
@@ -191,7 +192,7 @@ async fn guesses(scene: &Scene) -> Verdict {
         if guess == id {
             continue;
         }
-        let (_, answer) = scene.call(token, "GetTask", json!({"id": guess})).await?;
+        let (_, answer) = env.call(token, "GetTask", json!({"id": guess})).await?;
         if answer.get("result").is_some() {
             return Err(format!("found {answer}"));
         }

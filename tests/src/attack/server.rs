@@ -1,4 +1,4 @@
-//! `a2a serve`, started to be attacked.
+//! Instances of `a2a serve` for attacks.
 
 use std::{
     fs::{self, File},
@@ -20,32 +20,32 @@ use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    Canary, Issuer, Process, Scene, amplification::RECEIVERS, authentication::FREE_FAILURES,
+    Canary, Environment, Issuer, Process, amplification::RECEIVERS, authentication::FREE_FAILURES,
     webhook::ALLOWED,
 };
 use crate::chaos::free_port;
 
 const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(30);
-/// The one token that a server takes which reads no settings of authentication.
+/// The token of a server without authentication settings.
 const SUITE_TOKEN: &str = "itk-valid-token";
 
-/// A server that runs until this is dropped.
+/// A server, killed on drop.
 #[derive(Debug)]
 pub struct Started {
-    pub scene: Scene,
-    /// How callers get in.
+    pub env: Environment,
+    /// The manner of authentication.
     pub manner: &'static str,
     child: Child,
     _folder: TempDir,
 }
 
 impl Started {
-    /// Starts a server over TLS, which takes the tokens of an issuer.
+    /// Starts a server over TLS that trusts an issuer.
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub async fn start(binary: &Path) -> Result<Self, String> {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
         let issuer = Issuer::default();
@@ -76,7 +76,7 @@ impl Started {
         }
         let child = spawn(command, &log)?;
         let process = Some(Process { id: child.id(), log });
-        let scene = Scene {
+        let env = Environment {
             address: ([127, 0, 0, 1], port).into(),
             tls: is_secure.then_some(authority),
             roots,
@@ -90,19 +90,18 @@ impl Started {
         };
         let manner = match is_secure {
             true => "over TLS, with the tokens of an issuer",
-            false => "in clear, with one token: it reads no settings of TLS and tokens",
+            false => "in plaintext, with one token: it reads no settings of TLS and tokens",
         };
-        Ok(Self { scene, manner, child, _folder: folder })
+        Ok(Self { env, manner, child, _folder: folder })
     }
 
-    /// Starts the program that is attacked once more, in clear, with a settings file and variables
-    /// of its own.
+    /// Starts the attacked program again, in plaintext, with a settings file and variables.
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub(super) async fn with_settings(
-        attacked: &Scene,
+        attacked: &Environment,
         settings: &str,
         environment: &[(&str, &str)],
     ) -> Result<Self, String> {
@@ -114,13 +113,13 @@ impl Started {
         Self::again(attacked, folder, &arguments, environment).await
     }
 
-    /// Starts the program that is attacked once more, in clear, with these arguments.
+    /// Starts the attacked program again, in plaintext, with these arguments.
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub(super) async fn with_arguments(
-        attacked: &Scene,
+        attacked: &Environment,
         arguments: &[&str],
     ) -> Result<Self, String> {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
@@ -128,7 +127,7 @@ impl Started {
     }
 
     async fn again(
-        attacked: &Scene,
+        attacked: &Environment,
         folder: TempDir,
         arguments: &[&str],
         environment: &[(&str, &str)],
@@ -142,7 +141,7 @@ impl Started {
         command.args(["--port", &port.to_string()]).args(arguments);
         let log = folder.path().join("server.log");
         let child = spawn(command, &log)?;
-        let scene = Scene {
+        let env = Environment {
             address: ([127, 0, 0, 1], port).into(),
             tls: None,
             roots: Arc::clone(&attacked.roots),
@@ -154,10 +153,10 @@ impl Started {
                 .await,
             process: Some(Process { id: child.id(), log }),
         };
-        Ok(Self { scene, manner: "in clear, with settings of its own", child, _folder: folder })
+        Ok(Self { env, manner: "plaintext, with separate settings", child, _folder: folder })
     }
 
-    /// Asks the server to stop, and waits until it has.
+    /// Stops the server and waits for its exit.
     pub(super) async fn stop(&mut self) -> Result<(), String> {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(id.ok_or("the server is no process")?, Signal::TERM)
@@ -172,9 +171,9 @@ impl Started {
         Ok(())
     }
 
-    /// The most that the server's log has to say, for when something went wrong.
+    /// The last lines of the server's log, for diagnostics.
     pub fn last_lines(&self) -> String {
-        let logged = self.scene.process.as_ref().map(Process::logged).unwrap_or_default();
+        let logged = self.env.process.as_ref().map(Process::logged).unwrap_or_default();
         let lines: Vec<_> = logged.lines().rev().take(20).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
@@ -187,20 +186,20 @@ impl Drop for Started {
     }
 }
 
-/// One more server, with settings of its own: on the loopback, in clear, and open to all.
+/// Another server on loopback, plaintext and without authentication.
 #[derive(Debug)]
 pub struct Alone {
-    /// Where it is, with a slash at the end.
+    /// Its URL with a trailing slash.
     pub url: String,
     child: Child,
 }
 
 impl Alone {
-    /// Starts a server in a folder.
+    /// Starts a server in a directory.
     ///
     /// # Errors
     ///
-    /// What the server says where it does not start.
+    /// The log, if the server does not start.
     pub fn start(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self, String> {
         let port = free_port();
         let mut command = clean(binary);
@@ -211,7 +210,7 @@ impl Alone {
         Ok(Self { url: format!("http://127.0.0.1:{port}/"), child })
     }
 
-    /// Its process.
+    /// The process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -224,7 +223,7 @@ impl Drop for Alone {
     }
 }
 
-/// A command without the settings of whoever runs the attacks.
+/// A command without the `A2ACLI_` variables of this process.
 fn clean(binary: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
@@ -235,7 +234,7 @@ fn clean(binary: &Path) -> Command {
     command
 }
 
-/// Writes a certificate of the server and its key, and returns who vouches for it.
+/// Writes a server certificate and its key, and returns the certificate authority.
 fn certificates(folder: &Path) -> Result<RootCertStore, String> {
     let authority = Authority::new("root");
     authority.for_this_machine("server").write(folder, "server");
@@ -282,7 +281,7 @@ jwks_url = "{keys}"
     )
 }
 
-/// Whether a server takes these settings.
+/// Whether a server accepts these settings.
 fn checks(binary: &Path, settings: &Path) -> bool {
     let mut command = Command::new(binary);
     command.args(["serve", "--print-settings", "--settings"]).arg(settings);

@@ -1,73 +1,72 @@
-//! Making the server call what it should not.
+//! Making the server call forbidden addresses.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Attack, Canary, Scene, Verdict, attacks, scene::waiting};
+use super::{Attack, Canary, Environment, Verdict, attacks, environment::waiting};
 
-/// Where receivers of these tests may be, though it is no public network.
+/// An allowed address of test receivers.
 pub(super) const ALLOWED: &str = "127.0.0.2";
-/// One more of them, for a receiver that never answers.
+/// Another one, for a receiver that never responds.
 const HANGING: &str = "127.0.0.15";
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "loopback", "127.0.0.1, ::1, 127.1, 0.0.0.0, localhost and its spellings" => loopback;
         "private networks", "10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, fe80::/10" => private;
-        "metadata of clouds", "169.254.169.254 and its names" => metadata;
+        "cloud metadata", "169.254.169.254 and its names" => metadata;
         "IPv6 with IPv4 in it", "mapped, compatible, 6to4 and NAT64 addresses of loopback" => mapped;
-        "numbers for addresses", "decimal, octal, hexadecimal and short forms of loopback" => numbers;
-        "names of loopback", "names that DNS leads home" => names;
+        "numeric addresses", "decimal, octal, hexadecimal and short forms of loopback" => numbers;
+        "names for loopback", "names that resolve to loopback" => names;
         "user information", "a host in front of an @, and credentials" => userinfo;
         "other schemes", "file, gopher, ftp, data, unix and no scheme" => schemes;
-        "redirect", "an allowed receiver that sends on to loopback" => redirect;
-        "endless answer", "an allowed receiver that answers with 64 MiB" => endless;
-        "hanging receiver", "an allowed receiver that never answers" => hanging;
+        "redirect", "an allowed receiver that redirects to loopback" => redirect;
+        "endless response", "an allowed receiver that responds with 64 MiB" => endless;
+        "hanging receiver", "an allowed receiver that never responds" => hanging;
         "many webhooks", "500 for one task" => many;
         "header injection", "tokens, schemes and addresses with line breaks" => injection;
-        "long address", "an address of 1 MiB" => long;
-        "with the first message", "the same by the configuration of a send" => in_send;
+        "long URL", "an address of 1 MiB" => long;
+        "with the first message", "the same in the configuration of a send" => in_send;
     }
 }
 
-/// Registers webhooks for a task that goes on, none of which may lead to the canary.
-async fn none(scene: &Scene, urls: Vec<String>) -> Verdict {
-    let before = scene.canary.calls();
-    let id = scene.task("slow 1").await?;
-    let (mut refused, mut taken) = (0, Vec::new());
+/// Registers webhooks for a running task, none of which may reach the canary.
+async fn none(env: &Environment, urls: Vec<String>) -> Verdict {
+    let before = env.canary.calls();
+    let id = env.task("slow 1").await?;
+    let (mut rejected, mut taken) = (0, Vec::new());
     for url in &urls {
         let params = json!({"taskId": id, "url": url});
-        let (_, answer) =
-            scene.call(&scene.ann, "CreateTaskPushNotificationConfig", params).await?;
-        if answer.get("error").is_some() { refused += 1 } else { taken.push(url.clone()) }
+        let (_, answer) = env.call(&env.ann, "CreateTaskPushNotificationConfig", params).await?;
+        if answer.get("error").is_some() { rejected += 1 } else { taken.push(url.clone()) }
     }
     sleep(Duration::from_millis(if taken.is_empty() { 100 } else { 1_800 })).await;
-    let calls = scene.canary.calls() - before;
+    let calls = env.canary.calls() - before;
     if calls > 0 {
         return Err(format!("called what it should not, {calls} times"));
     }
-    let told = match taken.len() {
+    let summary = match taken.len() {
         0 => String::new(),
         count => format!(", took {count} and did not call them"),
     };
-    Ok(format!("refused {refused} of {}{told}", urls.len()))
+    Ok(format!("rejected {rejected} of {}{summary}", urls.len()))
 }
 
-fn port(scene: &Scene) -> u16 {
-    scene.canary.address.port()
+fn port(env: &Environment) -> u16 {
+    env.canary.address.port()
 }
 
-fn hosts(scene: &Scene, hosts: &[&str]) -> Vec<String> {
-    hosts.iter().map(|host| format!("http://{host}:{}/", port(scene))).collect()
+fn hosts(env: &Environment, hosts: &[&str]) -> Vec<String> {
+    hosts.iter().map(|host| format!("http://{host}:{}/", port(env))).collect()
 }
 
-async fn loopback(scene: &Scene) -> Verdict {
+async fn loopback(env: &Environment) -> Verdict {
     none(
-        scene,
+        env,
         hosts(
-            scene,
+            env,
             &[
                 "127.0.0.1",
                 "127.1",
@@ -87,11 +86,11 @@ async fn loopback(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn private(scene: &Scene) -> Verdict {
+async fn private(env: &Environment) -> Verdict {
     none(
-        scene,
+        env,
         hosts(
-            scene,
+            env,
             &[
                 "10.0.0.1",
                 "172.16.0.1",
@@ -113,19 +112,19 @@ async fn private(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn metadata(scene: &Scene) -> Verdict {
+async fn metadata(env: &Environment) -> Verdict {
     let mut urls =
-        hosts(scene, &["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "2852039166"]);
+        hosts(env, &["169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "2852039166"]);
     urls.push("http://169.254.169.254/latest/meta-data/".to_owned());
     urls.push("http://metadata.google.internal/".to_owned());
-    none(scene, urls).await
+    none(env, urls).await
 }
 
-async fn mapped(scene: &Scene) -> Verdict {
+async fn mapped(env: &Environment) -> Verdict {
     none(
-        scene,
+        env,
         hosts(
-            scene,
+            env,
             &[
                 "[::ffff:127.0.0.1]",
                 "[::ffff:7f00:1]",
@@ -140,11 +139,11 @@ async fn mapped(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn numbers(scene: &Scene) -> Verdict {
+async fn numbers(env: &Environment) -> Verdict {
     none(
-        scene,
+        env,
         hosts(
-            scene,
+            env,
             &[
                 "2130706433",
                 "0x7f000001",
@@ -161,11 +160,11 @@ async fn numbers(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn names(scene: &Scene) -> Verdict {
+async fn names(env: &Environment) -> Verdict {
     none(
-        scene,
+        env,
         hosts(
-            scene,
+            env,
             &[
                 "localhost.localdomain",
                 "ip6-localhost",
@@ -181,10 +180,10 @@ async fn names(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn userinfo(scene: &Scene) -> Verdict {
-    let port = port(scene);
+async fn userinfo(env: &Environment) -> Verdict {
+    let port = port(env);
     none(
-        scene,
+        env,
         vec![
             format!("http://example.com@127.0.0.1:{port}/"),
             format!("http://{ALLOWED}:{port}@127.0.0.1:{port}/"),
@@ -197,10 +196,10 @@ async fn userinfo(scene: &Scene) -> Verdict {
     .await
 }
 
-async fn schemes(scene: &Scene) -> Verdict {
-    let port = port(scene);
+async fn schemes(env: &Environment) -> Verdict {
+    let port = port(env);
     none(
-        scene,
+        env,
         vec![
             "file:///etc/passwd".to_owned(),
             format!("gopher://127.0.0.1:{port}/_x"),
@@ -217,11 +216,11 @@ async fn schemes(scene: &Scene) -> Verdict {
     .await
 }
 
-/// Lets the server deliver to a receiver that is allowed.
-async fn deliver(scene: &Scene, receiver: &Canary) -> Verdict {
-    let id = scene.task("slow 1").await?;
+/// Lets the server deliver to an allowed receiver.
+async fn deliver(env: &Environment, receiver: &Canary) -> Verdict {
+    let id = env.task("slow 1").await?;
     let params = json!({"taskId": id, "url": receiver.url()});
-    scene.works("CreateTaskPushNotificationConfig", params).await?;
+    env.works("CreateTaskPushNotificationConfig", params).await?;
     for _ in 0..100 {
         if receiver.calls() > 0 {
             sleep(Duration::from_millis(300)).await;
@@ -229,72 +228,71 @@ async fn deliver(scene: &Scene, receiver: &Canary) -> Verdict {
         }
         sleep(Duration::from_millis(100)).await;
     }
-    Err("never called a receiver that is allowed".to_owned())
+    Err("never called an allowed receiver".to_owned())
 }
 
-async fn redirect(scene: &Scene) -> Verdict {
-    let before = scene.canary.calls();
-    let mut told = Vec::new();
+async fn redirect(env: &Environment) -> Verdict {
+    let before = env.canary.calls();
+    let mut summary = Vec::new();
     for status in ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"] {
-        let location = scene.canary.url();
+        let location = env.canary.url();
         let answer =
             format!("HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n");
         let receiver = Canary::start(ALLOWED, answer).await;
-        told.push(deliver(scene, &receiver).await?);
+        summary.push(deliver(env, &receiver).await?);
     }
-    match scene.canary.calls() - before {
+    match env.canary.calls() - before {
         0 => Ok("did not follow".to_owned()),
         calls => Err(format!("followed {calls} times")),
     }
 }
 
-async fn endless(scene: &Scene) -> Verdict {
+async fn endless(env: &Environment) -> Verdict {
     let mut answer = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
     answer.resize(64 << 20, b'x');
     let receiver = Canary::start(ALLOWED, answer).await;
-    deliver(scene, &receiver).await
+    deliver(env, &receiver).await
 }
 
-async fn hanging(scene: &Scene) -> Verdict {
-    // A host of its own: each has its share of the calls.
+async fn hanging(env: &Environment) -> Verdict {
+    // A separate host, as each has its own share of calls.
     let listener = tokio::net::TcpListener::bind((HANGING, 0)).await.map_err(|e| e.to_string())?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let mut ids = Vec::new();
     for _ in 0..20 {
-        let id = scene.task("slow 1").await?;
+        let id = env.task("slow 1").await?;
         let params = json!({"taskId": id, "url": format!("http://{address}/")});
-        scene.works("CreateTaskPushNotificationConfig", params).await?;
+        env.works("CreateTaskPushNotificationConfig", params).await?;
         ids.push(id);
     }
-    let time = scene.is_served().await?;
-    // Another receiver has its events all the same.
+    let time = env.is_served().await?;
+    // Another receiver still gets its events.
     let receiver = Canary::start(ALLOWED, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-    let told = deliver(scene, &receiver).await?;
-    Ok(format!("served others in {time:.0?}, and another receiver: {told}"))
+    let summary = deliver(env, &receiver).await?;
+    Ok(format!("served other callers in {time:.0?}, and another receiver: {summary}"))
 }
 
-async fn many(scene: &Scene) -> Verdict {
-    let id = scene.task("ask").await?;
-    let (mut taken, mut refused) = (0, 0);
+async fn many(env: &Environment) -> Verdict {
+    let id = env.task("ask").await?;
+    let (mut taken, mut rejected) = (0, 0);
     for number in 0..500 {
         let params =
             json!({"taskId": id, "id": format!("{number}"), "url": "https://example.com/"});
-        let (_, answer) =
-            scene.call(&scene.ann, "CreateTaskPushNotificationConfig", params).await?;
-        if answer.get("error").is_some() { refused += 1 } else { taken += 1 }
+        let (_, answer) = env.call(&env.ann, "CreateTaskPushNotificationConfig", params).await?;
+        if answer.get("error").is_some() { rejected += 1 } else { taken += 1 }
     }
-    if refused == 0 {
+    if rejected == 0 {
         Err(format!("took all {taken}"))
     } else {
-        Ok(format!("took {taken}, refused {refused}"))
+        Ok(format!("took {taken}, rejected {rejected}"))
     }
 }
 
-async fn injection(scene: &Scene) -> Verdict {
+async fn injection(env: &Environment) -> Verdict {
     let receiver = Canary::start(ALLOWED, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
-    let id = scene.task("slow 1").await?;
+    let id = env.task("slow 1").await?;
     let url = receiver.url();
-    let mut told = (0, 0);
+    let mut summary = (0, 0);
     for params in [
         json!({"taskId": id, "url": url, "token": "a\r\nx-injected: b"}),
         json!({"taskId": id, "url": url, "authentication": {"scheme": "Bearer\r\nx-injected:", "credentials": "a"}}),
@@ -302,36 +300,35 @@ async fn injection(scene: &Scene) -> Verdict {
         json!({"taskId": id, "url": format!("{url}\r\nx-injected: b")}),
         json!({"taskId": id, "url": format!("{url}%0d%0ax-injected:%20b")}),
     ] {
-        let (_, answer) =
-            scene.call(&scene.ann, "CreateTaskPushNotificationConfig", params).await?;
-        if answer.get("error").is_some() { told.0 += 1 } else { told.1 += 1 }
+        let (_, answer) = env.call(&env.ann, "CreateTaskPushNotificationConfig", params).await?;
+        if answer.get("error").is_some() { summary.0 += 1 } else { summary.1 += 1 }
     }
-    Ok(format!("refused {}, took {} without a header more", told.0, told.1))
+    Ok(format!("rejected {}, accepted {} without an injected header", summary.0, summary.1))
 }
 
-async fn long(scene: &Scene) -> Verdict {
+async fn long(env: &Environment) -> Verdict {
     let url = format!("https://example.com/{}", "x".repeat(1 << 20));
-    let id = scene.task("ask").await?;
-    let (status, answer) = scene
-        .call(&scene.ann, "CreateTaskPushNotificationConfig", json!({"taskId": id, "url": url}))
+    let id = env.task("ask").await?;
+    let (status, answer) = env
+        .call(&env.ann, "CreateTaskPushNotificationConfig", json!({"taskId": id, "url": url}))
         .await?;
-    let told = answer["error"]["message"].as_str().unwrap_or("taken").to_owned();
-    if status < 500 { Ok(told) } else { Err(told) }
+    let summary = answer["error"]["message"].as_str().unwrap_or("taken").to_owned();
+    if status < 500 { Ok(summary) } else { Err(summary) }
 }
 
-async fn in_send(scene: &Scene) -> Verdict {
-    let before = scene.canary.calls();
-    let urls = hosts(scene, &["127.0.0.1", "[::ffff:127.0.0.1]", "2130706433", "localhost"]);
-    let mut refused = 0;
+async fn in_send(env: &Environment) -> Verdict {
+    let before = env.canary.calls();
+    let urls = hosts(env, &["127.0.0.1", "[::ffff:127.0.0.1]", "2130706433", "localhost"]);
+    let mut rejected = 0;
     for url in &urls {
         let mut params = waiting("echo x");
         params["configuration"] = json!({"taskPushNotificationConfig": {"url": url}});
-        let (_, answer): (u16, Value) = scene.call(&scene.ann, "SendMessage", params).await?;
-        refused += usize::from(answer.get("error").is_some());
+        let (_, answer): (u16, Value) = env.call(&env.ann, "SendMessage", params).await?;
+        rejected += usize::from(answer.get("error").is_some());
     }
     sleep(Duration::from_millis(500)).await;
-    match scene.canary.calls() - before {
-        0 => Ok(format!("refused {refused} of {}", urls.len())),
+    match env.canary.calls() - before {
+        0 => Ok(format!("rejected {rejected} of {}", urls.len())),
         calls => Err(format!("called what it should not, {calls} times")),
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations, tenants, and what travels beside a request.
+//! Contexts, tenants, and request metadata.
 
 use a2a_core::{
     ErrorKind, ExtensionSet, Message, v1::SendMessageConfiguration, well_known::Struct,
@@ -6,14 +6,14 @@ use a2a_core::{
 use a2a_operations::Call;
 
 use crate::{
-    Options, Seat,
+    Options, Topology,
     agent::EXTENSION,
-    call::{cancel, configured, get, refusal_of, send, subscribe, task_of, to_task, with},
+    call::{cancel, configured, get, rejection_of, send, subscribe, task_of, to_task, with},
 };
 
 //
-pub async fn tasks_of_one_context_share_it_and_nothing_else(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn tasks_of_a_context_share_only_the_context(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let message = Message::user("one").with_context_id("my-context");
     let first = task_of(&fixture.agent, with(message.clone())).await;
     let second = task_of(&fixture.agent, with(message)).await;
@@ -22,19 +22,19 @@ pub async fn tasks_of_one_context_share_it_and_nothing_else(seat: Seat) {
 }
 
 //
-pub async fn a_task_in_another_context_than_the_message_says_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn context_mismatch_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("ask")).await;
     let mut call = to_task(&task.id, "this");
     call.request.message.as_mut().unwrap().context_id = "elsewhere".into();
-    let refused = refusal_of(&fixture.agent, call).await;
-    assert_eq!(refused.kind(), ErrorKind::InvalidParams);
-    assert_eq!(refused.violations()[0].field, "message.contextId");
+    let rejected = rejection_of(&fixture.agent, call).await;
+    assert_eq!(rejected.kind(), ErrorKind::InvalidParams);
+    assert_eq!(rejected.violations()[0].field, "message.contextId");
 }
 
 //
-pub async fn a_task_of_another_tenant_is_like_none_at_all(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn task_of_another_tenant_is_not_found(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut call = send("ask");
     call.request.tenant = "acme".into();
     let task = task_of(&fixture.agent, call).await;
@@ -47,15 +47,15 @@ pub async fn a_task_of_another_tenant_is_like_none_at_all(seat: Seat) {
         fixture.agent.get_task(get(&task.id)).await.unwrap_err(),
         fixture.agent.cancel_task(cancel(&task.id)).await.unwrap_err(),
         fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err(),
-        refusal_of(&fixture.agent, to_task(&task.id, "this")).await,
+        rejection_of(&fixture.agent, to_task(&task.id, "this")).await,
     ];
     let unknown = fixture.agent.get_task(get("unknown")).await.unwrap_err();
-    for refused in kinds {
-        assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
+    for rejected in kinds {
+        assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
         assert_eq!(
-            refused.message().replace(&task.id, "unknown"),
+            rejected.message().replace(&task.id, "unknown"),
             unknown.message(),
-            "it does not tell absent from hidden"
+            "absent and hidden tasks are indistinguishable"
         );
     }
     let listed = fixture.agent.list_tasks(Call::default()).await.unwrap().response;
@@ -63,8 +63,8 @@ pub async fn a_task_of_another_tenant_is_like_none_at_all(seat: Seat) {
 }
 
 //
-pub async fn what_comes_beside_a_request_reaches_the_agent(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn request_context_reaches_the_executor(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let modes = vec!["text/plain".to_owned(), "image/png".to_owned()];
     let configuration = SendMessageConfiguration {
         accepted_output_modes: modes.clone(),
@@ -86,8 +86,8 @@ pub async fn what_comes_beside_a_request_reaches_the_agent(seat: Seat) {
 }
 
 //
-pub async fn an_offered_extension_is_activated_when_it_is_asked_for(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn requested_extension_is_activated(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let reply = fixture.agent.send_message(send("x")).await.unwrap();
     assert!(reply.activated.is_empty());
     let mut call = send("x");
@@ -97,14 +97,14 @@ pub async fn an_offered_extension_is_activated_when_it_is_asked_for(seat: Seat) 
 }
 
 //
-pub async fn a_required_extension_has_to_be_asked_for(seat: Seat) {
+pub async fn required_extension_must_be_requested(topology: Topology) {
     let required = "urn:example:required";
     let options = Options { required_extension: Some(required), ..Options::default() };
-    let fixture = seat.agent(options).await;
-    let refused = refusal_of(&fixture.agent, send("x")).await;
-    assert_eq!(refused.kind(), ErrorKind::ExtensionSupportRequired);
-    let refused = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::ExtensionSupportRequired);
+    let fixture = topology.agent(options).await;
+    let rejected = rejection_of(&fixture.agent, send("x")).await;
+    assert_eq!(rejected.kind(), ErrorKind::ExtensionSupportRequired);
+    let rejected = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::ExtensionSupportRequired);
     let mut call = send("x");
     call.context.extensions = ExtensionSet::from_iter([required]);
     assert!(fixture.agent.send_message(call).await.is_ok());

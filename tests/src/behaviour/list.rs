@@ -6,7 +6,7 @@ use a2a_core::{ErrorKind, Message, Task, TaskState, v1::ListTasksRequest};
 use a2a_operations::{Agent, Call};
 
 use crate::{
-    Options, Seat,
+    Options, Topology,
     call::{get, list, send, task_of, to_task, with},
 };
 
@@ -20,8 +20,8 @@ async fn tasks(agent: &Arc<dyn Agent>, count: usize) -> Vec<Task> {
 }
 
 //
-pub async fn pages_show_every_task_once_newest_first(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn pages_list_every_task_once_newest_first(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let made = tasks(&fixture.agent, 7).await;
     let mut request = ListTasksRequest { page_size: Some(3), ..ListTasksRequest::default() };
     let mut seen = Vec::new();
@@ -50,8 +50,8 @@ pub async fn pages_show_every_task_once_newest_first(seat: Seat) {
 }
 
 //
-pub async fn artifacts_and_history_are_listed_only_when_asked_for(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn artifacts_and_history_are_listed_only_on_request(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = &tasks(&fixture.agent, 1).await[0];
     assert!(!task.artifacts.is_empty() && !task.history.is_empty());
     let plain = list(&fixture.agent, ListTasksRequest::default()).await;
@@ -65,8 +65,8 @@ pub async fn artifacts_and_history_are_listed_only_when_asked_for(seat: Seat) {
 }
 
 //
-pub async fn lists_are_filtered_by_context_state_and_time(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn lists_are_filtered_by_context_state_and_time(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let waiting = task_of(&fixture.agent, send("ask")).await;
     let many = tasks(&fixture.agent, 3).await;
     let ids = |page: &[Task]| page.iter().map(|task| task.id.clone()).collect::<BTreeSet<_>>();
@@ -95,8 +95,8 @@ pub async fn lists_are_filtered_by_context_state_and_time(seat: Seat) {
     assert_eq!((page.tasks.len(), page.total_size, &*page.next_page_token), (0, 0, ""));
 }
 
-pub async fn a_task_moves_in_the_list_when_its_status_changes(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn status_change_moves_a_task_in_the_list(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let first = task_of(&fixture.agent, send("ask")).await;
     // Times have milliseconds, so the next status has to be in a later one.
     loop {
@@ -125,8 +125,8 @@ pub async fn a_task_moves_in_the_list_when_its_status_changes(seat: Seat) {
 }
 
 //
-pub async fn a_page_that_can_not_be_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn invalid_list_parameters_are_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     for (request, field) in [
         (ListTasksRequest { page_size: Some(0), ..Default::default() }, "pageSize"),
         (ListTasksRequest { page_size: Some(101), ..Default::default() }, "pageSize"),
@@ -135,8 +135,8 @@ pub async fn a_page_that_can_not_be_is_refused(seat: Seat) {
         (ListTasksRequest { history_length: Some(-1), ..Default::default() }, "historyLength"),
         (ListTasksRequest { status: 99, ..Default::default() }, "status"),
     ] {
-        let refused = fixture.agent.list_tasks(Call::new(request)).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::InvalidParams, "{field}");
-        assert_eq!(refused.violations()[0].field, field);
+        let rejected = fixture.agent.list_tasks(Call::new(request)).await.unwrap_err();
+        assert_eq!(rejected.kind(), ErrorKind::InvalidParams, "{field}");
+        assert_eq!(rejected.violations()[0].field, field);
     }
 }

@@ -1,4 +1,4 @@
-//! The behaviours, by what they are about.
+//! The behaviours, by topic.
 
 pub mod card;
 pub mod context;

@@ -11,8 +11,8 @@ use a2a_core::{
 use a2a_operations::Call;
 
 use crate::{
-    Options, Seat,
-    call::{configured, refusal_of, send, task_of, to_task},
+    Options, Topology,
+    call::{configured, rejection_of, send, task_of, to_task},
     webhook::Receiver,
 };
 
@@ -42,8 +42,8 @@ fn delete(task_id: &str, id: &str) -> Call<DeleteTaskPushNotificationConfigReque
 }
 
 //
-pub async fn webhooks_are_kept_listed_and_removed(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn webhooks_are_created_read_listed_and_deleted(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let agent = &fixture.agent;
     let task = task_of(agent, send("x")).await;
     let url = "http://127.0.0.1:9/hook";
@@ -90,13 +90,13 @@ pub async fn webhooks_are_kept_listed_and_removed(seat: Seat) {
 }
 
 //
-pub async fn webhooks_of_an_unknown_task_are_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn webhooks_of_an_unknown_task_are_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let agent = &fixture.agent;
     let call = Call::new(config("nowhere", "", "http://127.0.0.1:9/"));
     let list =
         ListTaskPushNotificationConfigsRequest { task_id: "nowhere".into(), ..Default::default() };
-    for refused in [
+    for rejected in [
         agent.create_task_push_notification_config(call).await.map(drop).unwrap_err(),
         agent.get_task_push_notification_config(get("nowhere", "a")).await.map(drop).unwrap_err(),
         agent.list_task_push_notification_configs(Call::new(list)).await.map(drop).unwrap_err(),
@@ -106,13 +106,13 @@ pub async fn webhooks_of_an_unknown_task_are_refused(seat: Seat) {
             .map(drop)
             .unwrap_err(),
     ] {
-        assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
+        assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
     }
 }
 
 //
-pub async fn an_agent_that_calls_no_webhooks_says_so(seat: Seat) {
-    let fixture = seat.agent(Options { push: false, ..Options::default() }).await;
+pub async fn webhooks_are_rejected_without_push_support(topology: Topology) {
+    let fixture = topology.agent(Options { push: false, ..Options::default() }).await;
     let agent = &fixture.agent;
     let task = task_of(agent, send("x")).await;
     let call = Call::new(config(&task.id, "", "http://127.0.0.1:9/"));
@@ -122,7 +122,7 @@ pub async fn an_agent_that_calls_no_webhooks_says_so(seat: Seat) {
         task_push_notification_config: Some(config("", "", "http://127.0.0.1:9/")),
         ..SendMessageConfiguration::default()
     };
-    for refused in [
+    for rejected in [
         agent.create_task_push_notification_config(call).await.map(drop).unwrap_err(),
         agent.get_task_push_notification_config(get(&task.id, "a")).await.map(drop).unwrap_err(),
         agent.list_task_push_notification_configs(Call::new(list)).await.map(drop).unwrap_err(),
@@ -131,38 +131,38 @@ pub async fn an_agent_that_calls_no_webhooks_says_so(seat: Seat) {
             .await
             .map(drop)
             .unwrap_err(),
-        refusal_of(agent, configured(send("x"), inline)).await,
+        rejection_of(agent, configured(send("x"), inline)).await,
     ] {
-        assert_eq!(refused.kind(), ErrorKind::PushNotificationNotSupported);
+        assert_eq!(rejected.kind(), ErrorKind::PushNotificationNotSupported);
     }
     let listed = fixture.engine.list_tasks(Call::default()).await.unwrap().response;
-    assert_eq!(listed.total_size, 1, "the refused send made no task");
+    assert_eq!(listed.total_size, 1, "the rejected send made no task");
 }
 
 //
-pub async fn a_webhook_that_may_not_be_called_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn forbidden_webhook_address_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("x")).await;
     for url in
         ["http://10.0.0.1/", "http://[::ffff:192.168.0.1]/", "ftp://example.com/", "nonsense", ""]
     {
         let call = Call::new(config(&task.id, "", url));
-        let refused = fixture.agent.create_task_push_notification_config(call).await.unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::InvalidParams, "{url}");
-        assert_eq!(refused.violations()[0].field, "url", "{url}");
+        let rejected = fixture.agent.create_task_push_notification_config(call).await.unwrap_err();
+        assert_eq!(rejected.kind(), ErrorKind::InvalidParams, "{url}");
+        assert_eq!(rejected.violations()[0].field, "url", "{url}");
         let inline = SendMessageConfiguration {
             task_push_notification_config: Some(config("", "", url)),
             ..SendMessageConfiguration::default()
         };
-        let refused = refusal_of(&fixture.agent, configured(send("x"), inline)).await;
+        let rejected = rejection_of(&fixture.agent, configured(send("x"), inline)).await;
         let field = "configuration.taskPushNotificationConfig.url";
-        assert_eq!(refused.violations()[0].field, field, "{url}");
+        assert_eq!(rejected.violations()[0].field, field, "{url}");
     }
 }
 
 //
-pub async fn status_changes_reach_every_webhook_in_order_despite_failures(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn webhooks_get_status_changes_in_order_despite_failures(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut first = Receiver::start(2).await;
     let mut second = Receiver::start(0).await;
     let mut inline = config("", "", &first.url);
@@ -202,8 +202,8 @@ pub async fn status_changes_reach_every_webhook_in_order_despite_failures(seat: 
 }
 
 //
-pub async fn a_removed_webhook_gets_nothing_more(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn deleted_webhook_gets_no_more_deliveries(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut removed = Receiver::start(0).await;
     let mut kept = Receiver::start(0).await;
     let task = task_of(&fixture.agent, send("input")).await;

@@ -1,4 +1,4 @@
-//! Sending a message and what comes of it.
+//! Sending messages.
 
 use a2a_core::{
     ErrorKind, Message, Part, Role, TaskState,
@@ -8,16 +8,16 @@ use a2a_core::{
 use a2a_operations::Call;
 
 use crate::{
-    Options, Seat,
+    Options, Topology,
     call::{
-        at_once, configured, get, message_of, next, refusal_of, send, stream_of, subscribe,
+        at_once, configured, get, message_of, next, rejection_of, send, stream_of, subscribe,
         subscription, task_of, to_task, with,
     },
 };
 
 //
-pub async fn a_send_waits_for_the_end_of_the_task(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn send_waits_for_the_end_of_the_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("hello there")).await;
     assert_eq!(task.state(), TaskState::Completed);
     assert_eq!(task.text(), "hello there");
@@ -33,8 +33,8 @@ pub async fn a_send_waits_for_the_end_of_the_task(seat: Seat) {
 }
 
 //
-pub async fn an_immediate_send_returns_the_task_while_it_works(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn immediate_send_returns_the_running_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, at_once(send("gate"))).await;
     assert!(!task.state().is_settled(), "{:?}", task.state());
     let mut stream = subscription(&fixture.agent, subscribe(&task.id)).await;
@@ -43,12 +43,12 @@ pub async fn an_immediate_send_returns_the_task_while_it_works(seat: Seat) {
 }
 
 //
-pub async fn a_message_answer_leaves_no_task(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn message_response_creates_no_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     for call in [send("message hello"), at_once(send("message hello"))] {
         let wants_at_once = call.request.configuration.is_some();
         let answer = fixture.agent.send_message(call).await.unwrap().response;
-        // A caller that does not wait may get the task before the agent has answered.
+        // A caller that does not wait may get the task before the agent responds.
         if !wants_at_once {
             let Some(a2a_core::v1::send_message_response::Payload::Message(message)) =
                 answer.payload
@@ -65,48 +65,48 @@ pub async fn a_message_answer_leaves_no_task(seat: Seat) {
 }
 
 //
-pub async fn every_broken_rule_of_a_request_is_named_with_its_path(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
-    let refused = refusal_of(&fixture.agent, Call::default()).await;
-    assert_eq!(refused.kind(), ErrorKind::InvalidParams);
-    assert_eq!(refused.violations()[0].field, "message");
+pub async fn violations_name_the_path_of_each_member(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
+    let rejected = rejection_of(&fixture.agent, Call::default()).await;
+    assert_eq!(rejected.kind(), ErrorKind::InvalidParams);
+    assert_eq!(rejected.violations()[0].field, "message");
 
     let message = Message { message_id: String::new(), ..Message::new(Role::Unspecified, vec![]) };
-    let refused = refusal_of(&fixture.agent, with(message)).await;
+    let rejected = rejection_of(&fixture.agent, with(message)).await;
     let fields: Vec<_> =
-        refused.violations().iter().map(|violation| violation.field.as_str()).collect();
+        rejected.violations().iter().map(|violation| violation.field.as_str()).collect();
     assert_eq!(fields, ["message.messageId", "message.role", "message.parts"]);
 
     let empty_part = with(Message::new(Role::User, vec![Part::text("a"), Part::default()]));
-    let refused = refusal_of(&fixture.agent, empty_part).await;
-    assert_eq!(refused.violations()[0].field, "message.parts[1]");
+    let rejected = rejection_of(&fixture.agent, empty_part).await;
+    assert_eq!(rejected.violations()[0].field, "message.parts[1]");
     let listed = fixture.engine.list_tasks(Call::default()).await.unwrap().response;
-    assert_eq!(listed.total_size, 0, "a refused message has no effect");
+    assert_eq!(listed.total_size, 0, "a rejected message has no effect");
 }
 
 //
-pub async fn a_message_to_an_unknown_task_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
-    let refused = refusal_of(&fixture.agent, to_task("no-such-task", "hi")).await;
-    assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
-    assert_eq!(refused.metadata().get("taskId").map(String::as_str), Some("no-such-task"));
+pub async fn message_to_an_unknown_task_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
+    let rejected = rejection_of(&fixture.agent, to_task("no-such-task", "hi")).await;
+    assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
+    assert_eq!(rejected.metadata().get("taskId").map(String::as_str), Some("no-such-task"));
     let found = fixture.agent.get_task(get("no-such-task")).await.unwrap_err();
     assert_eq!(found.kind(), ErrorKind::TaskNotFound, "no task was made under that id");
 }
 
 //
-pub async fn a_message_to_a_task_that_has_ended_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn message_to_an_ended_task_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("hello")).await;
-    let refused = refusal_of(&fixture.agent, to_task(&task.id, "more")).await;
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
-    let refused = fixture.agent.send_streaming_message(to_task(&task.id, "more")).await;
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::UnsupportedOperation);
+    let rejected = rejection_of(&fixture.agent, to_task(&task.id, "more")).await;
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.send_streaming_message(to_task(&task.id, "more")).await;
+    assert_eq!(rejected.unwrap_err().kind(), ErrorKind::UnsupportedOperation);
 }
 
 //
-pub async fn a_message_to_a_task_that_waits_resumes_it(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn message_to_a_waiting_task_continues_it(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     for (first, second, end) in [("ask", "this", "so this"), ("input", "more", "enough")] {
         let task = task_of(&fixture.agent, send(first)).await;
         assert_eq!(task.state(), TaskState::InputRequired, "{first}");
@@ -120,8 +120,8 @@ pub async fn a_message_to_a_task_that_waits_resumes_it(seat: Seat) {
     }
 }
 
-pub async fn a_message_to_a_working_task_waits_for_its_turn(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn message_to_a_running_task_is_queued(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut first = stream_of(&fixture.agent, send("auth")).await;
     let task_id = next(&mut first).await.task().unwrap().id.clone();
     while next(&mut first).await.state() != Some(TaskState::AuthRequired) {}
@@ -130,24 +130,24 @@ pub async fn a_message_to_a_working_task_waits_for_its_turn(seat: Seat) {
     let queued = tokio::spawn(async move { agent.send_message(queued).await });
     fixture.control.open();
     // The task ends with the first message, so the second one has nothing to wait for.
-    let refused = queued.await.unwrap().unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = queued.await.unwrap().unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
 }
 
 //
-pub async fn a_part_of_a_foreign_media_type_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn unsupported_part_media_type_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let foreign = Part::text("x").with_media_type("application/x-foreign");
-    let refused = refusal_of(&fixture.agent, with(Message::user(foreign))).await;
-    assert_eq!(refused.kind(), ErrorKind::ContentTypeNotSupported);
+    let rejected = rejection_of(&fixture.agent, with(Message::user(foreign))).await;
+    assert_eq!(rejected.kind(), ErrorKind::ContentTypeNotSupported);
     let image = Part::raw(vec![1]).with_media_type("image/png");
     let message = Message::user("parts").with_part(image);
     assert_eq!(task_of(&fixture.agent, with(message)).await.state(), TaskState::Completed);
 }
 
 //
-pub async fn every_kind_of_part_passes_unchanged(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn all_kinds_of_parts_pass_unchanged(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let data: Value =
         serde_json::json!({"n": 1, "f": 0.5, "null": null, "list": [true, "x"]}).into();
     let parts = vec![
@@ -167,8 +167,8 @@ pub async fn every_kind_of_part_passes_unchanged(seat: Seat) {
 }
 
 //
-pub async fn an_agent_that_fails_leaves_a_failed_task_without_internals(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn executor_error_fails_the_task_without_internals(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     for (word, state, text) in [
         ("fail", TaskState::Failed, Some("no such thing")),
         ("reject", TaskState::Rejected, Some("not that")),
@@ -177,15 +177,15 @@ pub async fn an_agent_that_fails_leaves_a_failed_task_without_internals(seat: Se
     ] {
         let task = task_of(&fixture.agent, send(word)).await;
         assert_eq!(task.state(), state, "{word}");
-        let told = task.status_message().unwrap().text();
-        assert!(!told.contains("1234"), "{told}");
-        assert!(text.is_none_or(|text| told == text), "{told}");
+        let message = task.status_message().unwrap().text();
+        assert!(!message.contains("1234"), "{message}");
+        assert!(text.is_none_or(|text| message == text), "{message}");
     }
 }
 
 //
-pub async fn an_answer_has_as_much_history_as_was_asked_for(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn response_has_the_requested_history_length(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("ask")).await;
     let task = task_of(&fixture.agent, to_task(&task.id, "this")).await;
     assert_eq!(task.history.len(), 3, "unset is all there is");
@@ -204,24 +204,24 @@ pub async fn an_answer_has_as_much_history_as_was_asked_for(seat: Seat) {
     let none = SendMessageConfiguration { history_length: Some(0), ..Default::default() };
     assert!(task_of(&fixture.agent, configured(send("x"), none)).await.history.is_empty());
     let negative = SendMessageConfiguration { history_length: Some(-1), ..Default::default() };
-    let refused = refusal_of(&fixture.agent, configured(send("x"), negative)).await;
-    assert_eq!(refused.violations()[0].field, "configuration.historyLength");
+    let rejected = rejection_of(&fixture.agent, configured(send("x"), negative)).await;
+    assert_eq!(rejected.violations()[0].field, "configuration.historyLength");
 }
 
-pub async fn a_retry_under_the_same_key_joins_the_first_try(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn retry_with_the_same_key_joins_the_first_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut call = send("hello");
     call.context.idempotency_key = Some("key-1".into());
     let first = task_of(&fixture.agent, call.clone()).await;
     let second = task_of(&fixture.agent, call.clone()).await;
     assert_eq!(first.id, second.id);
     call.request.message = Some(Message::user("something else"));
-    assert_eq!(refusal_of(&fixture.agent, call).await.kind(), ErrorKind::InvalidParams);
+    assert_eq!(rejection_of(&fixture.agent, call).await.kind(), ErrorKind::InvalidParams);
 }
 
 //
-pub async fn messages_with_the_same_id_are_separate_messages(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn reused_message_ids_are_separate_messages(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let call = send("hello");
     let first = task_of(&fixture.agent, call.clone()).await;
     let second = task_of(&fixture.agent, call).await;

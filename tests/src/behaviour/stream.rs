@@ -1,11 +1,11 @@
-//! Streams: their order, their end, and what happens when they are cut.
+//! Streams: order, end, and resuming.
 
 use a2a_core::{ErrorKind, TaskState, v1::stream_response::Payload};
 use a2a_operations::{Event, EventId};
 use futures_util::StreamExt as _;
 
 use crate::{
-    Options, Seat,
+    Options, Topology,
     call::{
         all, at_once, get, next, positions, resume, send, stream_of, subscribe, subscription,
         task_of, to_task,
@@ -13,8 +13,8 @@ use crate::{
 };
 
 //
-pub async fn a_stream_is_the_task_and_then_its_updates_in_order(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn stream_is_the_task_followed_by_updates_in_order(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let events = all(stream_of(&fixture.agent, send("stream 40")).await).await;
     assert_eq!(positions(&events), (1..=43).collect::<Vec<_>>());
     assert!(events[0].task().is_some());
@@ -35,8 +35,8 @@ pub async fn a_stream_is_the_task_and_then_its_updates_in_order(seat: Seat) {
 }
 
 //
-pub async fn a_message_stream_is_one_message(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn stream_of_a_direct_reply_is_one_message(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let events = all(stream_of(&fixture.agent, at_once(send("message hi"))).await).await;
     assert_eq!(events.len(), 1);
     assert!(
@@ -45,8 +45,8 @@ pub async fn a_message_stream_is_one_message(seat: Seat) {
 }
 
 //
-pub async fn a_stream_ends_where_input_is_required(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn stream_ends_when_input_is_required(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let events = all(stream_of(&fixture.agent, send("ask")).await).await;
     assert_eq!(events.last().and_then(Event::state), Some(TaskState::InputRequired));
     let id = events[0].task().unwrap().id.clone();
@@ -58,8 +58,8 @@ pub async fn a_stream_ends_where_input_is_required(seat: Seat) {
 }
 
 //
-pub async fn a_stream_stays_open_while_an_authorization_is_awaited(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn stream_stays_open_in_auth_required(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut stream = stream_of(&fixture.agent, send("auth")).await;
     let required = loop {
         let event = next(&mut stream).await;
@@ -76,19 +76,19 @@ pub async fn a_stream_stays_open_while_an_authorization_is_awaited(seat: Seat) {
 }
 
 //
-pub async fn an_agent_that_does_not_stream_says_so_before_the_stream_opens(seat: Seat) {
-    let fixture = seat.agent(Options { streaming: false, ..Options::default() }).await;
-    let refused = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+pub async fn streaming_is_rejected_without_support(topology: Topology) {
+    let fixture = topology.agent(Options { streaming: false, ..Options::default() }).await;
+    let rejected = fixture.agent.send_streaming_message(send("x")).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
     let task = task_of(&fixture.agent, at_once(send("gate"))).await;
-    let refused = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
     fixture.control.open();
 }
 
 //
-pub async fn a_closed_stream_does_not_cancel_its_task(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn closed_stream_does_not_cancel_the_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut stream = stream_of(&fixture.agent, send("gate")).await;
     let id = next(&mut stream).await.task().unwrap().id.clone();
     let mut other = subscription(&fixture.agent, subscribe(&id)).await;
@@ -102,8 +102,8 @@ pub async fn a_closed_stream_does_not_cancel_its_task(seat: Seat) {
 }
 
 //
-pub async fn a_caller_that_leaves_does_not_cancel_its_task(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn disconnect_does_not_cancel_the_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let agent = fixture.agent.clone();
     let waiting = tokio::spawn(async move { agent.send_message(send("gate")).await });
     let id = loop {
@@ -122,8 +122,8 @@ pub async fn a_caller_that_leaves_does_not_cancel_its_task(seat: Seat) {
 }
 
 //
-pub async fn every_reader_gets_the_same_events_in_the_same_order(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn readers_get_the_same_events_in_the_same_order(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut first = stream_of(&fixture.agent, send("gate")).await;
     let id = next(&mut first).await.task().unwrap().id.clone();
     assert_eq!(next(&mut first).await.state(), Some(TaskState::Working));
@@ -145,13 +145,13 @@ pub async fn every_reader_gets_the_same_events_in_the_same_order(seat: Seat) {
 }
 
 //
-pub async fn a_subscription_is_the_task_as_it_is_and_everything_after(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn subscription_is_the_task_followed_by_all_updates(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     for _ in 0..5 {
         let task = task_of(&fixture.agent, at_once(send("stream 200"))).await;
         let subscribed = fixture.agent.subscribe_to_task(subscribe(&task.id)).await;
         let stored = match subscribed {
-            // The task may have ended before the subscription came.
+            // The task may have ended before the subscription.
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
                 continue;
@@ -171,22 +171,22 @@ pub async fn a_subscription_is_the_task_as_it_is_and_everything_after(seat: Seat
             }
         };
         let whole: String = (1..=200).map(|number| number.to_string()).collect();
-        assert_eq!(stored.text(), whole, "nothing lost, nothing twice");
+        assert_eq!(stored.text(), whole, "no gaps, no duplicates");
     }
 }
 
 //
-pub async fn a_subscription_to_no_task_or_an_ended_one_is_refused(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
-    let refused = fixture.agent.subscribe_to_task(subscribe("nowhere")).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::TaskNotFound);
+pub async fn subscription_to_an_unknown_or_ended_task_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
+    let rejected = fixture.agent.subscribe_to_task(subscribe("nowhere")).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::TaskNotFound);
     let task = task_of(&fixture.agent, send("x")).await;
-    let refused = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let rejected = fixture.agent.subscribe_to_task(subscribe(&task.id)).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::UnsupportedOperation);
 }
 
-pub async fn a_subscription_stays_open_where_input_is_required(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn subscription_stays_open_when_input_is_required(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("ask")).await;
     let mut stream = subscription(&fixture.agent, subscribe(&task.id)).await;
     assert_eq!(next(&mut stream).await.state(), Some(TaskState::InputRequired));
@@ -198,8 +198,8 @@ pub async fn a_subscription_stays_open_where_input_is_required(seat: Seat) {
 }
 
 //
-pub async fn a_cut_reader_gets_exactly_what_it_missed(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn resumed_reader_gets_exactly_the_missed_events(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let mut stream = stream_of(&fixture.agent, send("gate")).await;
     let id = next(&mut stream).await.task().unwrap().id.clone();
     let seen = next(&mut stream).await.id().expect("a position");

@@ -3,13 +3,13 @@
 use a2a_core::{ErrorKind, TaskState, well_known::Struct};
 
 use crate::{
-    Options, Seat,
+    Options, Topology,
     call::{all, at_once, cancel, get, send, subscribe, subscription, task_of},
 };
 
 //
-pub async fn a_task_is_read_as_it_is_and_reading_changes_nothing(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn get_returns_the_task_without_side_effects(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("ask")).await;
     for _ in 0..2 {
         let found = fixture.agent.get_task(get(&task.id)).await.unwrap().response;
@@ -22,8 +22,8 @@ pub async fn a_task_is_read_as_it_is_and_reading_changes_nothing(seat: Seat) {
 }
 
 //
-pub async fn a_canceled_task_is_canceled_once(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn cancel_of_a_canceled_task_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     for word in ["wait", "hang", "ask", "input", "auth"] {
         let task = task_of(&fixture.agent, at_once(send(word))).await;
         let mut call = cancel(&task.id);
@@ -38,17 +38,17 @@ pub async fn a_canceled_task_is_canceled_once(seat: Seat) {
 }
 
 //
-pub async fn a_task_that_has_ended_or_is_not_there_is_not_canceled(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn cancel_of_an_ended_or_unknown_task_is_rejected(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, send("hello")).await;
-    let refused = fixture.agent.cancel_task(cancel(&task.id)).await.unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::TaskNotCancelable);
+    let rejected = fixture.agent.cancel_task(cancel(&task.id)).await.unwrap_err();
+    assert_eq!(rejected.kind(), ErrorKind::TaskNotCancelable);
     let missing = fixture.agent.cancel_task(cancel("missing")).await.unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::TaskNotFound);
 }
 
-pub async fn a_cancel_ends_the_streams_of_its_task(seat: Seat) {
-    let fixture = seat.agent(Options::default()).await;
+pub async fn cancel_ends_the_streams_of_the_task(topology: Topology) {
+    let fixture = topology.agent(Options::default()).await;
     let task = task_of(&fixture.agent, at_once(send("wait"))).await;
     let stream = subscription(&fixture.agent, subscribe(&task.id)).await;
     fixture.agent.cancel_task(cancel(&task.id)).await.unwrap();

@@ -16,17 +16,17 @@ use futures_util::stream;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-/// How webhooks behave.
+/// The behavior of webhook receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manners {
-    /// One delivery of so many is refused with 503; 0 refuses none.
-    Refuse(u64),
-    /// The first five deliveries to each are refused, told to come later, never answered, cut
-    /// off, and answered without end; the rest is taken.
-    Rude,
+pub enum Behavior {
+    /// Reject every n-th delivery with 503; 0 rejects none.
+    Reject(u64),
+    /// The first five deliveries to each webhook get 500, 429, no response, a closed connection,
+    /// and an endless response; the others succeed.
+    Misbehave,
 }
 
-/// Webhooks that note what reaches them, one for each name.
+/// A receiver that records deliveries by the name of the webhook.
 #[derive(Debug)]
 pub struct Hooks {
     url: String,
@@ -36,23 +36,23 @@ pub struct Hooks {
 
 #[derive(Debug)]
 struct Inner {
-    manners: Manners,
+    behavior: Behavior,
     state: Mutex<Received>,
 }
 
 #[derive(Debug, Default)]
 struct Received {
     calls: u64,
-    /// How often each webhook was called.
+    /// The number of calls by webhook.
     calls_of: HashMap<String, u64>,
-    /// What was taken, by the name of the webhook.
-    taken: HashMap<String, Vec<Value>>,
+    /// The accepted deliveries by webhook.
+    received: HashMap<String, Vec<Value>>,
 }
 
 impl Hooks {
-    /// Listens.
-    pub async fn start(manners: Manners) -> Self {
-        let inner = Arc::new(Inner { manners, state: Mutex::default() });
+    /// Starts the receiver.
+    pub async fn start(behavior: Behavior) -> Self {
+        let inner = Arc::new(Inner { behavior, state: Mutex::default() });
         let router =
             Router::new().route("/hook/{name}", post(receive)).with_state(Arc::clone(&inner));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -68,20 +68,20 @@ impl Hooks {
         format!("{}/{name}", self.url)
     }
 
-    /// What a webhook has taken so far, in the order in which it came.
-    pub fn taken(&self, name: &str) -> Vec<Value> {
-        let state = self.inner.state.lock().expect("nobody panics here");
-        state.taken.get(name).cloned().unwrap_or_default()
+    /// The accepted deliveries of a webhook, in order.
+    pub fn received(&self, name: &str) -> Vec<Value> {
+        let state = self.inner.state.lock().expect("no panic while locked");
+        state.received.get(name).cloned().unwrap_or_default()
     }
 
-    /// How often webhooks were called.
+    /// The total number of calls.
     pub fn calls(&self) -> u64 {
-        self.inner.state.lock().expect("nobody panics here").calls
+        self.inner.state.lock().expect("no panic while locked").calls
     }
 
-    /// Forgets what a webhook has taken.
+    /// Discards the deliveries of a webhook.
     pub fn forget(&self, name: &str) {
-        self.inner.state.lock().expect("nobody panics here").taken.remove(name);
+        self.inner.state.lock().expect("no panic while locked").received.remove(name);
     }
 }
 
@@ -91,24 +91,24 @@ async fn receive(
     body: Bytes,
 ) -> Response {
     let (calls, calls_of_this) = {
-        let mut state = inner.state.lock().expect("nobody panics here");
+        let mut state = inner.state.lock().expect("no panic while locked");
         state.calls += 1;
         let of_this = state.calls_of.entry(name.clone()).or_default();
         *of_this += 1;
         let of_this = *of_this;
         (state.calls, of_this)
     };
-    match inner.manners {
-        Manners::Refuse(0) => {}
-        Manners::Refuse(every) if calls % every == 0 => {
+    match inner.behavior {
+        Behavior::Reject(0) => {}
+        Behavior::Reject(every) if calls % every == 0 => {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
-        Manners::Refuse(_) => {}
-        Manners::Rude => match calls_of_this {
+        Behavior::Reject(_) => {}
+        Behavior::Misbehave => match calls_of_this {
             1 => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             2 => return (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "1")]).into_response(),
             3 => std::future::pending::<()>().await,
-            4 => panic!("the connection is cut on purpose"),
+            4 => panic!("close the connection on purpose"),
             5 => {
                 inner.take(name, &body);
                 let more = stream::repeat_with(|| Ok::<_, Infallible>(Bytes::from_static(b"more")));
@@ -123,8 +123,8 @@ async fn receive(
 impl Inner {
     fn take(&self, name: String, body: &[u8]) -> StatusCode {
         let Ok(body) = serde_json::from_slice(body) else { return StatusCode::BAD_REQUEST };
-        let mut state = self.state.lock().expect("nobody panics here");
-        state.taken.entry(name).or_default().push(body);
+        let mut state = self.state.lock().expect("no panic while locked");
+        state.received.entry(name).or_default().push(body);
         StatusCode::OK
     }
 }

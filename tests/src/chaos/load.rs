@@ -14,18 +14,18 @@ use tokio::{
 };
 
 use super::{
-    Event, Hooks, Http, Ledger, Manners, Problem, Reader, Sse, Story, Tally,
+    Behavior, Event, Hooks, Http, Ledger, Problem, Reader, Scenario, Sse, Tally,
     reader::{Nodes, is_terminal, state},
 };
 
-/// How much longer than planned a task may take: nodes are lost and found meanwhile.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a node may be behind another one.
+/// Time that a task may take in addition to its duration, because nodes fail and recover.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Maximum lag of a node behind another one.
 const STALE: Duration = Duration::from_secs(10);
-/// How long the rest of its events may take to reach a webhook.
+/// Timeout for the remaining events of a webhook.
 const DELIVERY: Duration = Duration::from_secs(120);
 
-/// Keeps tasks in flight, until it is told to stop.
+/// Keeps tasks in flight until [`stop`](Self::stop).
 #[derive(Debug)]
 pub struct Load {
     http: Http,
@@ -36,40 +36,40 @@ pub struct Load {
 }
 
 impl Load {
-    /// A load for these nodes, with webhooks of such manners.
-    pub async fn new(nodes: Vec<String>, seed: u64, manners: Manners) -> Arc<Self> {
+    /// Creates a load for these nodes, with this behavior of webhooks.
+    pub async fn new(nodes: Vec<String>, seed: u64, behavior: Behavior) -> Arc<Self> {
         Arc::new(Self {
             http: Http::default(),
             nodes: Arc::new(Nodes::new(nodes, seed)),
-            hooks: Hooks::start(manners).await,
+            hooks: Hooks::start(behavior).await,
             tally: Arc::default(),
             stop: AtomicBool::new(false),
         })
     }
 
-    /// What came of it so far.
+    /// The counters so far.
     pub fn tally(&self) -> &Tally {
         self.tally.deliveries.store(self.hooks.calls(), Relaxed);
         &self.tally
     }
 
-    /// Begins no more tasks.
+    /// Stops starting tasks.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
 
-    /// Keeps so many tasks in flight, and returns when all have ended after [`stop`](Self::stop).
+    /// Keeps `tasks` in flight, and returns when all have ended after [`stop`](Self::stop).
     pub async fn run(self: &Arc<Self>, tasks: usize) {
         let mut workers = JoinSet::new();
         for number in 0..tasks {
             let load = Arc::clone(self);
             workers.spawn(async move {
-                // Not all at one moment.
+                // Stagger the starts.
                 sleep(Duration::from_millis(u64::try_from(number * 20).unwrap_or(0))).await;
                 let mut webhooks = JoinSet::new();
                 while !load.stop.load(Relaxed) {
-                    let story = Story::any(&load.nodes);
-                    if let Some(webhook) = load.task(story).await {
+                    let scenario = Scenario::any(&load.nodes);
+                    if let Some(webhook) = load.task(scenario).await {
                         webhooks.spawn(webhook.check(Arc::clone(&load)));
                     }
                     while webhooks.try_join_next().is_some() {}
@@ -80,29 +80,37 @@ impl Load {
         while workers.join_next().await.is_some() {}
     }
 
-    /// Begins a task and follows it to its end; what is left to check then is its webhook.
-    pub async fn task(self: &Arc<Self>, story: Story) -> Option<Webhook> {
-        let has_webhook = self.nodes.throw(3) == 0;
-        self.task_with(story, has_webhook).await
+    /// Runs a task to its end, and returns its webhook, to be checked afterwards.
+    pub async fn task(self: &Arc<Self>, scenario: Scenario) -> Option<Webhook> {
+        let has_webhook = self.nodes.random_below(3) == 0;
+        self.task_with(scenario, has_webhook).await
     }
 
-    /// As [`task`](Self::task), where it is said whether there is a webhook.
-    pub async fn task_with(self: &Arc<Self>, story: Story, has_webhook: bool) -> Option<Webhook> {
+    /// As [`task`](Self::task), with or without a webhook.
+    pub async fn task_with(
+        self: &Arc<Self>,
+        scenario: Scenario,
+        has_webhook: bool,
+    ) -> Option<Webhook> {
         let tally = &self.tally;
         tally.begun.fetch_add(1, Relaxed);
         let ledger = Arc::new(Ledger::new(Arc::clone(tally)));
         let name = unique();
-        let limit = story.time() + PATIENCE;
-        let work = self.play(&story, &ledger, has_webhook.then_some(name.as_str()));
+        let limit = scenario.time() + TIMEOUT;
+        let work = self.play(&scenario, &ledger, has_webhook.then_some(name.as_str()));
         let done = timeout(limit, work).await;
         match done {
             Err(_elapsed) => {
-                let said = ledger.events().into_iter().next_back();
-                tally.fault(&tally.stuck, 1, format!("{story:?} {name} stays at {said:?}"));
+                let last = ledger.events().into_iter().next_back();
+                tally.fault(
+                    &tally.stuck,
+                    1,
+                    format!("{scenario:?} {name} is stuck after {last:?}"),
+                );
                 return None;
             }
-            Ok(Err(words)) => {
-                tally.fault(&tally.lost, 1, format!("{story:?}: {words}"));
+            Ok(Err(detail)) => {
+                tally.fault(&tally.lost, 1, format!("{scenario:?}: {detail}"));
                 return None;
             }
             Ok(Ok(())) => {}
@@ -113,11 +121,11 @@ impl Load {
 
     async fn play(
         self: &Arc<Self>,
-        story: &Story,
+        scenario: &Scenario,
         ledger: &Arc<Ledger>,
         hook: Option<&str>,
     ) -> Result<(), String> {
-        let mut messages = story.messages().into_iter();
+        let mut messages = scenario.messages().into_iter();
         let first = messages.next().unwrap_or_default();
         let mut body = json!({ "message": message(&first, None) });
         if let Some(hook) = hook {
@@ -125,7 +133,8 @@ impl Load {
             body["configuration"] = json!({ "taskPushNotificationConfig": config });
         }
         let (event, stream) = self.send(&body).await?;
-        let task = event.data["task"]["id"].as_str().ok_or("the stream began without a task")?;
+        let task =
+            event.data["task"]["id"].as_str().ok_or("the stream did not start with a task")?;
         let reader = |last| Reader {
             http: self.http.clone(),
             nodes: Arc::clone(&self.nodes),
@@ -141,20 +150,20 @@ impl Load {
             first.take(&event);
             readers.spawn(first.follow(Some(stream)));
         } else {
-            // An earlier try had begun it: what came meanwhile is in the log.
+            // An earlier attempt started it: its events are in the log.
             drop(stream);
             readers.spawn(reader(1).follow(None));
         }
-        if self.nodes.throw(3) == 0 {
+        if self.nodes.random_below(3) == 0 {
             readers.spawn(reader(1).follow(None));
         }
-        match story {
-            Story::Stream { .. } | Story::Slow { .. } => {}
-            Story::Canceled { after } => {
+        match scenario {
+            Scenario::Stream { .. } | Scenario::Slow { .. } => {}
+            Scenario::Canceled { after } => {
                 sleep(*after).await;
                 self.cancel(task).await?;
             }
-            Story::Ask | Story::Talk { .. } => {
+            Scenario::Ask | Scenario::Talk { .. } => {
                 for (index, text) in messages.enumerate() {
                     ledger
                         .wait(|events| {
@@ -162,31 +171,31 @@ impl Load {
                             events.values().filter(asked).count() > index
                         })
                         .await;
-                    sleep(Duration::from_millis(self.nodes.throw(3_000))).await;
+                    sleep(Duration::from_millis(self.nodes.random_below(3_000))).await;
                     let body = json!({ "message": message(&text, Some(task)) });
                     self.send(&body).await?;
                 }
             }
         }
         while readers.join_next().await.is_some() {}
-        // Whoever comes late reads the same.
+        // A late reader gets the same events.
         reader(1).follow(None).await;
         let end = self.ended(task).await?;
-        let checked = story.check(&ledger.events()).and_then(|()| story.check_task(&end));
+        let checked = scenario.check(&ledger.events()).and_then(|()| scenario.check_task(&end));
         match checked {
             Ok(()) => Ok(()),
-            Err(words) if end["status"]["state"] == "TASK_STATE_FAILED" => {
-                Err(format!("task {task}: {words}"))
+            Err(detail) if end["status"]["state"] == "TASK_STATE_FAILED" => {
+                Err(format!("task {task}: {detail}"))
             }
-            Err(words) => {
-                let words = format!("{story:?}, task {task}: {words}");
-                self.tally.fault(&self.tally.wrong, 1, words);
+            Err(detail) => {
+                let detail = format!("{scenario:?}, task {task}: {detail}");
+                self.tally.fault(&self.tally.wrong, 1, detail);
                 Ok(())
             }
         }
     }
 
-    /// Sends until a node takes it, and returns the first event of the answer.
+    /// Sends until a node accepts it, and returns the first event of the response.
     async fn send(&self, body: &Value) -> Result<(Event, Sse), String> {
         let key = unique();
         loop {
@@ -194,13 +203,13 @@ impl Load {
             let problem = match self.http.send(node, &key, body).await {
                 Ok(mut stream) => match stream.next().await {
                     Ok(Some(event)) => return Ok((event, stream)),
-                    Ok(None) => Problem::Gone("an empty stream".into()),
+                    Ok(None) => Problem::Unreachable("an empty stream".into()),
                     Err(problem) => problem,
                 },
                 Err(problem) => problem,
             };
-            if !problem.may_pass() {
-                return Err(format!("{node} refused {body}: {problem:?}"));
+            if !problem.is_transient() {
+                return Err(format!("{node} rejected {body}: {problem:?}"));
             }
             sleep(Duration::from_millis(200)).await;
         }
@@ -211,22 +220,22 @@ impl Load {
             let node = self.nodes.any();
             match self.http.post(&format!("{node}/tasks/{task}:cancel"), &json!({})).await {
                 Ok(task) if task["status"]["state"] == "TASK_STATE_CANCELED" => return Ok(()),
-                Ok(task) => return Err(format!("a cancel made it {}", task["status"])),
-                Err(problem) if problem.may_pass() => {}
+                Ok(task) => return Err(format!("cancel returned {}", task["status"])),
+                Err(problem) if problem.is_transient() => {}
                 // An earlier attempt may have canceled it.
-                Err(Problem::Refused(_, said))
-                    if said.to_string().contains("TASK_NOT_CANCELABLE")
+                Err(Problem::Rejected(_, body))
+                    if body.to_string().contains("TASK_NOT_CANCELABLE")
                         && self.get(task).await?["status"]["state"] == "TASK_STATE_CANCELED" =>
                 {
                     return Ok(());
                 }
-                Err(problem) => return Err(format!("no cancel: {problem:?}")),
+                Err(problem) => return Err(format!("cancel failed: {problem:?}")),
             }
             sleep(Duration::from_millis(200)).await;
         }
     }
 
-    /// Reads a task that has ended.
+    /// Reads a task until it has ended on all nodes.
     async fn ended(&self, task: &str) -> Result<Value, String> {
         let end = Instant::now() + STALE;
         loop {
@@ -244,8 +253,8 @@ impl Load {
             let node = self.nodes.any();
             match self.http.get(&format!("{node}/tasks/{task}")).await {
                 Ok(task) => return Ok(task),
-                Err(problem) if problem.may_pass() => sleep(Duration::from_millis(200)).await,
-                Err(problem) => return Err(format!("{node} does not know {task}: {problem:?}")),
+                Err(problem) if problem.is_transient() => sleep(Duration::from_millis(200)).await,
+                Err(problem) => return Err(format!("{node} did not find {task}: {problem:?}")),
             }
         }
     }
@@ -264,7 +273,7 @@ fn message(text: &str, task: Option<&str>) -> Value {
     message
 }
 
-/// A webhook of a task that has ended.
+/// The webhook of an ended task.
 #[derive(Debug)]
 pub struct Webhook {
     name: String,
@@ -272,53 +281,53 @@ pub struct Webhook {
 }
 
 impl Webhook {
-    /// Waits until every event has arrived that is to, and checks their order.
+    /// Waits for all expected events, and checks their order.
     pub async fn check(self, load: Arc<Load>) {
         let tally = &load.tally;
         let events = self.ledger.events();
-        let mut wanted: Vec<(u64, &Value)> = events
+        let mut expected: Vec<(u64, &Value)> = events
             .iter()
             .filter(|(_, data)| state(data).is_some())
             .map(|(id, data)| (*id, data))
             .collect();
-        // Nobody may have seen the first event, which is the task.
+        // The first event, which is the task, may be unknown.
         let knows_first = events.contains_key(&1);
         if !knows_first {
-            wanted.insert(0, (1, &Value::Null));
+            expected.insert(0, (1, &Value::Null));
         }
-        tally.pushed.fetch_add(u64::try_from(wanted.len()).unwrap_or(0), Relaxed);
+        tally.pushed.fetch_add(u64::try_from(expected.len()).unwrap_or(0), Relaxed);
         let end = Instant::now() + DELIVERY;
-        let (missing, taken) = loop {
-            let taken = load.hooks.taken(&self.name);
-            let is_there = |(id, data): &&(u64, &Value)| match (*id, knows_first) {
-                (1, false) => taken.iter().any(|taken| taken["task"].is_object()),
-                _ => taken.contains(data),
+        let (missing, received) = loop {
+            let received = load.hooks.received(&self.name);
+            let has_arrived = |(id, data): &&(u64, &Value)| match (*id, knows_first) {
+                (1, false) => received.iter().any(|received| received["task"].is_object()),
+                _ => received.contains(data),
             };
             let missing: Vec<u64> =
-                wanted.iter().filter(|one| !is_there(one)).map(|(id, _)| *id).collect();
+                expected.iter().filter(|one| !has_arrived(one)).map(|(id, _)| *id).collect();
             if missing.is_empty() || Instant::now() > end {
-                break (missing, taken);
+                break (missing, received);
             }
             sleep(Duration::from_millis(500)).await;
         };
-        let words = format!("webhook {} never got {missing:?}", self.name);
-        tally.fault(&tally.undelivered, missing.len(), words);
+        let detail = format!("webhook {} never got {missing:?}", self.name);
+        tally.fault(&tally.undelivered, missing.len(), detail);
         let mut newest = 0;
         let mut had = BTreeSet::new();
-        for data in &taken {
+        for data in &received {
             let place = |(id, known): &&(u64, &Value)| {
                 *known == data || *id == 1 && known.is_null() && data["task"].is_object()
             };
-            let places: Vec<u64> = wanted.iter().filter(place).map(|(id, _)| *id).collect();
+            let places: Vec<u64> = expected.iter().filter(place).map(|(id, _)| *id).collect();
             let Some(first) = places.first() else {
                 tally.fault(&tally.wrong, 1, format!("webhook {} got {data}", self.name));
                 continue;
             };
-            // Two that read the same are told apart by their order.
+            // Equal events are distinguished by their order.
             let Some(id) = places.iter().find(|id| !had.contains(*id)) else { continue };
             if *id < newest {
-                let words = format!("webhook {} got {first} after {newest}", self.name);
-                tally.fault(&tally.disordered, 1, words);
+                let detail = format!("webhook {} got {first} after {newest}", self.name);
+                tally.fault(&tally.disordered, 1, detail);
             }
             newest = newest.max(*id);
             had.insert(*id);

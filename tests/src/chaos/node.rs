@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 const START: Duration = Duration::from_secs(60);
 
-/// A process of `a2a serve`, on a port that it keeps when it is started again.
+/// A process of `a2a serve`, on a port that it keeps across restarts.
 #[derive(Debug)]
 pub struct Node {
     binary: PathBuf,
@@ -24,7 +24,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a server and waits until it listens. What it logs is added to the file `log`.
+    /// Starts a server and waits until it listens. Its log is appended to the file `log`.
     pub fn start(binary: &Path, arguments: &[&str], log: &Path) -> Result<Self, String> {
         let mut node = Self {
             binary: binary.to_owned(),
@@ -37,14 +37,14 @@ impl Node {
         Ok(node)
     }
 
-    /// Starts the server where it is not running, and waits until it listens.
+    /// Starts the server if it is not running, and waits until it listens.
     pub fn restart(&mut self) -> Result<(), String> {
         if self.child.is_some() {
             return Ok(());
         }
-        let said = |error: std::io::Error| format!("{}: {error}", self.binary.display());
+        let describe = |error: std::io::Error| format!("{}: {error}", self.binary.display());
         let log: File =
-            OpenOptions::new().create(true).append(true).open(&self.log).map_err(said)?;
+            OpenOptions::new().create(true).append(true).open(&self.log).map_err(describe)?;
         let mut command = Command::new(&self.binary);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("A2ACLI_") {
@@ -53,7 +53,7 @@ impl Node {
         }
         command.args(["serve", "--quiet", "--port", &self.port.to_string()]).args(&self.arguments);
         let streams = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-        let mut child = streams.spawn().map_err(said)?;
+        let mut child = streams.spawn().map_err(describe)?;
         let output = child.stdout.take().ok_or("no output")?;
         self.child = Some(child);
         let (sender, listens) = mpsc::channel();
@@ -72,12 +72,12 @@ impl Node {
         })
     }
 
-    /// Where it is, or was.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Ends it with SIGKILL.
+    /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
@@ -85,22 +85,22 @@ impl Node {
         }
     }
 
-    /// Stops it with SIGSTOP: connections stay, and nothing answers.
+    /// Stops it with SIGSTOP: connections stay open without responses.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// Lets it go on with SIGCONT.
+    /// Resumes it with SIGCONT.
     pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// Whether it ended by itself.
+    /// Whether it exited unexpectedly.
     pub fn has_died(&mut self) -> bool {
         self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))))
     }
 
-    /// The number of the process.
+    /// The process id.
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
@@ -119,8 +119,7 @@ impl Drop for Node {
     }
 }
 
-/// A port that nobody listens on, below those that connections go out from: a server that was
-/// killed finds it free again.
+/// A free port below the ephemeral range, so that it stays free while the server is down.
 pub fn free_port() -> u16 {
     use std::sync::atomic::{AtomicU16, Ordering};
     static NEXT: AtomicU16 = AtomicU16::new(0);

@@ -12,7 +12,7 @@ use tokio::{sync::watch, time::sleep};
 
 use super::{Event, Http, Problem, Sse, Tally};
 
-/// The nodes of an agent, of which a client picks one by chance.
+/// The nodes of an agent, with random selection.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     urls: Vec<String>,
@@ -21,49 +21,49 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     pub(crate) fn new(urls: Vec<String>, seed: u64) -> Self {
-        assert!(!urls.is_empty(), "an agent has a node");
+        assert!(!urls.is_empty(), "at least one node");
         Self { urls, dice: AtomicU64::new(seed | 1) }
     }
 
-    /// A number below a bound.
-    pub(crate) fn throw(&self, below: u64) -> u64 {
+    /// A random number below a limit.
+    pub(crate) fn random_below(&self, below: u64) -> u64 {
         let mut state = self.dice.fetch_add(0x9e37_79b9_7f4a_7c15, Relaxed);
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (state ^ (state >> 31)) % below.max(1)
     }
 
-    /// One of the nodes.
+    /// A random node.
     pub(crate) fn any(&self) -> &str {
         let count = u64::try_from(self.urls.len()).unwrap_or(1);
-        let index = usize::try_from(self.throw(count)).unwrap_or_default();
+        let index = usize::try_from(self.random_below(count)).unwrap_or_default();
         &self.urls[index]
     }
 }
 
-/// What the readers of one task have seen between them.
+/// The events of one task as seen by all of its readers.
 #[derive(Debug)]
 pub struct Ledger {
     events: Mutex<BTreeMap<u64, Value>>,
-    /// The newest event that anybody has seen.
+    /// The newest event of any reader.
     newest: watch::Sender<u64>,
     tally: Arc<Tally>,
 }
 
 impl Ledger {
-    /// Begins with nothing.
+    /// Creates an empty ledger.
     pub fn new(tally: Arc<Tally>) -> Self {
         Self { events: Mutex::default(), newest: watch::Sender::new(0), tally }
     }
 
-    /// Notes an event, and whether another reader was told something else.
+    /// Records an event, and a fault if another reader got a different one.
     pub fn note(&self, event: &Event) {
         self.tally.events.fetch_add(1, Relaxed);
-        let mut events = self.events.lock().expect("nobody panics here");
+        let mut events = self.events.lock().expect("no panic while locked");
         let known = events.entry(event.id).or_insert_with(|| event.data.clone());
         if *known != event.data {
-            let words = format!("event {} is {} and {}", event.id, known, event.data);
-            self.tally.fault(&self.tally.wrong, 1, words);
+            let detail = format!("event {} is {} and {}", event.id, known, event.data);
+            self.tally.fault(&self.tally.wrong, 1, detail);
         }
         drop(events);
         self.newest.send_if_modified(|newest| {
@@ -75,15 +75,15 @@ impl Ledger {
 
     /// All events, by their positions.
     pub fn events(&self) -> BTreeMap<u64, Value> {
-        self.events.lock().expect("nobody panics here").clone()
+        self.events.lock().expect("no panic while locked").clone()
     }
 
-    /// Waits until somebody has seen events of which this is true.
-    pub async fn wait(&self, mut is_there: impl FnMut(&BTreeMap<u64, Value>) -> bool) {
+    /// Waits until the events satisfy the condition.
+    pub async fn wait(&self, mut has_arrived: impl FnMut(&BTreeMap<u64, Value>) -> bool) {
         let mut newest = self.newest.subscribe();
         loop {
             newest.borrow_and_update();
-            if is_there(&self.events.lock().expect("nobody panics here")) {
+            if has_arrived(&self.events.lock().expect("no panic while locked")) {
                 return;
             }
             if newest.changed().await.is_err() {
@@ -93,7 +93,7 @@ impl Ledger {
     }
 }
 
-/// Follows a task to its end, from node to node, and counts what is wrong with what it sees.
+/// Follows a task to its end across nodes, and counts faults.
 #[derive(Debug)]
 pub struct Reader {
     pub(crate) http: Http,
@@ -101,12 +101,12 @@ pub struct Reader {
     pub(crate) tally: Arc<Tally>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) task: String,
-    /// The newest event that this reader has seen, or does not want.
+    /// The position after which this reader continues.
     pub(crate) last: u64,
     pub(crate) seen: BTreeSet<u64>,
 }
 
-/// The state that an event says the task is in.
+/// The state in an event.
 pub(crate) fn state(data: &Value) -> Option<&str> {
     let status = &data["statusUpdate"]["status"]["state"];
     let status = status.as_str().or_else(|| data["task"]["status"]["state"].as_str());
@@ -118,7 +118,7 @@ pub(crate) fn is_terminal(data: &Value) -> bool {
 }
 
 impl Reader {
-    /// Reads to the end, beginning with a stream that is open already, if one is.
+    /// Reads to the end, starting with an open stream if given.
     pub async fn follow(mut self, open: Option<Sse>) {
         if let Some(stream) = open
             && self.read(stream).await
@@ -135,22 +135,23 @@ impl Reader {
                         return;
                     }
                 }
-                Err(Problem::Refused(404, _)) => {
-                    let words = format!("{node} knows no task {task}, of which {last} was seen");
-                    return self.tally.fault(&self.tally.lost, 1, words);
+                Err(Problem::Rejected(404, _)) => {
+                    let detail = format!("{node} did not find task {task} after event {last}");
+                    return self.tally.fault(&self.tally.lost, 1, detail);
                 }
-                // It has ended, and this was its last event.
-                Err(Problem::Refused(_, said)) if said.to_string().contains("has ended") => {
+                // The task has ended with this event.
+                Err(Problem::Rejected(_, body)) if body.to_string().contains("has ended") => {
                     let events = self.ledger.events();
                     if !events.get(&last).is_some_and(is_terminal) {
-                        let words = format!("{task} has ended, but {last} was no end: {said}");
-                        self.tally.fault(&self.tally.missing, 1, words);
+                        let detail =
+                            format!("{task} has ended, but event {last} is not terminal: {body}");
+                        self.tally.fault(&self.tally.missing, 1, detail);
                     }
                     return;
                 }
-                Err(Problem::Refused(status, said)) if status < 500 && status != 429 => {
-                    let words = format!("{node} refused a reader of {task} behind {last}: {said}");
-                    self.tally.fault(&self.tally.wrong, 1, words);
+                Err(Problem::Rejected(status, body)) if status < 500 && status != 429 => {
+                    let detail = format!("{node} rejected a reader of {task} after {last}: {body}");
+                    self.tally.fault(&self.tally.wrong, 1, detail);
                     sleep(Duration::from_millis(500)).await;
                 }
                 Err(_) => sleep(Duration::from_millis(200)).await,
@@ -172,12 +173,12 @@ impl Reader {
         let (id, last, task) = (event.id, self.last, &self.task);
         let tally = &self.tally;
         if self.seen.contains(&id) {
-            tally.fault(&tally.repeated, 1, format!("{task}: {id} again, behind {last}"));
+            tally.fault(&tally.repeated, 1, format!("{task}: {id} repeated after {last}"));
         } else if id < last {
-            tally.fault(&tally.reordered, 1, format!("{task}: {id} behind {last}"));
+            tally.fault(&tally.reordered, 1, format!("{task}: {id} after {last}"));
         } else if id > last + 1 {
             let gap = usize::try_from(id - last - 1).unwrap_or(usize::MAX);
-            tally.fault(&tally.missing, gap, format!("{task}: {id} behind {last}: {}", event.data));
+            tally.fault(&tally.missing, gap, format!("{task}: {id} after {last}: {}", event.data));
         }
         self.seen.insert(id);
         self.last = self.last.max(id);

@@ -6,65 +6,65 @@ use std::{
     },
 };
 
-/// How many faults are told in words.
-const WORDS: usize = 40;
+/// Number of faults with details.
+const MAX_DETAILS: usize = 40;
 
-/// What was done, and what went wrong.
+/// Counters of operations and faults.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Tasks that were begun.
+    /// Started tasks.
     pub begun: AtomicU64,
     /// Tasks that were followed to their end.
     pub ended: AtomicU64,
-    /// Events that readers saw.
+    /// Events seen by readers.
     pub events: AtomicU64,
-    /// Streams that were taken up again after a cut.
+    /// Resumed streams.
     pub resumed: AtomicU64,
-    /// Events that webhooks had to get.
+    /// Events due to webhooks.
     pub pushed: AtomicU64,
-    /// Deliveries to webhooks, those that were refused on purpose included.
+    /// Deliveries to webhooks, including deliberately rejected ones.
     pub deliveries: AtomicU64,
-    /// Answers of a node that had not heard yet what another one had said. Not a fault: no node
-    /// promises to be as far as another.
+    /// Stale reads from a node that lagged behind another. Not a fault: reads of other nodes are
+    /// not synchronized.
     pub stale: AtomicU64,
-    /// Tasks that are gone, or failed though the agent did not fail them.
+    /// Tasks that are missing, or failed although the agent did not fail them.
     pub lost: AtomicU64,
     /// Tasks that did not end in time.
     pub stuck: AtomicU64,
-    /// Events that a reader should have seen and did not.
+    /// Events that a reader missed.
     pub missing: AtomicU64,
     /// Events that a reader saw twice.
     pub repeated: AtomicU64,
     /// Events that a reader saw after a later one.
     pub reordered: AtomicU64,
-    /// Events and artifacts that are not what the agent said.
+    /// Unexpected events and artifacts.
     pub wrong: AtomicU64,
-    /// Events that never reached a webhook.
+    /// Events that a webhook missed.
     pub undelivered: AtomicU64,
-    /// Events that reached a webhook for the first time after a later one.
+    /// Events first delivered to a webhook after a later one.
     pub disordered: AtomicU64,
-    words: Mutex<Vec<String>>,
+    detail: Mutex<Vec<String>>,
 }
 
 impl Tally {
-    /// Counts faults of one kind, and keeps what there is to say of them.
-    pub fn fault(&self, kind: &AtomicU64, count: usize, words: impl Into<String>) {
+    /// Counts faults of one kind, with details.
+    pub fn fault(&self, kind: &AtomicU64, count: usize, detail: impl Into<String>) {
         if count == 0 {
             return;
         }
         kind.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Relaxed);
-        let mut all = self.words.lock().expect("nobody panics here");
-        if all.len() < WORDS {
-            all.push(words.into());
+        let mut all = self.detail.lock().expect("no panic while locked");
+        if all.len() < MAX_DETAILS {
+            all.push(detail.into());
         }
     }
 
-    /// What there is to say of faults since this was asked last.
-    pub fn take_words(&self) -> Vec<String> {
-        std::mem::take(&mut self.words.lock().expect("nobody panics here"))
+    /// The details since the last call.
+    pub fn take_details(&self) -> Vec<String> {
+        std::mem::take(&mut self.detail.lock().expect("no panic while locked"))
     }
 
-    /// Whether nothing went wrong.
+    /// Whether there are no faults.
     pub fn is_clean(&self) -> bool {
         [
             &self.lost,
@@ -80,10 +80,10 @@ impl Tally {
         .all(|kind| kind.load(Relaxed) == 0)
     }
 
-    /// One line on how far things are.
+    /// One line of progress.
     pub fn progress(&self) -> String {
         format!(
-            "{} tasks begun, {} ended; {} events seen, {} streams resumed, {} stale reads; \
+            "{} tasks started, {} ended; {} events seen, {} streams resumed, {} stale reads; \
              {} webhook deliveries",
             self.begun.load(Relaxed),
             self.ended.load(Relaxed),

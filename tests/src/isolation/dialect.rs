@@ -3,12 +3,13 @@
 use a2a_core::ProtocolVersion::{self, V0_1, V0_2, V0_3, V1_0, V1Draft};
 
 use super::{
-    ask::{Probe, Target},
-    grpc, jsonrpc, rest,
-    wire::{Answer, Ask},
+    grpc, jsonrpc,
+    probe::{Probe, Target},
+    rest,
+    wire::{Answer, WireRequest},
 };
 
-/// A binding in a revision that has it.
+/// A binding in a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
     JsonRpc(ProtocolVersion),
@@ -38,31 +39,31 @@ impl Dialect {
         }
     }
 
-    /// Whether its requests say a tenant.
+    /// Whether its requests have a tenant.
     pub fn has_tenants(self) -> bool {
         self.revision() == V1_0
     }
 
-    /// Whether a client of it chooses the ids of its tasks.
+    /// Whether clients choose task ids.
     pub fn has_chosen_ids(self) -> bool {
         self.revision() == V0_1
     }
 
-    /// The request; `None` where the revision has none.
-    pub fn ask(self, probe: Probe, target: &Target) -> Option<Ask> {
+    /// The request; `None` if the revision does not have it.
+    pub fn request(self, probe: Probe, target: &Target) -> Option<WireRequest> {
         match self {
-            Self::JsonRpc(revision) => jsonrpc::ask(revision, probe, target),
-            Self::Rest(revision) => rest::ask(revision, probe, target),
-            Self::Grpc(revision) => grpc::ask(revision, probe, target),
+            Self::JsonRpc(revision) => jsonrpc::request(revision, probe, target),
+            Self::Rest(revision) => rest::request(revision, probe, target),
+            Self::Grpc(revision) => grpc::request(revision, probe, target),
         }
     }
 
-    /// Whether an answer says that there is no such task, as its wire says it.
+    /// Whether a response is "task not found" in this dialect.
     pub fn is_not_found(self, answer: &Answer) -> bool {
         match self {
             // Its code is the same in all revisions.
             Self::JsonRpc(_) => answer.status == 200 && answer.names("-32001"),
-            // Streams of old revisions say it in an event.
+            // Streams of old revisions have it in an event.
             Self::Rest(_) => {
                 answer.status == 404 || (answer.status == 200 && answer.names("-32001"))
             }
@@ -70,7 +71,7 @@ impl Dialect {
         }
     }
 
-    /// Whether an answer is one that has what was asked for.
+    /// Whether a response is a success.
     pub fn is_success(self, answer: &Answer) -> bool {
         match self {
             Self::JsonRpc(_) => answer.status == 200 && !answer.names("\"error\""),
@@ -79,7 +80,7 @@ impl Dialect {
         }
     }
 
-    /// How it is called in a table.
+    /// The column title in a table.
     pub fn name(self) -> String {
         let binding = match self {
             Self::JsonRpc(_) => "JSON-RPC",

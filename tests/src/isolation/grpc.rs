@@ -1,4 +1,4 @@
-//! Requests of gRPC, in each revision that has it.
+//! gRPC requests in each revision.
 
 use a2a_core::{
     Message, Operation,
@@ -10,11 +10,15 @@ use http::Method;
 use prost::Message as _;
 
 use super::{
-    ask::{Probe, Target},
-    wire::Ask,
+    probe::{Probe, Target},
+    wire::WireRequest,
 };
 
-pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> Option<Ask> {
+pub(super) fn request(
+    revision: ProtocolVersion,
+    probe: Probe,
+    target: &Target,
+) -> Option<WireRequest> {
     let mut headers = target.headers(probe);
     headers.push(("content-type", "application/grpc".to_owned()));
     headers.push(("te", "trailers".to_owned()));
@@ -36,7 +40,7 @@ pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> O
         }
         ProtocolVersion::V0_1 => return None,
     };
-    Some(Ask { method: Method::POST, path, headers, body: framed(&message), http2: true })
+    Some(WireRequest { method: Method::POST, path, headers, body: framed(&message), http2: true })
 }
 
 /// A message with its prefix.
@@ -100,7 +104,7 @@ fn current(probe: Probe, target: &Target) -> Vec<u8> {
     }
 }
 
-/// The name of an operation in `a2a.v1`; `None` where the revision has none.
+/// The name of an operation in `a2a.v1`; `None` if the revision does not have it.
 fn older_name(revision: ProtocolVersion, operation: Operation) -> Option<&'static str> {
     use Operation::{
         CancelTask, CreateTaskPushNotificationConfig, DeleteTaskPushNotificationConfig,
@@ -130,7 +134,7 @@ fn older_name(revision: ProtocolVersion, operation: Operation) -> Option<&'stati
     })
 }
 
-/// A request of `a2a.v1`, by the numbers of its proto: things have names in it.
+/// A request of `a2a.v1`, which uses resource names, by field number.
 fn older(probe: Probe, target: &Target) -> Vec<u8> {
     let task = format!("tasks/{}", target.task);
     let config = format!("{task}/pushNotificationConfigs/{}", target.config);
@@ -161,7 +165,7 @@ fn older(probe: Probe, target: &Target) -> Vec<u8> {
     .0
 }
 
-/// A message of protobuf, field by field.
+/// A protobuf message, built field by field.
 #[derive(Default)]
 struct Fields(Vec<u8>);
 

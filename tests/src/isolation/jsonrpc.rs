@@ -1,20 +1,24 @@
-//! Requests of JSON-RPC, in each revision.
+//! JSON-RPC requests in each revision.
 
 use a2a_core::ProtocolVersion::{self, V0_1, V0_2, V0_3, V1_0, V1Draft};
 use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ask::{Probe, Target},
-    wire::Ask,
+    probe::{Probe, Target},
+    wire::WireRequest,
 };
 
-pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> Option<Ask> {
+pub(super) fn request(
+    revision: ProtocolVersion,
+    probe: Probe,
+    target: &Target,
+) -> Option<WireRequest> {
     let mut headers = vec![("content-type", "application/json".to_owned())];
     headers.extend(target.headers(probe));
     if revision == V0_2 && probe == Probe::Card {
-        // The one that is no method.
-        return Some(Ask {
+        // The only one that is not a method.
+        return Some(WireRequest {
             method: Method::GET,
             path: "/agent/authenticatedExtendedCard".to_owned(),
             headers,
@@ -24,7 +28,7 @@ pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> O
     }
     let version = match revision {
         V1_0 => Some("1.0"),
-        // As the examples of the draft have it.
+        // As in the examples of the draft.
         V1Draft | V0_3 => Some("0.3"),
         V0_2 => Some("0.2.5"),
         V0_1 => None,
@@ -37,7 +41,7 @@ pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> O
         V0_1 => first(probe, target)?,
     };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    Some(Ask {
+    Some(WireRequest {
         method: Method::POST,
         path: "/".to_owned(),
         headers,
@@ -46,7 +50,7 @@ pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> O
     })
 }
 
-/// An object without the members that are empty.
+/// An object without empty members.
 pub(super) fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     let members = members.into_iter().filter(|(_, value)| {
         !(value.is_null()
@@ -118,7 +122,7 @@ pub(super) fn draft_message(target: &Target) -> Value {
     message
 }
 
-/// Things have names in the draft.
+/// The draft uses resource names.
 fn draft(probe: Probe, target: &Target) -> (&'static str, Value) {
     let name = || json!({"name": format!("tasks/{}", target.task)});
     let config = || json!({"name": format!("tasks/{}/pushNotificationConfigs/{}", target.task, target.config)});

@@ -1,8 +1,8 @@
-//! Answers without what is new each time.
+//! Responses without variable content.
 
 use super::wire::Answer;
 
-/// An answer without the ids and times that are new each time.
+/// A response with its ids and times masked.
 pub(super) fn masked(answer: &Answer) -> String {
     let text = format!("{answer:?}");
     let mut out = String::with_capacity(text.len());
@@ -25,7 +25,7 @@ pub(super) fn masked(answer: &Answer) -> String {
     out
 }
 
-/// Whether a text begins with an id as this server makes them.
+/// Whether a text begins with a generated id.
 fn is_id(text: &str) -> bool {
     let Some(id) = text.as_bytes().get(..36) else { return false };
     id.iter().enumerate().all(|(index, byte)| match index {
@@ -34,7 +34,7 @@ fn is_id(text: &str) -> bool {
     })
 }
 
-/// How long the time is that a text begins with.
+/// The length of the timestamp at the start of a text.
 fn time(text: &str) -> Option<usize> {
     let bytes = text.as_bytes().get(..20)?;
     let looks = bytes[..4].iter().all(u8::is_ascii_digit)

@@ -1,25 +1,25 @@
-//! Whether what belongs to somebody is to everybody else as if it had never existed.
+//! Isolation between owners and tenants.
 //!
-//! A request for a thing of somebody else is answered with the same bytes as the same request
-//! for a thing that never was, by the same calls of the store, on every binding and in every
-//! revision. `tests/isolation.rs` asks at each store.
+//! A request for a task of another owner gets the same bytes as one for a task that never existed,
+//! through the same store calls, on every binding and in every revision. `tests/isolation.rs` runs
+//! the suite with each store.
 
-mod allowed;
-mod ask;
-mod counted;
+mod cluster;
 mod dialect;
+mod fixtures;
 mod grpc;
 mod jsonrpc;
 mod mask;
-mod place;
+mod permitted;
+mod probe;
+mod recording_store;
 mod rest;
 mod suite;
 mod table;
-mod things;
 mod wire;
 
-pub use ask::{Probe, Target};
+pub use cluster::{CALLER, Cluster};
 pub use dialect::Dialect;
-pub use place::{CALLER, Place};
+pub use probe::{Probe, Target};
 pub use suite::{run, run_without_callers};
-pub use wire::{Answer, Ask, Client, Until};
+pub use wire::{Answer, Client, Until, WireRequest};

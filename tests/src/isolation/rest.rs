@@ -1,4 +1,4 @@
-//! Requests of HTTP+JSON, in each revision that has it.
+//! HTTP+JSON requests in each revision.
 
 use a2a_core::ProtocolVersion::{self, V0_3, V1_0, V1Draft};
 use bytes::Bytes;
@@ -6,12 +6,16 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    ask::{Probe, Target},
     jsonrpc::{current_message, draft_message, object},
-    wire::Ask,
+    probe::{Probe, Target},
+    wire::WireRequest,
 };
 
-pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> Option<Ask> {
+pub(super) fn request(
+    revision: ProtocolVersion,
+    probe: Probe,
+    target: &Target,
+) -> Option<WireRequest> {
     let mut headers = target.headers(probe);
     let prefix = match revision {
         V1_0 if target.tenant.is_empty() => String::new(),
@@ -65,7 +69,7 @@ pub(super) fn ask(revision: ProtocolVersion, probe: Probe, target: &Target) -> O
         headers.push(("content-type", "application/json".to_owned()));
         body.to_string().into()
     });
-    Some(Ask { method, path: format!("{prefix}{path}"), headers, body, http2: false })
+    Some(WireRequest { method, path: format!("{prefix}{path}"), headers, body, http2: false })
 }
 
 fn query(target: &Target) -> String {
@@ -82,7 +86,7 @@ fn query(target: &Target) -> String {
     if pairs.is_empty() { pairs } else { format!("?{pairs}") }
 }
 
-/// A message as the proto of 0.3 has it, which knows no references.
+/// A message in the format of the 0.3 proto, which has no references.
 fn proto_message(target: &Target) -> Value {
     object([
         ("messageId", json!("m")),

@@ -1,4 +1,4 @@
-//! What was asked how often, as people read it.
+//! The number of responses, as a table.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,7 +6,7 @@ use a2a_core::Operation;
 
 use super::Dialect;
 
-/// How many answers were as they have to be, by operation and dialect.
+/// The number of correct responses by operation and dialect.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     store: String,
@@ -27,7 +27,7 @@ impl Table {
     }
 }
 
-/// What an answer to somebody else is like.
+/// The expected response to another owner.
 fn expected(operation: Operation) -> &'static str {
     match operation {
         Operation::ListTasks => "empty",
@@ -38,7 +38,7 @@ fn expected(operation: Operation) -> &'static str {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "\nisolation at {}: answers to somebody else", self.store)?;
+        writeln!(f, "\nisolation with {}: responses to other owners", self.store)?;
         write!(f, "{:<34}", "")?;
         for dialect in Dialect::ALL {
             write!(f, " {:>15}", dialect.name())?;
@@ -58,7 +58,7 @@ impl fmt::Display for Table {
         let cells = self.cells.len();
         writeln!(
             f,
-            "{}: {} answers in {cells} cells, all as if it never existed",
+            "{}: {} responses in {cells} cells, all as for unknown tasks",
             self.store,
             self.total()
         )

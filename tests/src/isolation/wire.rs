@@ -1,4 +1,4 @@
-//! Requests and answers as they are on the wire.
+//! Raw requests and responses.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,12 +11,12 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 
-/// How long an answer may take before it counts as none.
+/// Timeout of a response.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A request, but for who makes it.
+/// A request without its caller.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct WireRequest {
     pub method: Method,
     pub path: String,
     pub headers: Vec<(&'static str, String)>,
@@ -24,7 +24,7 @@ pub struct Ask {
     pub http2: bool,
 }
 
-/// How much of an answer is wanted.
+/// How much of a response to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// All of it.
@@ -33,7 +33,7 @@ pub enum Until {
     FirstFrame,
 }
 
-/// All of an answer that is the same each time: everything but the date.
+/// A response without its date.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -42,7 +42,7 @@ pub struct Answer {
     pub trailers: Vec<(String, Vec<u8>)>,
 }
 
-/// Makes requests, on HTTP/1.1 and on HTTP/2.
+/// A client for HTTP/1.1 and HTTP/2.
 #[derive(Clone, Debug)]
 pub struct Client {
     http1: legacy::Client<HttpConnector, Full<Bytes>>,
@@ -69,41 +69,41 @@ impl Default for Client {
 }
 
 impl Client {
-    /// Makes a request in the name of a caller.
-    pub async fn ask(
+    /// Makes a request as a caller.
+    pub async fn request(
         &self,
         address: SocketAddr,
         caller: Option<&str>,
-        ask: &Ask,
+        request: &WireRequest,
         until: Until,
     ) -> Answer {
-        let told = format!("{} {} by {caller:?}", ask.method, ask.path);
-        let mut request = Request::builder()
-            .method(ask.method.clone())
-            .uri(format!("http://{address}{}", ask.path));
-        for (name, value) in &ask.headers {
-            request = request.header(*name, value);
+        let detail = format!("{} {} by {caller:?}", request.method, request.path);
+        let mut builder = Request::builder()
+            .method(request.method.clone())
+            .uri(format!("http://{address}{}", request.path));
+        for (name, value) in &request.headers {
+            builder = builder.header(*name, value);
         }
         if let Some(caller) = caller {
-            request = request.header(super::CALLER, caller);
+            builder = builder.header(super::CALLER, caller);
         }
-        let request = request.body(Full::new(ask.body.clone())).expect("a request");
-        let client = if ask.http2 { &self.http2 } else { &self.http1 };
+        let http_request = builder.body(Full::new(request.body.clone())).expect("a request");
+        let client = if request.http2 { &self.http2 } else { &self.http1 };
         let answer = async {
-            let response = client.request(request).await.expect("an answer");
-            Answer::read(response, until).await.expect("a whole answer")
+            let response = client.request(http_request).await.expect("a response");
+            Answer::read(response, until).await.expect("a complete response")
         };
         let answer = tokio::time::timeout(LIMIT, answer).await;
-        answer.unwrap_or_else(|_| panic!("no end of the answer to {told}"))
+        answer.unwrap_or_else(|_| panic!("timeout of {detail}"))
     }
 }
 
 impl Answer {
-    /// Reads an answer.
+    /// Reads a response.
     ///
     /// # Errors
     ///
-    /// Where the connection ends before it.
+    /// If the connection ends early.
     pub async fn read(response: Response<Incoming>, until: Until) -> hyper::Result<Self> {
         let (parts, mut body) = response.into_parts();
         let mut bytes = BytesMut::new();
@@ -125,7 +125,7 @@ impl Answer {
         })
     }
 
-    /// The answer with another text in place of an id, wherever that stands.
+    /// The response with all occurrences of an id replaced.
     #[must_use]
     pub fn with(mut self, id: &str, instead: &str) -> Self {
         for (_, value) in self.headers.iter_mut().chain(&mut self.trailers) {
@@ -142,7 +142,7 @@ impl Answer {
         Some(String::from_utf8_lossy(value).into_owned())
     }
 
-    /// Whether it says anywhere what it must not.
+    /// Whether it contains the text anywhere.
     pub fn names(&self, text: &str) -> bool {
         let has = |bytes: &[u8]| find(bytes, text.as_bytes()).is_some();
         let lines = self.headers.iter().chain(&self.trailers);

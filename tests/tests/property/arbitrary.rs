@@ -1,4 +1,4 @@
-//! Any message of the protocol, made from the descriptor alone.
+//! Arbitrary messages of the protocol, generated from the descriptor.
 
 use std::{collections::HashMap, fmt};
 
@@ -16,7 +16,7 @@ use prost_reflect::{
 /// The members of a message that are set.
 type Members = Vec<Option<(FieldDescriptor, Value)>>;
 
-/// A message whose debug form is its JSON: that of reflection has the descriptor in it.
+/// A message whose debug form is its JSON; that of prost-reflect contains the descriptor.
 #[derive(Clone)]
 pub(crate) struct Sample(pub(crate) DynamicMessage);
 
@@ -35,7 +35,7 @@ fn descriptor(name: &str) -> MessageDescriptor {
     pool().get_message_by_name(&format!("lf.a2a.v1.{name}")).expect("a message")
 }
 
-/// Any message of a name.
+/// Any message of a type.
 pub(crate) fn sample(name: &str) -> impl Strategy<Value = Sample> + use<> {
     message(&descriptor(name)).prop_map(Sample)
 }
@@ -66,7 +66,7 @@ fn message(descriptor: &MessageDescriptor) -> BoxedStrategy<DynamicMessage> {
     let build = move |members: Members| {
         let mut message = DynamicMessage::new(descriptor.clone());
         for (field, value) in members.into_iter().flatten() {
-            // A default without presence is the same as nothing; reflection would tell them apart.
+            // A default without presence equals an unset member; prost-reflect distinguishes them.
             if field.supports_presence() || !value.is_default_for_field(&field) {
                 message.set_field(&field, value);
             }
@@ -133,7 +133,7 @@ fn timestamp(descriptor: &MessageDescriptor) -> BoxedStrategy<DynamicMessage> {
     (seconds, nanos).prop_map(build).boxed()
 }
 
-/// JSON whose numbers a double holds.
+/// JSON whose numbers fit into a double.
 fn json() -> BoxedStrategy<serde_json::Value> {
     let number = prop_oneof![
         proptest::num::f64::NORMAL | proptest::num::f64::ZERO,

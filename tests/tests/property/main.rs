@@ -1,13 +1,13 @@
-//! Properties of every message: whatever is in it, it survives JSON and protobuf, and whatever
-//! arrives, reading it ends well.
+//! Properties of all messages: they round-trip through JSON and protobuf, and decoding arbitrary
+//! input never panics.
 //!
-//! Messages are made from the descriptor by `prost-reflect`, which also has a protobuf and a JSON
-//! form of its own: an independent reader of what we write, and writer of what we read.
+//! Messages are generated from the descriptor by `prost-reflect`, which is also an independent
+//! implementation of protobuf and ProtoJSON to compare with.
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test says what it expects, and panics where it does not get it"
+    reason = "tests panic on unexpected results"
 )]
 
 mod arbitrary;
@@ -36,7 +36,7 @@ impl<T> Protocol for T where
 {
 }
 
-/// What is checked of a type, by the name that the proto has for it.
+/// The checks of a type, by its proto name.
 struct Checks {
     name: &'static str,
     comes_back: fn(&DynamicMessage) -> TestCaseResult,
@@ -105,7 +105,7 @@ messages! {
 }
 
 #[test]
-fn the_list_has_every_message_of_the_proto() {
+fn list_covers_every_message_of_the_proto() {
     let mut expected: Vec<_> = pool()
         .all_messages()
         .filter(|message| message.package_name() == "lf.a2a.v1" && !message.is_map_entry())
@@ -134,7 +134,7 @@ fn for_every_message(check: fn(&Checks) -> fn(&DynamicMessage) -> TestCaseResult
 
 // covers: R-225, R-228, R-229, R-232, R-237
 #[test]
-fn any_message_comes_back_from_json_and_protobuf_as_it_was() {
+fn messages_round_trip_through_json_and_protobuf() {
     for_every_message(|checks| checks.comes_back);
 }
 
@@ -155,7 +155,7 @@ fn comes_back<T: Protocol>(message: &DynamicMessage) -> TestCaseResult {
 
 // covers: R-227, R-228, R-229, R-232, R-238
 #[test]
-fn any_message_is_read_and_written_as_another_implementation_of_protojson_does() {
+fn protojson_matches_prost_reflect() {
     for_every_message(|checks| checks.agrees);
 }
 
@@ -179,7 +179,7 @@ fn agrees<T: Protocol>(message: &DynamicMessage) -> TestCaseResult {
     let printed = serde_json::to_string(&read)?;
     let mut deserializer = serde_json::Deserializer::from_str(&printed);
     let by_reflection = DynamicMessage::deserialize(message.descriptor(), &mut deserializer)?;
-    // Once more through protobuf, which does not keep that a default was printed.
+    // Again through protobuf, which does not preserve printed defaults.
     let by_reflection =
         DynamicMessage::decode(message.descriptor(), &*by_reflection.encode_to_vec())?;
     prop_assert!(by_reflection == *message, "{printed}");
@@ -188,7 +188,7 @@ fn agrees<T: Protocol>(message: &DynamicMessage) -> TestCaseResult {
 
 // covers: R-014, R-228, R-229, R-230, R-231, R-233, R-234
 #[test]
-fn any_message_is_printed_by_the_rules() {
+fn messages_are_printed_according_to_the_rules() {
     for_every_message(|checks| checks.follows_rules);
 }
 
@@ -200,12 +200,12 @@ fn follows_rules<T: Protocol>(message: &DynamicMessage) -> TestCaseResult {
     Ok(())
 }
 
-/// Reads bytes in both forms and does with the result what a server would.
+/// Decodes bytes in both forms and processes the result like a server.
 fn reads<T: Protocol>(bytes: &[u8]) {
     for message in [T::decode(bytes).ok(), json::from_slice::<T>(bytes).ok()].into_iter().flatten()
     {
         let _ = message.violations();
-        // What came over protobuf may have no JSON form: then that is an error.
+        // A protobuf message may have no JSON form, which is an error.
         let _ = serde_json::to_vec(&message);
         let _ = message.encode_to_vec();
     }
@@ -213,7 +213,7 @@ fn reads<T: Protocol>(bytes: &[u8]) {
 
 // covers: R-440
 #[test]
-fn arbitrary_bytes_are_read_without_a_panic() {
+fn arbitrary_bytes_do_not_panic() {
     let mut runner = runner(256);
     let bytes = proptest::collection::vec(any::<u8>(), 0..200);
     let outcome = runner.run(&bytes, |bytes| {
@@ -227,7 +227,7 @@ fn arbitrary_bytes_are_read_without_a_panic() {
 
 // covers: R-440
 #[test]
-fn damaged_messages_are_read_without_a_panic() {
+fn damaged_messages_do_not_panic() {
     for checks in MESSAGES {
         let mut runner = runner(64);
         let damage = (any::<prop::sample::Index>(), any::<u8>(), any::<bool>());
@@ -254,7 +254,7 @@ fn damaged_messages_are_read_without_a_panic() {
 
 // covers: R-421, R-440
 #[test]
-fn deep_nesting_is_an_error_and_no_crash() {
+fn deep_nesting_is_an_error() {
     const DEPTH: usize = 200_000;
     let deep = "[".repeat(DEPTH);
     let objects = r#"{"a":"#.repeat(DEPTH);
@@ -262,7 +262,7 @@ fn deep_nesting_is_an_error_and_no_crash() {
         deep.clone(),
         format!(r#"{{"data":{deep}"#),
         format!(r#"{{"metadata":{objects}"#),
-        // What is ignored is not nested without end either.
+        // The depth limit applies to ignored members too.
         format!(r#"{{"unknown":{deep}"#),
         format!(r#"{{"data":{}{}}}"#, "[".repeat(200), "]".repeat(200)),
         format!(r#"{{"metadata":{}1{}}}"#, r#"{"a":"#.repeat(200), "}".repeat(200)),

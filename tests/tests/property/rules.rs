@@ -1,9 +1,9 @@
-//! What JSON may be printed for a message (spec §5.5), checked against the descriptor.
+//! The JSON form of messages (spec §5.5), checked against the descriptor.
 
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor, Value as ProtoValue};
 use serde_json::Value;
 
-/// Returns what is wrong with the JSON of a message.
+/// Returns the violations in the JSON of a message.
 pub(crate) fn faults(descriptor: &MessageDescriptor, json: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     check_message(descriptor, json, "$", &mut faults);
@@ -17,7 +17,7 @@ fn check_message(
     faults: &mut Vec<String>,
 ) {
     match descriptor.full_name() {
-        // Any JSON at all.
+        // Any JSON.
         "google.protobuf.Value" => return,
         "google.protobuf.Struct" => {
             if !json.is_object() {

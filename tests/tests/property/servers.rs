@@ -1,4 +1,4 @@
-//! Whatever a request holds, a server answers it with a result or an error of the contract.
+//! A server responds to arbitrary requests with a result or a protocol error.
 
 use a2a_core::{AgentCard, Operation};
 use a2a_operations::{Engine, agent_fn};
@@ -27,7 +27,7 @@ fn request_name(operation: Operation) -> String {
     }
 }
 
-/// Where a request is damaged, and by what.
+/// A modification of a request.
 fn damage() -> impl Strategy<Value = Vec<(Index, Value)>> {
     let values = vec![
         json!(null),
@@ -45,7 +45,7 @@ fn damage() -> impl Strategy<Value = Vec<(Index, Value)>> {
     prop::collection::vec((any::<Index>(), prop::sample::select(values)), 0..3)
 }
 
-/// Puts another value in the place of one that is somewhere in there.
+/// Replaces a value somewhere in the document.
 fn replace(value: &mut Value, at: Index, by: &Value) {
     fn count(value: &Value) -> usize {
         let below: usize = match value {
@@ -70,7 +70,7 @@ fn replace(value: &mut Value, at: Index, by: &Value) {
     walk(value, &mut left, by);
 }
 
-/// Asks a server, and returns status, whether the answer is a stream, and its body.
+/// Calls a server, and returns the status, whether the response is a stream, and its body.
 fn ask(runtime: &Runtime, router: &Router, request: Request<Body>) -> (u16, bool, Vec<u8>) {
     runtime.block_on(async {
         let response: Response<Body> = router.clone().oneshot(request).await.expect("an answer");
@@ -94,7 +94,7 @@ fn check_details(error: &Value, name: &str) -> TestCaseResult {
 
 //
 #[test]
-fn any_json_rpc_request_gets_one_result_or_one_error_of_its_own() {
+fn arbitrary_json_rpc_request_gets_one_result_or_error() {
     let runtime = Runtime::new().expect("a runtime");
     let router = runtime.block_on(async { a2a_jsonrpc::router(engine()) });
     for operation in Operation::ALL {
@@ -138,7 +138,7 @@ fn any_json_rpc_request_gets_one_result_or_one_error_of_its_own() {
 
 //
 #[test]
-fn any_bytes_are_a_json_rpc_request_or_refused_as_none() {
+fn arbitrary_bytes_are_parsed_or_rejected_as_json_rpc() {
     let runtime = Runtime::new().expect("a runtime");
     let router = runtime.block_on(async { a2a_jsonrpc::router(engine()) });
     let bytes = prop_oneof![
@@ -154,12 +154,12 @@ fn any_bytes_are_a_json_rpc_request_or_refused_as_none() {
         prop_assert!(matches!(code, Some(-32700 | -32600)), "{}", answer);
         Ok(())
     });
-    outcome.expect("a refusal each time");
+    outcome.expect("an error each time");
 }
 
 //
 #[test]
-fn any_http_json_request_gets_a_result_or_an_error_body() {
+fn arbitrary_http_json_request_gets_a_result_or_an_error_body() {
     let runtime = Runtime::new().expect("a runtime");
     let router = runtime.block_on(async { a2a_rest::router(engine()) });
     let methods = prop::sample::select(vec!["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"]);

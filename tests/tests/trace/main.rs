@@ -1,4 +1,4 @@
-//! Traces over process boundaries: what nodes export to a real OTLP receiver.
+//! Traces across process boundaries, as exported to an OTLP receiver.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -35,7 +35,7 @@ use a2a_tests::{
 use node::{Node, flushing};
 use tracing::Instrument as _;
 
-/// An agent that asks another agent, over a binding of its choice.
+/// An agent that calls another agent over a given binding.
 struct Asks {
     url: String,
     transport: Transport,
@@ -71,7 +71,7 @@ fn delivers(span: &&Exported) -> bool {
 
 //
 #[tokio::test(flavor = "multi_thread")]
-async fn client_servers_executors_and_webhooks_make_one_tree() {
+async fn client_server_executor_and_webhook_spans_form_one_tree() {
     for transport in Transport::ALL {
         let collector = Collector::start().await;
         let (user, front, back) = (
@@ -135,7 +135,7 @@ user internal ask
             ) || shown.contains("deliver push notification\n      front internal execute\n"),
             "{shown}"
         );
-        // Each delivery says which of the spans it is.
+        // Each delivery names its span.
         let mut told: Vec<_> = calls
             .iter()
             .map(|call| call.headers["traceparent"].to_str().unwrap().to_owned())
@@ -167,7 +167,7 @@ user internal ask
 
 //
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_is_a_span_until_it_ends() {
+async fn stream_span_lasts_until_the_end() {
     let collector = Collector::start().await;
     let node = Node::new("node", &collector.url);
     let url = node
@@ -201,7 +201,7 @@ node internal read
     }
 }
 
-/// Hangs until its node stops, and answers when it is run again.
+/// Hangs until its node stops, and completes on the rerun.
 #[derive(Clone, Default)]
 struct Hangs {
     begun: Arc<AtomicBool>,
@@ -229,7 +229,7 @@ impl AgentExecutor for Hangs {
 
 //
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_node_goes_on_with_stays_in_its_trace() {
+async fn takeover_continues_the_trace() {
     let collector = Collector::start().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tasks.db");
@@ -273,7 +273,7 @@ async fn what_another_node_goes_on_with_stays_in_its_trace() {
     let engine = second
         .run(async move {
             loop {
-                // The first one has the file until the last of it is gone.
+                // The first node holds the file lock until it is dropped.
                 if let Ok(store) = SqliteStore::open(&path).await {
                     return build(store);
                 }
@@ -312,7 +312,7 @@ async fn what_another_node_goes_on_with_stays_in_its_trace() {
 
 //
 #[tokio::test(flavor = "multi_thread")]
-async fn a_malformed_context_begins_a_trace_of_its_own() {
+async fn malformed_trace_context_starts_a_new_trace() {
     let collector = Collector::start().await;
     let node = Node::new("node", &collector.url);
     let url = node

@@ -1,4 +1,4 @@
-//! A process as far as its traces go: threads, spans and an exporter of its own.
+//! A simulated process with its own threads, spans and exporter.
 
 use std::{future::Future, time::Duration};
 
@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use tracing::{Dispatch, dispatcher};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// A node. Everything that runs on it is exported under its name.
+/// A node. Its spans are exported under its name.
 pub(crate) struct Node {
     runtime: Option<Runtime>,
     traces: Traces,
@@ -23,7 +23,7 @@ impl Node {
         let runtime = builder
             .worker_threads(2)
             .enable_all()
-            // It holds for as long as the thread lives.
+            // Installed for the lifetime of the thread.
             .on_thread_start(move || std::mem::forget(dispatcher::set_default(&dispatch)))
             .build()
             .unwrap();
@@ -52,14 +52,14 @@ impl Node {
         .await
     }
 
-    /// Ends everything that runs on this node.
+    /// Stops everything on this node.
     pub(crate) fn stop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 
-    /// Sends what there is to the collector.
+    /// Flushes spans to the collector.
     pub(crate) async fn flush(&self) {
         let traces = self.traces.clone();
         tokio::task::spawn_blocking(move || traces.flush()).await.unwrap();
@@ -70,12 +70,12 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.stop();
         let traces = self.traces.clone();
-        // The last one to hold it would wait for its thread on this one.
+        // Dropping the last reference would wait for its thread on this one.
         drop(std::thread::spawn(move || traces.shut_down(Duration::from_secs(1))));
     }
 }
 
-/// Flushes all nodes again and again, beside something that waits for what they send.
+/// Flushes all nodes repeatedly while a future waits for their spans.
 pub(crate) async fn flushing<T>(nodes: &[&Node], work: impl Future<Output = T>) -> T {
     let flushing = async {
         loop {

@@ -5,16 +5,16 @@ use crate::fixtures;
 fixtures! {
     //
     #[test]
-    fn the_card_is_at_its_well_known_path: "card/get";
+    fn card_is_at_the_well_known_path: "card/get";
 
     //
     #[test]
-    fn a_card_that_is_known_is_not_sent_again: "card/not-modified";
+    fn card_with_matching_etag_is_not_sent: "card/not-modified";
 
     #[test]
-    fn pages_of_allowed_origins_may_call: "card/cors";
+    fn allowed_origins_may_call: "card/cors";
 
     //
     #[test]
-    fn a_card_says_what_the_agent_does_not_do: "card/without";
+    fn card_lists_unsupported_capabilities: "card/without";
 }

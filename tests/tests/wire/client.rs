@@ -1,4 +1,4 @@
-//! What our clients send: every operation, with everything that can go beside it.
+//! Requests of our clients: every operation, with all metadata.
 //!
 //! The files are `tests/wire/client-*.txt`: requests with the headers that matter, in the order
 //! of the calls made here.
@@ -32,7 +32,7 @@ fn message() -> Message {
     message
 }
 
-/// Everything that may travel beside a call; the caller never does.
+/// All metadata of a call; the caller is never sent.
 fn context() -> CallContext {
     let mut context = CallContext::default();
     context.extensions = ["urn:a", "urn:b"].into_iter().collect();
@@ -41,11 +41,11 @@ fn context() -> CallContext {
         "traceparent".into(),
         "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),
     );
-    context.caller = Caller::authenticated("somebody");
+    context.caller = Caller::authenticated("alice");
     context
 }
 
-/// Makes each call. What comes back is a refusal, which does not matter.
+/// Makes each call, and ignores the error responses.
 async fn call_everything(agent: Arc<dyn Agent>) {
     let tenant = || "acme/eu".to_owned();
     let id = || "a b/c?ü".to_owned();
@@ -147,7 +147,7 @@ async fn compare(agent: Arc<dyn Agent>, mut requests: mpsc::UnboundedReceiver<St
 
 //
 #[tokio::test]
-async fn each_operation_is_called_over_json_rpc_with_these_bytes() {
+async fn client_sends_the_expected_bytes_over_json_rpc() {
     let (url, requests) = recorder("400 Bad Request").await;
     let url = format!("{url}/base");
     let client = Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client"));
@@ -156,7 +156,7 @@ async fn each_operation_is_called_over_json_rpc_with_these_bytes() {
 
 //
 #[tokio::test]
-async fn each_operation_is_called_over_http_json_with_these_bytes() {
+async fn client_sends_the_expected_bytes_over_http_json() {
     let (url, requests) = recorder("400 Bad Request").await;
     let url = format!("{url}/base");
     let client = Arc::new(a2a_rest::Client::new(&url).expect("a client"));

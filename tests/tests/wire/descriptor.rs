@@ -1,4 +1,4 @@
-//! The embedded descriptor against the released one, as facts typed from the specification.
+//! The embedded descriptor compared with facts from the specification.
 
 use std::fmt::Write as _;
 
@@ -133,7 +133,7 @@ fn label_of(field: &FieldDescriptor) -> String {
     }
 }
 
-/// Each message and enum as the table of the specification has it.
+/// Each message and enum in the format of the fixture.
 fn described(pool: &DescriptorPool) -> Vec<String> {
     let mut found = Vec::new();
     for item in pool.all_enums().filter(|item| item.package_name() == "lf.a2a.v1") {
@@ -162,7 +162,7 @@ fn described(pool: &DescriptorPool) -> Vec<String> {
 
 //
 #[test]
-fn every_message_and_enum_is_that_of_the_released_proto() {
+fn messages_and_enums_match_the_released_proto() {
     let table = include_str!("../../wire/descriptor.txt");
     let mut expected: Vec<String> = Vec::new();
     for line in table.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
@@ -199,7 +199,7 @@ fn rule(rule: &DynamicMessage) -> String {
 
 //
 #[test]
-fn every_method_has_its_types_route_and_signatures() {
+fn methods_have_the_released_types_routes_and_signatures() {
     let pool = pool();
     let service = pool.get_service_by_name("lf.a2a.v1.A2AService").expect("the service");
     assert_eq!(service.methods().len(), METHODS.len());
@@ -231,7 +231,7 @@ fn every_method_has_its_types_route_and_signatures() {
 }
 
 #[test]
-fn only_the_flows_that_are_discouraged_are_deprecated() {
+fn only_discouraged_flows_are_deprecated() {
     let pool = pool();
     let messages = pool.all_messages().filter(|message| message.package_name() == "lf.a2a.v1");
     let mut found: Vec<_> = messages
@@ -248,7 +248,7 @@ fn only_the_flows_that_are_discouraged_are_deprecated() {
 
 //
 #[test]
-fn operations_are_named_and_routed_as_in_the_proto() {
+fn operation_names_and_routes_match_the_proto() {
     let names: Vec<_> = a2a_core::Operation::ALL.iter().map(|operation| operation.name()).collect();
     assert_eq!(names, METHODS.map(|method| method.0));
     for (name, .., streams, route, body, _) in METHODS {

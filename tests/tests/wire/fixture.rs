@@ -1,12 +1,12 @@
 //! Fixtures: exchanges on one connection, as text files in `tests/wire/`.
 //!
-//! A file begins with what it shows. `=== agent` says how the agent is set up, one word a line;
+//! A file begins with a description. `=== agent` configures the agent, one word per line;
 //! then come pairs of `=== request` and `=== response`, in the form of HTTP/1.1 but with plain
-//! line breaks. `Host` and `Content-Length` of a request are added. A response names the headers
-//! that matter, and with `!name` those that must not be there; its body is exact, but for the
+//! line breaks. `Host` and `Content-Length` of a request are added. A response lists the relevant
+//! headers, and with `!name` those that must be absent; its body is exact, except for the
 //! placeholders of [`pattern`](super::pattern).
 //!
-//! After the last exchange the connection has to answer once more: nothing a peer sends ends it.
+//! After the last exchange, the connection has to serve another request.
 
 use std::{
     fs,
@@ -27,8 +27,8 @@ use super::{
     socket::{Connection, Head, text},
 };
 
-/// Plays a fixture, and lists everything that is not as it says. A server that speaks older
-/// revisions too answers to 1.0 all the same, but where `=== agent` says `latest-only`.
+/// Plays a fixture, and lists all differences. The fixtures also apply to a server with older
+/// revisions, except with `latest-only` in `=== agent`.
 pub(crate) async fn play(name: &str) {
     let fixture = Fixture::read(name);
     play_at(name, &fixture, Revisions::latest()).await;
@@ -150,7 +150,7 @@ fn parts(message: &str) -> (&str, &str) {
     message.split_once("\n\n").unwrap_or((message.trim_end(), ""))
 }
 
-/// A server on a port of its own; it ends with this value.
+/// A server on a new port, stopped on drop.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) control: Control,
@@ -158,7 +158,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts an agent that is set up by the words of a fixture. It speaks 1.0 alone.
+    /// Starts an agent configured by the words of a fixture, with 1.0 only.
     pub(crate) async fn start(words: &[impl AsRef<str>]) -> Self {
         Self::start_with(words, Revisions::latest(), Drain::new()).await
     }
@@ -182,7 +182,7 @@ impl Served {
                 "no-streaming" => options.streaming = false,
                 "no-push" => options.push = false,
                 "no-extended-card" => options.extended_card = ExtendedCard::Absent,
-                "promises-extended-card" => options.extended_card = ExtendedCard::PromisedOnly,
+                "capabilities-extended-card" => options.extended_card = ExtendedCard::PromisedOnly,
                 "requires-extension" => options.required_extension = Some("urn:example:required"),
                 "lenient" => policy = VersionPolicy::Lenient,
                 "max-body-bytes" => {

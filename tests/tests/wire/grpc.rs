@@ -1,4 +1,4 @@
-//! gRPC (spec §10) from a plain client: what a call answers in messages, metadata and status.
+//! gRPC (spec §10) with a plain client: messages, metadata and status of responses.
 
 use a2a_core::v1::{self, SendMessageRequest, StreamResponse, Task};
 use prost::Message;
@@ -7,7 +7,7 @@ use tonic_prost::ProstCodec;
 
 use crate::{fixture::Served, socket::Connection};
 
-/// `google.rpc.Status`, typed here again so that nothing of the server's is trusted.
+/// `google.rpc.Status`, redefined here to be independent of the server's code.
 #[derive(Clone, PartialEq, Message)]
 struct RpcStatus {
     #[prost(int32, tag = "1")]
@@ -50,7 +50,7 @@ struct FieldViolation {
     description: String,
 }
 
-/// What a refusal says, apart from its text.
+/// An error without its message.
 #[derive(Debug, PartialEq)]
 struct Refusal {
     code: Code,
@@ -59,7 +59,7 @@ struct Refusal {
     fields: Vec<String>,
 }
 
-fn refusal(status: &Status) -> Refusal {
+fn rejection(status: &Status) -> Refusal {
     let rpc = RpcStatus::decode(status.details()).expect("a google.rpc.Status");
     assert_eq!(rpc.code, status.code() as i32, "both places have the same code");
     assert_eq!(rpc.message, status.message(), "both places have the same text");
@@ -139,10 +139,10 @@ async fn sent(channel: &Channel, text: &str) -> Task {
     }
 }
 
-/// Calls, and expects a refusal.
-async fn refused<T: Message + 'static>(channel: &Channel, method: &str, message: T) -> Refusal {
+/// Calls, and expects an error.
+async fn rejected<T: Message + 'static>(channel: &Channel, method: &str, message: T) -> Refusal {
     let answer: Result<Response<()>, Status> = unary(channel, method, message, &[V1]).await;
-    refusal(&answer.expect_err("a refusal"))
+    rejection(&answer.expect_err("an error"))
 }
 
 fn a2a(code: Code, reason: &str, metadata: &[(&str, &str)]) -> Refusal {
@@ -153,7 +153,7 @@ fn a2a(code: Code, reason: &str, metadata: &[(&str, &str)]) -> Refusal {
 
 // covers: R-266, R-286, R-287, R-289
 #[tokio::test]
-async fn every_operation_answers() {
+async fn every_operation_responds() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let task = sent(&channel, "input").await;
@@ -225,7 +225,7 @@ async fn every_operation_answers() {
 
 // covers: R-035, R-037, R-039, R-289
 #[tokio::test]
-async fn a_stream_has_its_events_and_says_the_position_of_the_first() {
+async fn stream_has_the_first_position_in_metadata() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let response = streaming(&channel, "SendStreamingMessage", send("stream 2"), &[V1])
@@ -263,25 +263,25 @@ async fn a_stream_has_its_events_and_says_the_position_of_the_first() {
 
 // covers: R-022, R-046, R-060, R-068, R-072, R-074, R-164, R-172, R-173, R-267, R-288
 #[tokio::test]
-async fn an_unknown_task_is_not_found_by_any_operation() {
+async fn every_operation_reports_an_unknown_task() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let id = || "nope".to_owned();
     let message = v1::Message::user("a").with_task_id("nope");
     let to_unknown = SendMessageRequest { message: Some(message), ..Default::default() };
     let refusals = [
-        refused(&channel, "GetTask", v1::GetTaskRequest { id: id(), ..Default::default() }).await,
-        refused(&channel, "CancelTask", v1::CancelTaskRequest { id: id(), ..Default::default() })
+        rejected(&channel, "GetTask", v1::GetTaskRequest { id: id(), ..Default::default() }).await,
+        rejected(&channel, "CancelTask", v1::CancelTaskRequest { id: id(), ..Default::default() })
             .await,
-        refused(
+        rejected(
             &channel,
             "SubscribeToTask",
             v1::SubscribeToTaskRequest { id: id(), ..Default::default() },
         )
         .await,
-        refused(&channel, "SendMessage", to_unknown.clone()).await,
-        refused(&channel, "SendStreamingMessage", to_unknown).await,
-        refused(
+        rejected(&channel, "SendMessage", to_unknown.clone()).await,
+        rejected(&channel, "SendStreamingMessage", to_unknown).await,
+        rejected(
             &channel,
             "CreateTaskPushNotificationConfig",
             v1::TaskPushNotificationConfig {
@@ -291,7 +291,7 @@ async fn an_unknown_task_is_not_found_by_any_operation() {
             },
         )
         .await,
-        refused(
+        rejected(
             &channel,
             "GetTaskPushNotificationConfig",
             v1::GetTaskPushNotificationConfigRequest {
@@ -301,13 +301,13 @@ async fn an_unknown_task_is_not_found_by_any_operation() {
             },
         )
         .await,
-        refused(
+        rejected(
             &channel,
             "ListTaskPushNotificationConfigs",
             v1::ListTaskPushNotificationConfigsRequest { task_id: id(), ..Default::default() },
         )
         .await,
-        refused(
+        rejected(
             &channel,
             "DeleteTaskPushNotificationConfig",
             v1::DeleteTaskPushNotificationConfigRequest {
@@ -318,14 +318,14 @@ async fn an_unknown_task_is_not_found_by_any_operation() {
         )
         .await,
     ];
-    for refusal in refusals {
-        assert_eq!(refusal, a2a(Code::NotFound, "TASK_NOT_FOUND", &[("taskId", "nope")]));
+    for rejection in refusals {
+        assert_eq!(rejection, a2a(Code::NotFound, "TASK_NOT_FOUND", &[("taskId", "nope")]));
     }
 }
 
 // covers: R-020, R-059, R-066, R-172, R-173, R-288
 #[tokio::test]
-async fn a_task_that_has_ended_takes_no_message_no_cancel_and_no_reader() {
+async fn ended_task_rejects_messages_cancel_and_subscriptions() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let Task { id, .. } = sent(&channel, "hello").await;
@@ -333,19 +333,19 @@ async fn a_task_that_has_ended_takes_no_message_no_cancel_and_no_reader() {
     let unsupported = || a2a(Code::FailedPrecondition, "UNSUPPORTED_OPERATION", &metadata);
     let message = v1::Message::user("more").with_task_id(&id);
     let more = SendMessageRequest { message: Some(message), ..Default::default() };
-    assert_eq!(refused(&channel, "SendMessage", more).await, unsupported());
+    assert_eq!(rejected(&channel, "SendMessage", more).await, unsupported());
     let subscribe = v1::SubscribeToTaskRequest { id: id.clone(), ..Default::default() };
-    assert_eq!(refused(&channel, "SubscribeToTask", subscribe).await, unsupported());
+    assert_eq!(rejected(&channel, "SubscribeToTask", subscribe).await, unsupported());
     let cancel = v1::CancelTaskRequest { id: id.clone(), ..Default::default() };
     assert_eq!(
-        refused(&channel, "CancelTask", cancel).await,
+        rejected(&channel, "CancelTask", cancel).await,
         a2a(Code::FailedPrecondition, "TASK_NOT_CANCELABLE", &metadata)
     );
 }
 
 // covers: R-021, R-041, R-067, R-079, R-128, R-129, R-172, R-173, R-179, R-180, R-181, R-288
 #[tokio::test]
-async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
+async fn unsupported_capabilities_are_rejected_with_a_reason() {
     use Code::{FailedPrecondition, InvalidArgument};
     let modes = "text/plain,application/json,image/*,application/octet-stream";
     let video = v1::Part::url("https://example.com/a").with_media_type("video/mp4");
@@ -382,25 +382,25 @@ async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
         ),
     ] {
         let served = Served::start(&[setting]).await;
-        let refusal = refused(&channel(&served).await, method, message).await;
-        assert_eq!(refusal, expected, "{setting} {method}");
+        let rejection = rejected(&channel(&served).await, method, message).await;
+        assert_eq!(rejection, expected, "{setting} {method}");
     }
 
     let served = Served::start(&["no-streaming"]).await;
     let subscribe = v1::SubscribeToTaskRequest { id: "t".into(), ..Default::default() };
     assert_eq!(
-        refused(&channel(&served).await, "SubscribeToTask", subscribe).await,
+        rejected(&channel(&served).await, "SubscribeToTask", subscribe).await,
         a2a(FailedPrecondition, "UNSUPPORTED_OPERATION", &[])
     );
 
     for (setting, reason) in [
         ("no-extended-card", "UNSUPPORTED_OPERATION"),
-        ("promises-extended-card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
+        ("capabilities-extended-card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
     ] {
         let served = Served::start(&[setting]).await;
         let request = v1::GetExtendedAgentCardRequest::default();
-        let refusal = refused(&channel(&served).await, "GetExtendedAgentCard", request).await;
-        assert_eq!(refusal, a2a(FailedPrecondition, reason, &[]), "{setting}");
+        let rejection = rejected(&channel(&served).await, "GetExtendedAgentCard", request).await;
+        assert_eq!(rejection, a2a(FailedPrecondition, reason, &[]), "{setting}");
     }
 
     let served = Served::start(&["no-push"]).await;
@@ -411,28 +411,28 @@ async fn what_an_agent_does_not_offer_is_refused_with_its_reason() {
         url: "http://127.0.0.1:9/".into(),
         ..Default::default()
     };
-    let create = refused(&channel, "CreateTaskPushNotificationConfig", config).await;
+    let create = rejected(&channel, "CreateTaskPushNotificationConfig", config).await;
     assert_eq!(create, expected());
     let get = v1::GetTaskPushNotificationConfigRequest {
         task_id: "t".into(),
         id: "c".into(),
         ..Default::default()
     };
-    assert_eq!(refused(&channel, "GetTaskPushNotificationConfig", get).await, expected());
+    assert_eq!(rejected(&channel, "GetTaskPushNotificationConfig", get).await, expected());
     let list =
         v1::ListTaskPushNotificationConfigsRequest { task_id: "t".into(), ..Default::default() };
-    assert_eq!(refused(&channel, "ListTaskPushNotificationConfigs", list).await, expected());
+    assert_eq!(rejected(&channel, "ListTaskPushNotificationConfigs", list).await, expected());
     let delete = v1::DeleteTaskPushNotificationConfigRequest {
         task_id: "t".into(),
         id: "c".into(),
         ..Default::default()
     };
-    assert_eq!(refused(&channel, "DeleteTaskPushNotificationConfig", delete).await, expected());
+    assert_eq!(rejected(&channel, "DeleteTaskPushNotificationConfig", delete).await, expected());
 }
 
 // covers: R-163, R-226, R-227, R-235, R-267
 #[tokio::test]
-async fn violations_of_a_request_are_a_bad_request_with_the_paths_of_json() {
+async fn violations_are_a_bad_request_with_json_paths() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let invalid = |fields: &[&str]| Refusal {
@@ -448,23 +448,26 @@ async fn violations_of_a_request_are_a_bad_request_with_the_paths_of_json() {
     let history =
         v1::GetTaskRequest { id: "t".into(), history_length: Some(-1), ..Default::default() };
     assert_eq!(
-        refused(&channel, "SendMessage", SendMessageRequest::default()).await,
+        rejected(&channel, "SendMessage", SendMessageRequest::default()).await,
         invalid(&["message"])
     );
     assert_eq!(
-        refused(&channel, "SendMessage", empty).await,
+        rejected(&channel, "SendMessage", empty).await,
         invalid(&["message.messageId", "message.role", "message.parts"])
     );
-    assert_eq!(refused(&channel, "SendMessage", part).await, invalid(&["message.parts[1]"]));
-    assert_eq!(refused(&channel, "GetTask", v1::GetTaskRequest::default()).await, invalid(&["id"]));
-    assert_eq!(refused(&channel, "GetTask", history).await, invalid(&["historyLength"]));
-    assert_eq!(refused(&channel, "ListTasks", pages(0)).await, invalid(&["pageSize"]));
-    assert_eq!(refused(&channel, "ListTasks", pages(101)).await, invalid(&["pageSize"]));
+    assert_eq!(rejected(&channel, "SendMessage", part).await, invalid(&["message.parts[1]"]));
+    assert_eq!(
+        rejected(&channel, "GetTask", v1::GetTaskRequest::default()).await,
+        invalid(&["id"])
+    );
+    assert_eq!(rejected(&channel, "GetTask", history).await, invalid(&["historyLength"]));
+    assert_eq!(rejected(&channel, "ListTasks", pages(0)).await, invalid(&["pageSize"]));
+    assert_eq!(rejected(&channel, "ListTasks", pages(101)).await, invalid(&["pageSize"]));
 }
 
 // covers: R-142, R-143, R-146, R-152, R-153, R-154, R-172, R-173, R-472
 #[tokio::test]
-async fn the_version_is_metadata_and_a_missing_one_is_0_3() {
+async fn version_is_metadata_and_a_missing_one_is_0_3() {
     let served = Served::start(&[""; 0]).await;
     let strict = channel(&served).await;
     let served = Served::start(&["lenient"]).await;
@@ -481,10 +484,10 @@ async fn the_version_is_metadata_and_a_missing_one_is_0_3() {
             version.map(|version| ("a2a-version", version)).into_iter().collect();
         let answer: Result<Response<()>, Status> =
             unary(channel, "ListTasks", list(), &metadata).await;
-        let status = answer.expect_err("a refusal");
+        let status = answer.expect_err("an error");
         let metadata = [("supportedVersions", "1.0")];
         let expected = a2a(Code::FailedPrecondition, "VERSION_NOT_SUPPORTED", &metadata);
-        assert_eq!(refusal(&status), expected, "{version:?}");
+        assert_eq!(rejection(&status), expected, "{version:?}");
         if version.is_none() {
             assert!(status.message().contains("send `A2A-Version: 1.0`"), "{status:?}");
         }
@@ -500,7 +503,7 @@ async fn the_version_is_metadata_and_a_missing_one_is_0_3() {
 
 // covers: R-152, R-153, R-248, R-252
 #[tokio::test]
-async fn activated_extensions_are_named_in_the_initial_metadata() {
+async fn activated_extensions_are_in_the_initial_metadata() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     for lines in
@@ -520,7 +523,7 @@ async fn activated_extensions_are_named_in_the_initial_metadata() {
 
 // covers: R-175
 #[tokio::test]
-async fn an_unknown_method_is_unimplemented() {
+async fn unknown_method_is_unimplemented() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     for path in ["/lf.a2a.v1.A2AService/Sing", "/lf.a2a.v2.A2AService/GetTask", "/no.Service/At"] {
@@ -529,13 +532,13 @@ async fn an_unknown_method_is_unimplemented() {
         let codec = ProstCodec::<v1::GetTaskRequest, Task>::default();
         let message = request(v1::GetTaskRequest::default(), &[V1]);
         let answer = grpc.unary(message, path.parse().expect("a path"), codec).await;
-        assert_eq!(answer.expect_err("a refusal").code(), Code::Unimplemented, "{path}");
+        assert_eq!(answer.expect_err("an error").code(), Code::Unimplemented, "{path}");
     }
 }
 
 // covers: R-225, R-266
 #[tokio::test]
-async fn a_task_is_the_same_on_every_binding() {
+async fn task_is_the_same_on_every_binding() {
     let served = Served::start(&[""; 0]).await;
     let channel = channel(&served).await;
     let task = sent(&channel, "hello").await;

@@ -1,5 +1,4 @@
-//! What takes more than one connection, or time: streams while they run, and bytes that no text
-//! file holds.
+//! Tests with several connections or timing: running streams, and binary bodies.
 
 use a2a::Revisions;
 use a2a_http::Drain;
@@ -12,7 +11,7 @@ use crate::{
 
 const JSON: &str = "Content-Type: application/json\nA2A-Version: 1.0";
 
-/// One way to ask for a stream.
+/// One way to request a stream.
 struct Form {
     send: &'static str,
     subscribe: &'static [&'static str],
@@ -61,7 +60,7 @@ impl Form {
     }
 }
 
-/// A stream that is being read.
+/// An open stream.
 struct Reader {
     connection: Connection,
     head: Head,
@@ -118,7 +117,7 @@ impl Reader {
 }
 
 #[tokio::test]
-async fn a_silent_stream_is_kept_alive_by_comments() {
+async fn silent_stream_gets_keep_alive_comments() {
     for form in FORMS {
         let served = Served::start(&["keep-alive-ms 20"]).await;
         let mut reader = form.stream(&served, "gate").await;
@@ -135,7 +134,7 @@ async fn a_silent_stream_is_kept_alive_by_comments() {
 
 // covers: R-040
 #[tokio::test]
-async fn head_and_first_event_come_before_the_agent_is_done() {
+async fn first_event_is_sent_before_the_task_ends() {
     for form in FORMS {
         let served = Served::start(&[""; 0]).await;
         let mut reader = form.stream(&served, "gate").await;
@@ -150,7 +149,7 @@ async fn head_and_first_event_come_before_the_agent_is_done() {
 
 // covers: R-064, R-065, R-069, R-212, R-213, R-214, R-215
 #[tokio::test]
-async fn every_reader_gets_the_same_bytes_behind_its_snapshot() {
+async fn readers_get_the_same_bytes_after_the_snapshot() {
     for form in FORMS {
         let served = Served::start(&[""; 0]).await;
         let mut first = form.stream(&served, "gate").await;
@@ -177,7 +176,7 @@ async fn every_reader_gets_the_same_bytes_behind_its_snapshot() {
 
 // covers: R-216, R-217
 #[tokio::test]
-async fn a_reader_that_hangs_up_disturbs_neither_the_task_nor_other_readers() {
+async fn disconnected_reader_affects_neither_the_task_nor_other_readers() {
     for form in FORMS {
         let served = Served::start(&[""; 0]).await;
         let mut first = form.stream(&served, "gate").await;
@@ -192,7 +191,7 @@ async fn a_reader_that_hangs_up_disturbs_neither_the_task_nor_other_readers() {
 }
 
 #[tokio::test]
-async fn a_stream_that_the_server_ends_says_so_in_its_last_event() {
+async fn stream_ended_by_the_server_has_a_final_error_event() {
     let message = "the server is shutting down";
     let detail = r#"[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAVAILABLE","domain":"a2a-protocol.org"}]"#;
     let bodies = [
@@ -219,7 +218,7 @@ async fn a_stream_that_the_server_ends_says_so_in_its_last_event() {
 
 // covers: R-435
 #[tokio::test]
-async fn text_that_is_not_utf_8_is_refused() {
+async fn invalid_utf_8_is_rejected() {
     let served = Served::start(&[""; 0]).await;
     let mut connection = Connection::open(served.address).await;
     let request =
@@ -237,7 +236,7 @@ async fn text_that_is_not_utf_8_is_refused() {
 
 // covers: R-421
 #[tokio::test]
-async fn a_body_in_chunks_is_held_to_the_same_limit_and_the_connection_goes_on() {
+async fn chunked_body_over_the_limit_is_rejected_and_the_connection_stays_open() {
     let served = Served::start(&["max-body-bytes 1000"]).await;
     let mut connection = Connection::open(served.address).await;
     for path in ["/", "/message:send"] {
@@ -259,7 +258,7 @@ async fn a_body_in_chunks_is_held_to_the_same_limit_and_the_connection_goes_on()
 }
 
 #[tokio::test]
-async fn requests_that_come_at_once_are_answered_one_after_the_other() {
+async fn pipelined_requests_are_answered_in_order() {
     let served = Served::start(&[""; 0]).await;
     let mut connection = Connection::open(served.address).await;
     for id in 1..=5 {

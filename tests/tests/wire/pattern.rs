@@ -1,15 +1,15 @@
-//! Text with placeholders: what a fixture expects, but for ids and times.
+//! Text with placeholders for ids and times.
 //!
 //! `{{id}}` is a UUID, `{{time}}` a timestamp with milliseconds and `Z`, `{{number}}` digits,
-//! `{{any}}` text without quotes and line breaks. `{{id:task}}` also remembers what stood there,
-//! and `{{task}}` is that text again, also in later requests.
+//! `{{any}}` text without quotes and line breaks. `{{id:task}}` also stores the matched text, and
+//! `{{task}}` stands for it, also in later requests.
 
 use std::collections::BTreeMap;
 
-/// What placeholders stood for, by name.
+/// The matched texts by name.
 pub(crate) type Bindings = BTreeMap<String, String>;
 
-/// Puts remembered text into a request. `{{repeat x 3}}` is `xxx`.
+/// Substitutes stored texts in a request. `{{repeat x 3}}` is `xxx`.
 pub(crate) fn fill(template: &str, bindings: &Bindings) -> String {
     let mut filled = String::new();
     for piece in pieces(template) {
@@ -26,7 +26,7 @@ pub(crate) fn fill(template: &str, bindings: &Bindings) -> String {
     filled
 }
 
-/// Compares, and remembers what the named placeholders stood for.
+/// Compares, and stores the texts of named placeholders.
 pub(crate) fn check(expected: &str, actual: &str, bindings: &mut Bindings) -> Result<(), String> {
     let mut rest = actual;
     for piece in pieces(expected) {
@@ -76,7 +76,7 @@ pub(crate) fn check(expected: &str, actual: &str, bindings: &mut Bindings) -> Re
     }
 }
 
-/// How much of the text is what the placeholder stands for.
+/// The length of the text that matches the placeholder.
 fn length_of(kind: &str, text: &str) -> Option<usize> {
     let shaped = |shape: &str| {
         let fits = |(wanted, found): (u8, u8)| match wanted {
@@ -117,7 +117,7 @@ enum Piece<'a> {
 
 fn pieces(mut text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
-    // JSON is full of `{{` and `}}`: only what looks like a placeholder is one.
+    // JSON contains `{{` and `}}` too: only valid placeholders are substituted.
     let mut from = 0;
     while let Some(start) = text[from..].find("{{").map(|start| start + from) {
         let is_name = |letter: char| letter.is_alphanumeric() || " :[]".contains(letter);
@@ -139,7 +139,7 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
 }
 
 #[test]
-fn a_placeholder_stands_for_its_kind_and_the_same_again() {
+fn placeholder_matches_its_kind_and_repeats() {
     let mut bindings = Bindings::new();
     let id = "0198a0b0-0000-7000-8000-0123456789ab";
     let expected = r#"{"a":{"id":"{{id:task}}","at":"{{time}}"}}"#;

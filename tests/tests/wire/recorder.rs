@@ -1,4 +1,4 @@
-//! A server that keeps what it is asked, byte for byte.
+//! A server that records requests byte for byte.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -8,7 +8,7 @@ use tokio::{
 
 use crate::socket::text;
 
-/// The headers of a request that matter, in this order.
+/// The relevant request headers, in this order.
 const HEADERS: [&str; 10] = [
     "content-type",
     "accept",
@@ -22,7 +22,7 @@ const HEADERS: [&str; 10] = [
     "x-a2a-notification-token",
 ];
 
-/// Listens, gives every request the same answer, and hands over what it was.
+/// Listens, gives every request the same response, and passes on the request.
 pub(crate) async fn recorder(answer: &'static str) -> (String, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));

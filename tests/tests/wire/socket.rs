@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand, so that nothing stands between a test and the bytes.
+//! Raw HTTP/1.1, for tests of exact bytes.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,16 +8,16 @@ use tokio::{
     time::timeout,
 };
 
-/// Far longer than anything takes; reached only by what hangs.
+/// Timeout, far longer than any test takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One connection, kept from request to request.
+/// One persistent connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     unread: Vec<u8>,
 }
 
-/// What came back, up to its body.
+/// The head of a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) status: String,
@@ -41,7 +41,7 @@ impl Connection {
         Self { stream, unread: Vec::new() }
     }
 
-    /// Sends a request as it is, but for `Host` and a missing `Content-Length`.
+    /// Sends a raw request, adding `Host` and a missing `Content-Length`.
     pub(crate) async fn send(&mut self, head: &str, body: &[u8]) {
         let mut lines = head.lines();
         let mut bytes = format!("{}\r\nhost: {HOST}\r\n", lines.next().expect("a request line"));
@@ -61,7 +61,7 @@ impl Connection {
         timeout(PATIENCE, self.stream.write_all(&bytes)).await.expect("in time").expect("sent");
     }
 
-    /// Reads a whole answer; that of a HEAD has no body whatever its head says.
+    /// Reads a complete response; that of HEAD has no body.
     pub(crate) async fn receive(&mut self, to_head: bool) -> (Head, Vec<u8>) {
         let head = self.receive_head().await;
         let empty = to_head || head.status.contains(" 304 ") || head.status.contains(" 204 ");
@@ -135,7 +135,7 @@ impl Connection {
     }
 }
 
-/// What every request says it is for.
+/// The `Host` of every request.
 pub(crate) const HOST: &str = "agent.example";
 
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! What a webhook is sent (spec §4.3.3, §13.2).
+//! Deliveries to webhooks (spec §4.3.3, §13.2).
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn result_of(connection: &mut Connection, method: &str, params: Value) -> 
 
 //
 #[tokio::test]
-async fn a_webhook_gets_each_status_as_a_stream_response_with_its_credentials() {
+async fn webhook_gets_each_status_with_its_credentials() {
     let (url, mut requests) = recorder("200 OK").await;
     let served = Served::start(&[""; 0]).await;
     let mut connection = Connection::open(served.address).await;
@@ -57,7 +57,7 @@ async fn a_webhook_gets_each_status_as_a_stream_response_with_its_credentials() 
 
 //
 #[test]
-fn a_webhook_that_hangs_is_given_up_after_10_to_30_seconds() {
+fn hanging_webhook_times_out_within_10_to_30_seconds() {
     let timeout = WebhookPolicy::default().timeout;
     assert!((Duration::from_secs(10)..=Duration::from_secs(30)).contains(&timeout), "{timeout:?}");
 }

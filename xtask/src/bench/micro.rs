@@ -1,4 +1,4 @@
-//! Counts the instructions of small pieces of work, and compares them with those of the baseline.
+//! Counts the instructions of small operations, and compares them with the baseline.
 
 mod baseline;
 
@@ -13,22 +13,22 @@ use serde_json::Value;
 use crate::{Result, workspace};
 use baseline::{Baseline, Toolchain};
 
-/// The version of gungraun-runner that is installed where there is none: that of gungraun.
+/// The version of gungraun-runner to install, that of gungraun.
 const GUNGRAUN_RUNNER: &str = "0.20.0";
 
-/// The counts that are checked in.
+/// The checked-in counts.
 const BASELINE: &str = "tests/micro/baseline.toml";
 
-/// What `cargo xtask bench micro` takes.
+/// The arguments of `cargo xtask bench micro`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Write the counts to the baseline instead of comparing them
     #[arg(long)]
     bless: bool,
-    /// Run only benchmarks with this in their name, such as codec or sqlite
+    /// Run only benchmarks whose name contains this text, such as codec or sqlite
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Skip the benchmarks where valgrind is not installed
+    /// Skip the benchmarks if valgrind is not installed
     #[arg(long)]
     if_installed: bool,
 }
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result {
             println!("SKIPPED: valgrind is not installed");
             return Ok(());
         }
-        let install = "install it, for instance with \"apt-get install valgrind\"";
+        let install = "install it, for example with \"apt-get install valgrind\"";
         return Err(format!("valgrind is not installed: {install}").into());
     }
     install_runner()?;
@@ -70,7 +70,7 @@ fn has_valgrind() -> Result<bool> {
     }
 }
 
-/// Installs gungraun-runner where it is missing, or of another version.
+/// Installs gungraun-runner if it is missing or of another version.
 fn install_runner() -> Result {
     let found = Command::new("gungraun-runner").arg("--version").output();
     let expected = format!("gungraun-runner {GUNGRAUN_RUNNER}");
@@ -78,8 +78,8 @@ fn install_runner() -> Result {
         return Ok(());
     }
     println!("=== installing {expected} with cargo install");
-    // It only starts valgrind and reads what that has counted: an optimized build, which takes
-    // twice as long, would not be used long enough.
+    // It only starts valgrind and reads its counts: an optimized build, which takes twice as long,
+    // would not pay off.
     let install = ["install", "--locked", "--debug", "gungraun-runner"];
     let status = workspace::cargo().args(install).args(["--version", GUNGRAUN_RUNNER]).status()?;
     if status.success() { Ok(()) } else { Err(format!("failed to install {expected}").into()) }
@@ -102,16 +102,18 @@ fn counts(only: Option<&str>) -> Result<BTreeMap<String, u64>> {
     summaries.map(count).collect()
 }
 
-/// Reads the name and the instructions of a benchmark from the summary that gungraun writes.
+/// Parses the name and the instructions of a benchmark from gungraun's summary.
 fn count(summary: &str) -> Result<(String, u64)> {
     let summary: Value = serde_json::from_str(summary)?;
     let (path, id) = (summary["module_path"].as_str(), summary["id"].as_str());
-    // The first segment is the file that the benchmark is in.
+    // The first segment is the file of the benchmark.
     let name = path.and_then(|path| path.split_once("::")).zip(id);
     let name = name.map(|((_file, path), id)| format!("{path}::{id}"));
     let instructions = &summary["profiles"][0]["data"]["total"]["metrics"]["Ir"]["values"]["new"];
     let count = name.zip(instructions.as_u64());
-    count.ok_or_else(|| format!("gungraun {GUNGRAUN_RUNNER} writes another form: {summary}").into())
+    count.ok_or_else(|| {
+        format!("unexpected summary of gungraun {GUNGRAUN_RUNNER}: {summary}").into()
+    })
 }
 
 fn toolchain() -> Result<Toolchain> {
@@ -119,8 +121,9 @@ fn toolchain() -> Result<Toolchain> {
     let output = Command::new(rustc).arg("-vV").current_dir(workspace::root()).output()?;
     let output = String::from_utf8(output.stdout)?;
     let field = |name| output.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
-    let (rustc, target) = field("release: ").zip(field("host: ")).ok_or("rustc has no version")?;
-    // The allocator, and how memory is copied, are of the C library.
+    let (rustc, target) =
+        field("release: ").zip(field("host: ")).ok_or("rustc -vV has no version")?;
+    // The C library provides the allocator and memory copies.
     let libc = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
     let libc = libc.ok().filter(|output| output.status.success());
     let libc = libc.map_or_else(|| b"unknown".to_vec(), |output| output.stdout);
@@ -128,7 +131,7 @@ fn toolchain() -> Result<Toolchain> {
     Ok(Toolchain { rustc, target, libc, cpu: cpu() })
 }
 
-/// Those of the processor's features by which the C library chooses its functions.
+/// The processor features by which the C library selects its functions.
 fn cpu() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = text.lines().find_map(|line| line.strip_prefix("flags")).unwrap_or_default();
@@ -142,13 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runner_is_of_the_version_of_gungraun() {
+    fn runner_has_the_version_of_gungraun() {
         let manifest = workspace::read(&workspace::root().join("Cargo.toml")).unwrap();
         assert!(manifest.contains(&format!("gungraun = \"={GUNGRAUN_RUNNER}\"")));
     }
 
     #[test]
-    fn name_and_count_are_read_from_a_summary() {
+    fn name_and_count_are_parsed_from_a_summary() {
         let summary = r#"{
             "module_path": "micro::codec::decode_json", "id": "request", "profiles": [
                 {"data": {"total": {"metrics": {"Ir": {"values": {"new": 7, "old": 8}}}}}}

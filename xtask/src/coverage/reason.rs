@@ -1,43 +1,43 @@
-//! Why a requirement has no test: a table that is written by hand.
+//! Reasons for requirements without a test: a table that is maintained by hand.
 
 use std::collections::BTreeMap;
 
 use super::{cells, requirement::is_id};
 use crate::Result;
 
-/// The kinds of reasons. A new one is added here, so that none is made up in passing.
+/// The classes of reasons. The list is closed, so that new ones are deliberate.
 const CLASSES: [&str; 14] = [
-    // Work that is planned and not there yet.
+    // Planned work.
     "later: older revisions",
     "later: security",
     "later: push delivery",
     "later: durable stores",
     "later: observability",
     "later: extensions",
-    // Somebody else's duty, which our code can only make possible.
+    // The duty of others, which our code can only enable.
     "agent duty",
     "author duty",
     "operator duty",
     "upstream",
-    // Nothing that a test in this repository could show.
+    // Not observable by a test in this repository.
     "not testable in process",
-    // The text of the draft or of a page, which the release replaced.
+    // Text of the draft or of a page, replaced by the release.
     "replaced in 1.0",
-    // Allowed, and not done.
+    // Optional, and not implemented.
     "not taken up",
-    // The rule binds those who write about or build the project.
+    // A rule for authors of documentation or of the build.
     "project rule",
 ];
 
-/// Why there is no test.
+/// The reason for a missing test.
 #[derive(Debug)]
 pub(super) struct Reason {
     pub(super) class: &'static str,
     pub(super) text: String,
 }
 
-/// Reads the rows `| ids | class | reason |`; ids are single ones or ranges (`R-399..R-413`)
-/// with commas between them.
+/// Parses the rows `| ids | class | reason |`; ids are a comma-separated list of ids and ranges
+/// (`R-399..R-413`).
 pub(super) fn parse(markdown: &str) -> Result<BTreeMap<String, Reason>> {
     let mut reasons = BTreeMap::new();
     for line in markdown.lines() {
@@ -49,14 +49,14 @@ pub(super) fn parse(markdown: &str) -> Result<BTreeMap<String, Reason>> {
         let class = CLASSES
             .into_iter()
             .find(|known| known == class)
-            .ok_or_else(|| format!("{ids}: there is no class of reasons {class:?}"))?;
+            .ok_or_else(|| format!("{ids}: unknown class {class:?}"))?;
         if text.is_empty() {
             return Err(format!("{ids}: the reason is empty").into());
         }
         for id in expand(ids)? {
             let reason = Reason { class, text: text.clone() };
             if reasons.insert(id.clone(), reason).is_some() {
-                return Err(format!("there are two reasons for {id}").into());
+                return Err(format!("{id} has two reasons").into());
             }
         }
     }
@@ -92,16 +92,16 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_the_table_are_named() {
-        for (row, says) in [
-            ("| R-001 | because | x |", "no class"),
+    fn errors_in_the_table_name_the_row() {
+        for (row, expected) in [
+            ("| R-001 | because | x |", "unknown class"),
             ("| R-001 | upstream | |", "empty"),
             ("| R-1 | upstream | x |", "neither"),
             ("| R-003..R-001 | upstream | x |", "range"),
             ("| R-001, R-001 | upstream | x |", "two reasons"),
         ] {
             let error = parse(row).unwrap_err().to_string();
-            assert!(error.contains(says), "{row}: {error}");
+            assert!(error.contains(expected), "{row}: {error}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use super::cells;
 use crate::Result;
 
-/// Those who are bound by a requirement and are neither code of ours nor in its reach.
+/// Subjects of requirements outside of this project's code.
 const NOT_OURS: [&str; 5] = ["project", "operator", "author", "custom binding", "registry"];
 
 /// One requirement.
@@ -13,15 +13,15 @@ const NOT_OURS: [&str; 5] = ["project", "operator", "author", "custom binding", 
 pub(super) struct Requirement {
     /// `R-018`.
     pub(super) id: String,
-    /// The section of the matrix that it stands in.
+    /// Its section of the matrix.
     pub(super) section: String,
     pub(super) level: Level,
-    /// Who is bound: `server`, `client`, `both`, …
+    /// Its subject: `server`, `client`, `both`, …
     pub(super) who: String,
     pub(super) text: String,
 }
 
-/// How strong a requirement is; the negated forms are kept apart for the report only.
+/// The level of a requirement; the report distinguishes the negated forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Must,
@@ -65,7 +65,7 @@ impl Display for Level {
 }
 
 impl Requirement {
-    /// Whether servers, clients, bindings, cards or what an SDK gives to agents is bound.
+    /// Whether the subject is a server, client, binding, card or an SDK's support for agents.
     pub(super) fn is_ours(&self) -> bool {
         !NOT_OURS.contains(&self.who.as_str())
     }
@@ -97,7 +97,7 @@ pub(super) fn parse(markdown: &str) -> Result<Vec<Requirement>> {
         };
         let Some(id) = cell("Id").filter(|id| is_id(id)) else { continue };
         if requirements.iter().any(|other| other.id == id) {
-            return Err(format!("{id} is there twice").into());
+            return Err(format!("duplicate requirement {id}").into());
         }
         let (Some(level), Some(who), Some(text)) =
             (cell("Level"), cell("Who"), cell("Requirement"))
@@ -107,7 +107,7 @@ pub(super) fn parse(markdown: &str) -> Result<Vec<Requirement>> {
         requirements.push(Requirement {
             id: id.to_owned(),
             section: section.clone(),
-            level: Level::parse(level).ok_or_else(|| format!("{id}: no level {level:?}"))?,
+            level: Level::parse(level).ok_or_else(|| format!("{id}: unknown level {level:?}"))?,
             who: who.to_owned(),
             text: text.to_owned(),
         });

@@ -11,12 +11,12 @@ use crate::{Result, workspace};
 /// The folders with tests.
 const FOLDERS: [&str; 2] = ["crates", "tests"];
 
-/// What the sources say.
+/// The tags in the sources.
 #[derive(Default)]
 pub(super) struct Found {
-    /// By id, the tests that name it: `path::name`.
+    /// The tests of each id: `path::name`.
     pub(super) tests: BTreeMap<String, BTreeSet<String>>,
-    /// Tags that can't be read, or that stand above something else than a test.
+    /// Invalid tags, and tags that are not above a test.
     pub(super) mistakes: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     let all: String = sources.iter().map(|(_, _, text)| text.as_str()).collect();
     let mut found = Found::default();
     for (path, language, text) in &sources {
-        // A test of a suite has no attribute: a macro is given its name.
+        // A test of a suite has no attribute: its name is passed to a macro.
         let is_in_suite = path.starts_with("tests/") || path.contains("/testing/");
         let is_named_elsewhere = |name: &str| is_in_suite && mentions(&all, name) > 1;
         found.scan(path, *language, text, &is_named_elsewhere);
@@ -72,7 +72,7 @@ impl Found {
                 Language::Script => Some(script_test(&lines[index..])),
             };
             let Some(name) = name else {
-                self.mistakes.push(format!("{place}: the tag does not stand above a test"));
+                self.mistakes.push(format!("{place}: the tag is not above a test"));
                 continue;
             };
             for id in ids.split(',').map(|id| id.trim().trim_end_matches('.')) {
@@ -81,14 +81,14 @@ impl Found {
                         if name.is_empty() { path.to_owned() } else { format!("{path}::{name}") };
                     self.tests.entry(id.to_owned()).or_default().insert(test);
                 } else {
-                    self.mistakes.push(format!("{place}: {id:?} is not an id"));
+                    self.mistakes.push(format!("{place}: invalid id {id:?}"));
                 }
             }
         }
     }
 }
 
-/// The function that the tag in line `index` stands above, when it is a test.
+/// The function below the tag in line `index`, if it is a test.
 fn rust_test(
     lines: &[&str],
     index: usize,
@@ -109,7 +109,7 @@ fn rust_test(
     (is_test || is_named_elsewhere(&name)).then_some(name)
 }
 
-/// The function below the tag, or nothing: then the tag is the whole file's.
+/// The function below the tag, or an empty name if the tag applies to the whole file.
 fn script_test(lines: &[&str]) -> String {
     let is_comment = |line: &&&str| line.starts_with("//") || line.starts_with('#');
     let below = lines.iter().find(|line| !is_comment(line)).copied().unwrap_or_default();
@@ -123,7 +123,7 @@ fn identifier(text: &str) -> String {
     text.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
 }
 
-/// How often the name stands in the text as a word.
+/// The number of occurrences of the name as a word.
 fn mentions(text: &str, name: &str) -> usize {
     let is_word = |letter: Option<char>| letter.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(name)
@@ -157,7 +157,7 @@ mod tests {
             "// covers: R-018, R-019\n#[test]\nfn a_test() {}",
             "#[tokio::test(start_paused = true)]\n// covers: R-018, R-019\nasync fn a_test() {}",
             "/// Why.\n// covers: R-018\n// covers: R-019\n#[tokio::test]\nasync fn a_test() {}",
-            "// covers: R-018, R-019\npub async fn a_test(seat: &Seat) {}\nseats!(a_test);",
+            "// covers: R-018, R-019\npub async fn a_test(topology: &Topology) {}\ntopologies!(a_test);",
         ] {
             let (tests, mistakes) = scan(Language::Rust, text);
             assert_eq!(tests, [pair("R-018", "f::a_test"), pair("R-019", "f::a_test")], "{text}");

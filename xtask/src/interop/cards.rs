@@ -1,4 +1,4 @@
-//! Agent cards: signed here and verified by the SDK, and the other way round.
+//! Agent cards: signed here and verified by the SDK, and vice versa.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::Result;
 
 use super::{Bench, Programs, matrix::Matrix, process};
 
-/// The algorithms, which stand where the other matrices have bindings.
+/// The algorithms, in place of the bindings of other matrices.
 pub(super) const ALGORITHMS: [&str; 3] = ["ES256", "EdDSA", "RS256"];
 
 impl Bench {

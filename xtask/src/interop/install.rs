@@ -1,4 +1,4 @@
-//! Installs the official SDKs, at the versions that `tests/interop` pins, below `target`.
+//! Installs the official SDKs below `target`, at the versions pinned in `tests/interop`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -6,11 +6,11 @@ use crate::Result;
 
 use super::{Language, Programs, Sdk, process};
 
-/// What came of an installation.
+/// The result of an installation.
 pub(super) enum Installed {
     /// The SDK can be used.
     Ready(Programs),
-    /// This machine has no interpreter for it.
+    /// No suitable interpreter is installed.
     Absent(String),
 }
 
@@ -28,7 +28,7 @@ pub(super) fn install(sdk: Sdk, sources: &Path, target: &Path) -> Result<Install
             Language::Python => "python3 3.10 or newer with venv",
             Language::Js => "node 20 or newer",
         };
-        return Ok(Installed::Absent(format!("this machine has no {oldest}")));
+        return Ok(Installed::Absent(format!("{oldest} is not installed")));
     }
     match sdk.language() {
         Language::Python => {
@@ -41,7 +41,7 @@ pub(super) fn install(sdk: Sdk, sources: &Path, target: &Path) -> Result<Install
     .map(Installed::Ready)
 }
 
-/// A virtual environment; the drivers run where they are.
+/// Creates a virtual environment; the drivers run in place.
 fn python(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     let requirements = sources.join("requirements.txt");
     let interpreter = target.join("bin/python");
@@ -53,8 +53,8 @@ fn python(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     Ok(Programs { sdk, interpreter, folder: sources.to_owned(), extension: "py" })
 }
 
-/// A copy of the drivers of all versions, which share some: modules are looked for from where
-/// a file lies, and each version has those of its own folder.
+/// Copies the drivers of all versions, because modules are resolved relative to the importing
+/// file: each version needs its own `node_modules`.
 fn js(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     copy(&sources.join("js"), &target.join("js"))?;
     let folder = target.join(sdk.folder());
@@ -65,7 +65,7 @@ fn js(sdk: Sdk, sources: &Path, target: &Path) -> Result<Programs> {
     Ok(Programs { sdk, interpreter: "node".into(), folder, extension: "mjs" })
 }
 
-/// Copies a folder with all that is in it, over what is there.
+/// Copies a directory recursively, overwriting existing files.
 fn copy(from: &Path, to: &Path) -> Result {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -80,7 +80,7 @@ fn copy(from: &Path, to: &Path) -> Result {
     Ok(())
 }
 
-/// Does `work` unless it was done for what is in `wanted`, which `done` remembers.
+/// Calls `work` unless the stamp file `done` has the content of `wanted`.
 fn once(wanted: &Path, done: &Path, work: impl FnOnce() -> Result) -> Result {
     let wanted = fs::read(wanted)?;
     if fs::read(done).is_ok_and(|done| done == wanted) {

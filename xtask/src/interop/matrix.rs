@@ -11,25 +11,25 @@ use super::process::{Line, Lines};
 /// One column of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
-    /// Whom we call, or who calls us.
+    /// The SDK that we call, or that calls us.
     pub(super) peer: &'static str,
     /// Whether the peer is the `client` or the `server`.
     pub(super) role: &'static str,
     pub(super) binding: &'static str,
 }
 
-/// What came of one operation in one column.
+/// The result of one operation in one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is no such operation at this binding.
+    /// The binding does not have the operation.
     Absent,
     Works,
-    /// It does not, and the table of deviations says why.
+    /// It fails, as explained in `deviations.json`.
     Explained(String),
     Fails(String),
 }
 
-/// What is known of an SDK: an operation that can't work, and why.
+/// A known failure of an SDK, with its reason.
 struct Deviation {
     sdk: String,
     role: String,
@@ -38,7 +38,7 @@ struct Deviation {
     reason: String,
 }
 
-/// A row: an operation, and the bindings at which there is one.
+/// A row: an operation, and the bindings that have it.
 pub(super) type Row = (&'static str, &'static [&'static str]);
 
 pub(super) struct Matrix {
@@ -65,12 +65,12 @@ impl Matrix {
         self.rows.is_empty()
     }
 
-    /// Returns whether there is nothing to tell.
+    /// Returns whether there is nothing to print.
     pub(super) fn is_unused(&self) -> bool {
         self.is_empty() || self.columns.is_empty() && self.skipped.is_empty()
     }
 
-    /// Notes that an SDK was not run at all.
+    /// Records that an SDK was skipped.
     pub(super) fn skip(&mut self, peer: &'static str, reason: String) {
         self.skipped.push((peer, reason));
     }
@@ -78,7 +78,7 @@ impl Matrix {
     /// Adds a column from the lines of its driver.
     pub(super) fn add(&mut self, column: Column, lines: Lines) {
         let (lines, missing) = match lines {
-            Ok(lines) => (lines, "the driver does not know it".to_owned()),
+            Ok(lines) => (lines, "the driver omitted it".to_owned()),
             Err(reason) => (Vec::new(), reason),
         };
         let mut lines: BTreeMap<_, _> =
@@ -101,7 +101,9 @@ impl Matrix {
             (true, None) => Outcome::Works,
             (false, Some(known)) => Outcome::Explained(known.reason.clone()),
             (false, None) => Outcome::Fails(line.detail.clone()),
-            (true, Some(_)) => Outcome::Fails("works, though deviations.json says not".to_owned()),
+            (true, Some(_)) => {
+                Outcome::Fails("works, but deviations.json expects a failure".to_owned())
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Programs that are started, read line by line, and ended.
+//! Child processes whose output is read line by line.
 
 use std::{
     fs::File,
@@ -19,21 +19,21 @@ pub(super) fn succeed(command: &mut Command) -> Result {
     if status.success() { Ok(()) } else { Err(format!("{name}: {status}").into()) }
 }
 
-/// Returns whether a command can be run and succeeds; it can print nothing.
+/// Returns whether a command succeeds; its output is discarded.
 pub(super) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// A program of ours, ended when this is dropped.
+/// A child process, killed on drop.
 struct Running(Child);
 
 impl Running {
-    /// Starts a program and a thread that passes its lines on; what it logs goes to `log`.
+    /// Starts a program and a thread that forwards its lines; stderr goes to `log`.
     fn start(mut command: Command, log: &Path) -> Result<(Self, Receiver<String>)> {
         let name = format!("{command:?}");
         let log = File::create(log)?;
-        // The standard input stays open: the servers take its end for a wish to leave.
+        // Standard input stays open: the servers exit at its end.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
         let output = child.stdout.take().ok_or_else(|| format!("{name}: no output"))?;
@@ -48,21 +48,21 @@ impl Drop for Running {
     }
 }
 
-/// The lines of an output. Few and short, so the channel has no bound; it ends with the output.
+/// The lines of an output. Few and short, so the channel is unbounded; it ends with the output.
 fn read(output: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(|line| line.ok()) {
-            // A reader that has gone wants no more, but the program must not block on it.
+            // Without a receiver, continue reading so that the program does not block.
             drop(sender.send(line));
         }
     });
     receiver
 }
 
-/// A server that has said where it listens.
+/// A server that is listening.
 pub(super) struct Server {
-    /// Where its card is.
+    /// The address of its card.
     pub(super) address: String,
     _running: Running,
 }
@@ -87,21 +87,23 @@ impl Server {
                 }
                 Err(reason) => {
                     let log = workspace::relative(log);
-                    return Err(format!("{name} never listened ({reason}), see {log}").into());
+                    return Err(
+                        format!("{name} did not start listening ({reason}), see {log}").into()
+                    );
                 }
             }
         }
     }
 }
 
-/// What a driver says of one operation.
+/// A driver's result of one operation.
 pub(super) struct Line {
     pub(super) operation: String,
     pub(super) ok: bool,
     pub(super) detail: String,
 }
 
-/// The lines of a driver, or why there may be too few.
+/// The lines of a driver, or the reason why some are missing.
 pub(super) type Lines = std::result::Result<Vec<Line>, String>;
 
 /// Runs a driver and returns its lines.

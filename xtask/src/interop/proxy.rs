@@ -1,4 +1,4 @@
-//! Clients of 1.0, by `a2a serve --proxy`, against an agent of 0.3 that has JSON-RPC alone.
+//! Clients of 1.0, through `a2a serve --proxy`, against an agent of 0.3 with JSON-RPC only.
 
 use std::process::Command;
 
@@ -6,12 +6,11 @@ use crate::Result;
 
 use super::{BINDINGS, Bench, Programs, install::Installed, matrix::Matrix};
 
-/// What the proxy is told of the agent behind it.
+/// The flags of the proxy for the upstream agent.
 const UPSTREAM: [&str; 4] = ["--upstream-version", "0.3", "--upstream-transport", "jsonrpc"];
 
 impl Bench {
-    /// Our client, and `caller`'s, each over every binding that the proxy has and the agent
-    /// has not.
+    /// Our client, and `caller`'s, each over every binding of the proxy.
     pub(super) fn calls_by_proxy(
         &self,
         upstream: &Programs,

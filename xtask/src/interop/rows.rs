@@ -1,4 +1,4 @@
-//! The rows of the matrices. A driver that leaves one out has failed at it.
+//! The rows of the matrices. A row that a driver omits has failed.
 
 use super::{BINDINGS, cards::ALGORITHMS, matrix::Row};
 
@@ -6,7 +6,7 @@ const RPC: &[&str] = &["JSONRPC"];
 const REST: &[&str] = &["HTTP+JSON"];
 const HTTP: &[&str] = &["JSONRPC", "HTTP+JSON"];
 
-/// What the SDKs do with us and we with them: every operation, and what has to be refused.
+/// Every operation in both directions, and requests that must be rejected.
 pub(super) const OPERATIONS: &[Row] = &[
     ("card", &BINDINGS),
     ("extended-card", &BINDINGS),
@@ -48,7 +48,7 @@ pub(super) const OPERATIONS: &[Row] = &[
     ("error-version", &BINDINGS),
 ];
 
-/// What SDKs of older revisions do with us and we with them: what those revisions have.
+/// The operations of older revisions, in both directions.
 pub(super) const OLDER: &[Row] = &[
     ("card", &BINDINGS),
     ("extended-card", &BINDINGS),
@@ -76,7 +76,7 @@ pub(super) const OLDER: &[Row] = &[
     ("error-context", &BINDINGS),
 ];
 
-/// Where deployed SDKs differ on the wire, and each of their ways has to be taken.
+/// Differences of deployed SDKs on the wire, all of which have to be accepted.
 pub(super) const WIRE: &[Row] = &[
     ("missing-version", HTTP),
     ("patch-version", HTTP),
@@ -108,8 +108,8 @@ pub(super) const WIRE: &[Row] = &[
     ("card-document", REST),
 ];
 
-/// What signers of cards could do differently. Those that leave something out are about the form
-/// in which it is not signed, which has to be asked for here.
+/// Differences between signers of cards. The rows about omitted members test the canonical form
+/// without them, which is off by default.
 pub(super) const CARDS: &[Row] = &[
     ("card-full", &ALGORITHMS),
     ("card-unset", &ALGORITHMS),

@@ -1,4 +1,4 @@
-//! A matrix as people read it: a table, and below it the reasons.
+//! A matrix as text: a table, followed by the reasons.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use super::{
     matrix::{Column, Matrix, Outcome},
 };
 
-/// As much of a detail as is printed, in characters; the report has all of it.
+/// Printed length of a detail, in characters; the report has all of it.
 const DETAIL: usize = 400;
 
-/// How wide a table may be, in characters.
+/// Maximum width of a table, in characters.
 const WIDTH: usize = 120;
 
 impl fmt::Display for Matrix {
@@ -34,11 +34,11 @@ impl fmt::Display for Matrix {
     }
 }
 
-/// The columns of one peer in one role, with what came of each row.
+/// The columns of one peer in one role, with the result of each row.
 type Group = [(Column, Vec<Outcome>)];
 
 impl Matrix {
-    /// Writes the columns side by side, as many as fit, and the others below.
+    /// Writes as many columns side by side as fit, and the others below.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
         let mut blocks: Vec<Vec<&Group>> = Vec::new();
@@ -89,26 +89,26 @@ impl Outcome {
     }
 }
 
-/// What stands above a group.
+/// The title of a group.
 fn title(group: &Group) -> String {
     let Column { peer, role, .. } = group[0].0;
     match role {
         "client" => format!("{peer} calls us"),
-        "upstream" => format!("we call {peer} by proxy"),
+        "upstream" => format!("we call {peer} through a proxy"),
         "verifier" => format!("{peer} verifies our cards"),
         "signer" => format!("we verify {peer}'s"),
         "checker" => format!("{peer} checks us"),
-        "proxy" => format!("{peer} calls it by proxy"),
+        "proxy" => format!("{peer} calls it through a proxy"),
         _ => format!("we call {peer}"),
     }
 }
 
-/// The bindings of a group, with a blank between two.
+/// The bindings of a group, separated by spaces.
 fn heads(group: &Group) -> String {
     group.iter().map(|(column, _)| head(column)).collect::<Vec<_>>().join(" ")
 }
 
-/// What came of a row in a group, each mark below its binding.
+/// The results of a row in a group, each mark below its binding.
 fn marks(group: &Group, row: usize) -> String {
     let mark = |(column, outcomes): &(Column, Vec<Outcome>)| {
         format!("{:^1$}", outcomes[row].mark(), head(column).len())
@@ -120,7 +120,7 @@ fn width(group: &Group) -> usize {
     title(group).len().max(heads(group).len())
 }
 
-/// What stands above a column.
+/// The title of a column.
 fn head(column: &Column) -> &'static str {
     let [rpc, rest, grpc] = BINDINGS;
     match column.binding {

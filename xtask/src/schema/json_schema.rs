@@ -16,7 +16,7 @@ const BASE64: &str = concat!(
     "|^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-][AQgw](==)?|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048]=?)?$",
 );
 
-/// Numbers that have bounds, and the highest where there is one (spec §3.1.4, §3.2.4).
+/// Numbers with a minimum and an optional maximum (spec §3.1.4, §3.2.4).
 const BOUNDS: [(&str, i32, Option<i32>); 5] = [
     ("lf.a2a.v1.SendMessageConfiguration.history_length", 0, None),
     ("lf.a2a.v1.GetTaskRequest.history_length", 0, None),
@@ -30,21 +30,21 @@ pub(super) fn bundle(proto: &Proto) -> Result<Value> {
     let known: Vec<_> = proto.messages().flat_map(|message| fields(&message)).collect();
     for name in MAY_BE_EMPTY.into_iter().chain(BOUNDS.map(|(name, ..)| name)) {
         if !known.iter().any(|field| field.full_name() == name) {
-            return Err(format!("{name} has a rule and does not exist").into());
+            return Err(format!("{name} is named in a rule but does not exist").into());
         }
     }
     Ok(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A2A protocol 1.0",
         "description": "The messages and enums of the proto package `lf.a2a.v1` in the JSON form \
-            that senders write. Readers also accept what ProtoJSON allows beyond it: members in \
+            that senders write. Readers also accept the other forms of ProtoJSON: members in \
             snake_case, enums by number, integers as strings, `null` for an unset member, and \
-            members they do not know. Made from the proto by `cargo xtask schema`.",
+            unknown members. Generated from the proto by `cargo xtask schema`.",
         "$defs": Definitions { proto, prefix: "#/$defs/" }.all()?,
     }))
 }
 
-/// Makes definitions whose references start with `prefix`.
+/// Generates definitions whose references start with `prefix`.
 pub(super) struct Definitions<'a> {
     pub(super) proto: &'a Proto,
     pub(super) prefix: &'static str,
@@ -68,7 +68,7 @@ impl Definitions<'_> {
         json!({ "$ref": format!("{}{name}", self.prefix) })
     }
 
-    /// The object that a message is, without the members whose proto names are in `without`.
+    /// The object schema of a message, omitting the members whose proto names are in `without`.
     pub(super) fn message(&self, message: &MessageDescriptor, without: &[&str]) -> Result<Value> {
         let mut properties = Map::new();
         let mut required = Vec::new();
@@ -132,16 +132,16 @@ impl Definitions<'_> {
         };
         match shape {
             Value::Object(shape) => Ok(shape),
-            other => Err(format!("{} has the shape {other}", field.full_name()).into()),
+            other => Err(format!("{} has the unexpected schema {other}", field.full_name()).into()),
         }
     }
 
-    /// Whether a member has to be there and may not be empty.
+    /// Whether a member is required and must not be empty.
     fn is_filled(&self, field: &FieldDescriptor) -> Result<bool> {
         Ok(self.proto.is_required(field)? && !MAY_BE_EMPTY.contains(&field.full_name()))
     }
 
-    /// One value of a field, within the bounds that it has.
+    /// One value of a field, with its limits.
     fn bounded(&self, field: &FieldDescriptor) -> Result<Value> {
         let mut value = self.kind(field)?;
         if self.is_filled(field)? {
@@ -161,7 +161,7 @@ impl Definitions<'_> {
         Ok(value)
     }
 
-    /// One value of the kind that the field has (the ProtoJSON mapping).
+    /// One value of the field's kind (the ProtoJSON mapping).
     fn kind(&self, field: &FieldDescriptor) -> Result<Value> {
         Ok(match field.kind() {
             Kind::String => json!({ "type": "string" }),
@@ -174,11 +174,13 @@ impl Definitions<'_> {
             Kind::Message(message) => match message.full_name() {
                 "google.protobuf.Timestamp" => json!({ "type": "string", "format": "date-time" }),
                 "google.protobuf.Struct" => json!({ "type": "object" }),
-                // Any JSON value at all, null included.
+                // Any JSON value, including null.
                 "google.protobuf.Value" => json!({}),
                 _ => self.reference(message.name()),
             },
-            other => return Err(format!("{}: no form for {other:?}", field.full_name()).into()),
+            other => {
+                return Err(format!("{}: unsupported kind {other:?}", field.full_name()).into());
+            }
         })
     }
 
@@ -206,7 +208,7 @@ impl Definitions<'_> {
     }
 }
 
-/// The members in the order of the proto's text, which is not always that of their numbers.
+/// The members in the order of the proto file, which can differ from that of their numbers.
 fn fields(message: &MessageDescriptor) -> Vec<FieldDescriptor> {
     let mut fields: Vec<_> = message.fields().collect();
     fields.sort_by(|left, right| left.path().cmp(right.path()));
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn required_lists_need_an_element_only_where_the_rules_say_so() {
+    fn required_lists_need_an_element_unless_a_rule_allows_empty() {
         let card = definition("AgentCard");
         assert_eq!(card["properties"]["supportedInterfaces"]["minItems"], 1);
         assert_eq!(card["properties"]["skills"].get("minItems"), None);
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn deprecated_members_say_so() {
+    fn deprecated_members_are_marked() {
         assert_eq!(definition("OAuthFlows")["properties"]["implicit"]["deprecated"], true);
     }
 }

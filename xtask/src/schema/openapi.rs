@@ -10,10 +10,10 @@ use super::{
 use crate::Result;
 
 const A2A_JSON: &str = "application/a2a+json";
-const DESCRIPTION: &str = "The operations of an A2A agent over HTTP (spec §11), made from the \
-    proto by `cargo xtask schema`. Paths are below the URL of the agent card's `HTTP+JSON` \
-    interface. Which credentials a request needs, if any, is said by the agent card \
-    (`securitySchemes`, `securityRequirements`) and differs from agent to agent.";
+const DESCRIPTION: &str = "The operations of an A2A agent over HTTP (spec §11), generated from \
+    the proto by `cargo xtask schema`. Paths are relative to the URL of the agent card's \
+    `HTTP+JSON` interface. The agent card declares the credentials that a request needs, if any \
+    (`securitySchemes`, `securityRequirements`); they differ from agent to agent.";
 
 pub(super) fn document(proto: &Proto) -> Result<Value> {
     let definitions = Definitions { proto, prefix: "#/components/schemas/" };
@@ -23,7 +23,7 @@ pub(super) fn document(proto: &Proto) -> Result<Value> {
             let path = json_path(&method, &rule)?;
             let operation = Operation { definitions: &definitions, method: &method, rule: &rule };
             insert(&mut paths, &path, rule.verb, operation.document("")?)?;
-            // The text of the specification has POST where the proto has GET: servers take
+            // The text of the specification has POST where the proto has GET: servers accept
             // both (ruling C-37).
             if method.name() == "SubscribeToTask" {
                 insert(&mut paths, &path, "post", operation.document("WithPost")?)?;
@@ -48,13 +48,13 @@ pub(super) fn document(proto: &Proto) -> Result<Value> {
             "parameters": parameters(),
             "headers": {
                 "A2AExtensions": {
-                    "description": "URIs of the extensions that were activated.",
+                    "description": "URIs of the activated extensions.",
                     "schema": { "type": "string" },
                 },
             },
             "responses": {
                 "Error": {
-                    "description": "What went wrong; `details` holds a `google.rpc.ErrorInfo`.",
+                    "description": "The error; `details` contains a `google.rpc.ErrorInfo`.",
                     "content": json_content(&definitions.reference("ErrorResponse")),
                 },
             },
@@ -127,7 +127,7 @@ impl Operation<'_> {
         Ok(parameter)
     }
 
-    /// The body: the request, without what the path says already.
+    /// The body: the request without the members in the path.
     fn body(&self) -> Result<Value> {
         let proto = self.definitions.proto;
         let request = self.method.input();
@@ -155,7 +155,7 @@ impl Operation<'_> {
                     "type": "string",
                 },
                 "data": {
-                    "description": format!("The `{message}` as one JSON text."),
+                    "description": format!("The `{message}` as JSON text."),
                     "type": "string",
                     "contentMediaType": "application/json",
                     "contentSchema": self.definitions.reference(message),
@@ -186,7 +186,7 @@ impl Operation<'_> {
     }
 }
 
-/// The same schema for the protocol's own media type and for plain JSON, which agents take too.
+/// The same schema for the protocol's media type and for plain JSON, which agents also accept.
 fn json_content(schema: &Value) -> Value {
     json!({ A2A_JSON: { "schema": schema }, "application/json": { "schema": schema } })
 }
@@ -201,27 +201,27 @@ fn parameters() -> Value {
             "name": "A2A-Version",
             "in": "header",
             "description": "Protocol version as `Major.Minor`. Clients send it with every \
-                request; without it a request counts as one of 0.3.",
+                request; a request without it is interpreted as 0.3.",
             "schema": { "type": "string", "examples": ["1.0"] },
         },
         "A2AExtensions": {
             "name": "A2A-Extensions",
             "in": "header",
-            "description": "URIs of the extensions to activate, with commas between them.",
+            "description": "URIs of the extensions to activate, separated by commas.",
             "schema": { "type": "string" },
         },
         "IdempotencyKey": {
             "name": "Idempotency-Key",
             "in": "header",
-            "description": "A key of the caller's choice: a repeated send with the same key and \
-                body answers with the task that the first one made. Not part of the protocol.",
+            "description": "A key chosen by the caller: a retry with the same key and body \
+                returns the task that the first attempt created. Not part of the protocol.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
         },
         "LastEventId": {
             "name": "Last-Event-ID",
             "in": "header",
-            "description": "The `id` of the last event that was received: the stream goes on \
-                after it. Not part of the protocol.",
+            "description": "The `id` of the last received event: the stream resumes after it. \
+                Not part of the protocol.",
             "schema": { "type": "string" },
         },
     })
@@ -233,11 +233,11 @@ fn agent_card(definitions: &Definitions<'_>) -> Value {
         "operationId": "GetAgentCard",
         "summary": "Reads the public agent card (spec §8.2).",
         "description": "Reads the public agent card (spec §8.2). It is at the root of the host, \
-            wherever the interface is.",
+            independent of the path of the interface.",
         "parameters": [{
             "name": "If-None-Match",
             "in": "header",
-            "description": "The `ETag` of the card that the caller has.",
+            "description": "The `ETag` of the cached card.",
             "schema": { "type": "string" },
         }],
         "responses": {
@@ -251,7 +251,7 @@ fn agent_card(definitions: &Definitions<'_>) -> Value {
                     "application/json": { "schema": definitions.reference("AgentCard") },
                 },
             },
-            "304": { "description": "The card that the caller has is the current one." },
+            "304": { "description": "The cached card is current." },
         },
     })
 }
@@ -271,7 +271,7 @@ fn error_schemas() -> Map<String, Value> {
     schemas.insert(
         "ErrorStatus".to_owned(),
         json!({
-            "description": "What went wrong.",
+            "description": "The error.",
             "type": "object",
             "required": ["code", "status", "message"],
             "properties": {
@@ -280,10 +280,10 @@ fn error_schemas() -> Map<String, Value> {
                     "description": "The name of the gRPC code, such as `NOT_FOUND`.",
                     "type": "string",
                 },
-                "message": { "description": "For people to read.", "type": "string" },
+                "message": { "description": "Human-readable description.", "type": "string" },
                 "details": {
-                    "description": "Objects with a type each: `google.rpc.ErrorInfo` always, \
-                        `google.rpc.BadRequest` where members of the request are at fault.",
+                    "description": "Typed details: `google.rpc.ErrorInfo` always, \
+                        `google.rpc.BadRequest` if members of the request are invalid.",
                     "type": "array",
                     "items": { "$ref": "#/components/schemas/ErrorDetail" },
                 },
@@ -293,7 +293,7 @@ fn error_schemas() -> Map<String, Value> {
     schemas.insert(
         "ErrorDetail".to_owned(),
         json!({
-            "description": "One detail. The members beside `@type` depend on it; these are those \
+            "description": "One detail. The other members depend on `@type`; these are those \
                 of `ErrorInfo` and `BadRequest`.",
             "type": "object",
             "required": ["@type"],
@@ -330,7 +330,7 @@ fn error_schemas() -> Map<String, Value> {
     schemas
 }
 
-/// Adds an operation; two for one path and verb is a mistake in the proto.
+/// Adds an operation; two for the same path and verb are an error in the proto.
 fn insert(paths: &mut Map<String, Value>, path: &str, verb: &str, operation: Value) -> Result {
     let item = paths.entry(path).or_insert_with(|| json!({}));
     if item.get(verb).is_some() {
@@ -340,7 +340,7 @@ fn insert(paths: &mut Map<String, Value>, path: &str, verb: &str, operation: Val
     Ok(())
 }
 
-/// The path with its variables by JSON name, as everywhere in the document.
+/// The path with the JSON names of its variables, as everywhere in the document.
 fn json_path(method: &MethodDescriptor, rule: &HttpRule) -> Result<String> {
     let mut path = rule.path.clone();
     for name in variables(&rule.path) {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn every_path_is_also_there_with_a_tenant_in_front() {
+    fn every_path_has_a_variant_with_a_tenant() {
         let paths = paths();
         let plain = paths.keys().filter(|path| !path.starts_with("/{tenant}"));
         for path in plain.filter(|path| !path.starts_with("/.well-known")) {
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_does_not_ask_for_what_the_path_says() {
+    fn path_variables_are_not_required_in_the_body() {
         let paths = paths();
         let cancel = &paths["/tasks/{id}:cancel"]["post"];
         assert_eq!(schema_of_body(cancel)["properties"].get("id"), None);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_events_and_can_be_had_by_both_verbs() {
+    fn streams_are_events_with_both_verbs() {
         let paths = paths();
         for verb in ["get", "post"] {
             let content = &paths["/tasks/{id}:subscribe"][verb]["responses"]["200"]["content"];

@@ -1,4 +1,4 @@
-//! The proto as the generators see it: descriptors with their comments and annotations.
+//! The proto for the generators: descriptors with their comments and annotations.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -24,7 +24,7 @@ pub(super) struct HttpRule {
     pub(super) verb: &'static str,
     /// The template, its variables by proto name: `/tasks/{id}:cancel`.
     pub(super) path: String,
-    /// Whether the body carries the request.
+    /// Whether the request is in the body.
     pub(super) has_body: bool,
 }
 
@@ -63,7 +63,7 @@ impl Proto {
             .ok_or_else(|| "the proto has no service".into())
     }
 
-    /// The comment above the item whose path in the file is `path`; empty without one.
+    /// The comment of the item with the descriptor path `path`, or an empty string.
     pub(super) fn comment(&self, path: &[i32]) -> &str {
         self.comments.get(path).map_or("", String::as_str)
     }
@@ -84,7 +84,7 @@ impl Proto {
         })
     }
 
-    /// The routes of a method, its additional bindings included.
+    /// The routes of a method, including its additional bindings.
     pub(super) fn http_rules(&self, method: &MethodDescriptor) -> Result<Vec<HttpRule>> {
         let extension = self
             .pool
@@ -105,7 +105,7 @@ impl Proto {
     }
 }
 
-/// The unions of a message; `optional` members are none.
+/// The unions of a message, without the synthetic ones of `optional` members.
 pub(super) fn unions(message: &MessageDescriptor) -> impl Iterator<Item = OneofDescriptor> {
     message.oneofs().filter(|oneof| !oneof.is_synthetic())
 }
@@ -122,7 +122,7 @@ fn http_rule(rule: &DynamicMessage) -> Result<HttpRule> {
     let has_body = match rule.get_field_by_name("body").as_deref() {
         Some(Value::String(body)) if body.is_empty() => false,
         Some(Value::String(body)) if body == "*" => true,
-        other => return Err(format!("no form for a body of {other:?}").into()),
+        other => return Err(format!("unsupported body {other:?}").into()),
     };
     for verb in ["get", "put", "post", "delete", "patch"] {
         let field = rule.descriptor().get_field_by_name(verb).ok_or("not a rule")?;
@@ -146,7 +146,7 @@ fn text(comment: &str) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Spells what stands in backticks as JSON does: `task_id` becomes `taskId`.
+/// Converts names in backticks to JSON names: `task_id` becomes `taskId`.
 fn json_names(text: &str) -> String {
     let pieces = text.split('`').enumerate().map(|(index, piece)| {
         let is_member = index % 2 == 1

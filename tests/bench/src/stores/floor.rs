@@ -1,5 +1,4 @@
-//! What the databases can do without us: loops that write the rows of a transition, one task
-//! after the other, and nothing else.
+//! The floor of the databases: bare loops that write the rows of transitions.
 
 use std::{path::Path, time::Instant};
 
@@ -8,14 +7,15 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::{
-    place::Place,
+    databases::Databases,
     rates::{Rows, SPAN},
 };
 
-/// Transitions in a second in a file, so many in one transaction.
+/// Transitions per second in a file, with `group` per transaction.
 pub(crate) async fn sqlite(path: &Path, group: usize, rows: &Rows) -> f64 {
     let (path, rows) = (path.to_owned(), rows.clone());
-    let work = move || sqlite_loop(&path, group, &rows).expect("nobody else has the file");
+    let work =
+        move || sqlite_loop(&path, group, &rows).expect("no other process has the file open");
     tokio::task::spawn_blocking(work).await.expect("it ends")
 }
 
@@ -60,14 +60,19 @@ fn sqlite_loop(path: &Path, group: usize, rows: &Rows) -> rusqlite::Result<f64> 
     Ok(f64::from(made) / start.elapsed().as_secs_f64())
 }
 
-/// Transitions in a second on a server, one at a time on each of some connections.
-pub(crate) async fn postgres(place: &Place, schema: &str, connections: usize, rows: &Rows) -> f64 {
-    let loops = (0..connections).map(|_| postgres_loop(place, schema, rows));
+/// Transitions per second on a server, one at a time on each connection.
+pub(crate) async fn postgres(
+    databases: &Databases,
+    schema: &str,
+    connections: usize,
+    rows: &Rows,
+) -> f64 {
+    let loops = (0..connections).map(|_| postgres_loop(databases, schema, rows));
     join_all(loops).await.into_iter().sum()
 }
 
-async fn postgres_loop(place: &Place, schema: &str, rows: &Rows) -> f64 {
-    let client = place.client_of(schema).await;
+async fn postgres_loop(databases: &Databases, schema: &str, rows: &Rows) -> f64 {
+    let client = databases.client_of(schema).await;
     let id = Uuid::now_v7().to_string();
     let insert = "WITH new AS (
             INSERT INTO tasks
@@ -82,7 +87,7 @@ async fn postgres_loop(place: &Place, schema: &str, rows: &Rows) -> f64 {
             UPDATE bodies b SET position = $3, snapshot = $5 FROM written w WHERE b.task = w.key)
         INSERT INTO events (task, last, first, pushed, body)
         SELECT key, $3, $3, false, $6 FROM written";
-    let update = client.prepare(update).await.expect("the tables are there");
+    let update = client.prepare(update).await.expect("the tables exist");
     let (start, mut made, mut version) = (Instant::now(), 0_u32, 1_i64);
     while start.elapsed() < SPAN {
         let millis = 1_760_000_000_000 + version;

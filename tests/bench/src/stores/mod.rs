@@ -1,5 +1,5 @@
-//! What the stores write, how long a page of a list takes, and how many transitions and tasks
-//! they do in a second: each against a limit, or a floor that is measured in the same run.
+//! Write volume, list latency, and transitions and tasks per second of the stores, relative to a
+//! limit or to a floor of the same run.
 //!
 //! ```sh
 //! cargo xtask bench stores                    # pages among 50,000 tasks
@@ -7,16 +7,16 @@
 //! cargo xtask bench stores --only written     # or pages, rates, tasks
 //! ```
 //!
-//! The exit code is 1 if a limit is not kept. PostgreSQL is started from what is installed: what a
-//! server writes can only be counted where nobody else writes.
+//! The exit code is 1 if a limit is exceeded. A private PostgreSQL is started, since its write
+//! volume can only be measured without other clients.
 
+mod databases;
 mod floor;
 mod pages;
-mod place;
 mod rates;
 mod tasks;
 mod verdict;
-mod written;
+mod write_volume;
 
 use std::process::ExitCode;
 
@@ -24,13 +24,13 @@ use a2a_test_servers::Private;
 
 use crate::{Result, cores, report::Results};
 
-use place::Place;
+use databases::Databases;
 use verdict::Verdict;
 
-/// The argument with which this program measures the stores alone.
+/// The argument that measures only the stores.
 pub(crate) const COMMAND: &str = "stores";
 
-/// What the command line asks for.
+/// The command line.
 struct Ask {
     full: bool,
     only: Vec<String>,
@@ -66,26 +66,26 @@ pub(crate) fn durable(round: usize, results: &mut Results) -> Result<()> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     runtime.block_on(async {
         let server = Private::postgres(&[]).await.map_err(|error| error.to_string())?;
-        rates::report(&Place::new(server), round, results).await;
+        rates::report(&Databases::new(server), round, results).await;
         Ok(())
     })
 }
 
 async fn figures(ask: &Ask) -> ExitCode {
     let Ok(server) = Private::postgres(&[]).await else { return ExitCode::FAILURE };
-    let place = Place::new(server);
+    let databases = Databases::new(server);
     let mut verdict = Verdict::default();
     if ask.wants("written") {
-        written::run(&place, &mut verdict).await;
+        write_volume::run(&databases, &mut verdict).await;
     }
     if ask.wants("pages") {
-        pages::run(&place, if ask.full { 1_000_000 } else { 50_000 }, &mut verdict).await;
+        pages::run(&databases, if ask.full { 1_000_000 } else { 50_000 }, &mut verdict).await;
     }
     if ask.wants("rates") {
-        rates::run(&place).await;
+        rates::run(&databases).await;
     }
     if ask.wants("tasks") {
-        tasks::run(&place).await;
+        tasks::run(&databases).await;
     }
     verdict.end()
 }

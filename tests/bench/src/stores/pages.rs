@@ -1,4 +1,4 @@
-//! How much longer a page takes among many tasks than among few.
+//! The time of a page among many tasks, relative to few.
 
 use std::{
     sync::Arc,
@@ -14,28 +14,28 @@ use a2a_store_testing::store::fixtures::{new_task, query, scope, task};
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 
-use super::{place::Place, verdict::Verdict};
+use super::{databases::Databases, verdict::Verdict};
 
 const FEW: usize = 1_000;
 const PAGE: usize = 50;
 const ROUNDS: usize = 300;
-/// How much longer a page may take.
+/// Limit of the ratio.
 const LIMIT: f64 = 5.0;
 const IN_FLIGHT: usize = 512;
-/// When the first task got its status, in milliseconds since 1970; each later one a second later.
+/// Status time of the first task, in milliseconds since 1970; later tasks are a second apart.
 const START: i64 = 1_760_000_000_000;
 
-pub(crate) async fn run(place: &Place, many: usize, verdict: &mut Verdict) {
+pub(crate) async fn run(databases: &Databases, many: usize, verdict: &mut Verdict) {
     println!("\npages of {PAGE}: median time among {FEW} and among {many} tasks; limit x{LIMIT}");
     println!("  stored one by one through the store, each with its first event");
-    let (few, more) = (Arc::new(place.sqlite().await), Arc::new(place.sqlite().await));
+    let (few, more) = (Arc::new(databases.sqlite().await), Arc::new(databases.sqlite().await));
     compare("SQLite", few, Arc::clone(&more) as Arc<dyn Store>, many, verdict).await;
     more.close().await;
-    let (few, more) = (Arc::new(place.postgres().await), Arc::new(place.postgres().await));
+    let (few, more) = (Arc::new(databases.postgres().await), Arc::new(databases.postgres().await));
     compare("PostgreSQL", few, more, many, verdict).await;
 }
 
-/// A store and how many tasks it has.
+/// A store and its number of tasks.
 struct Filled {
     store: Arc<dyn Store>,
     tasks: usize,
@@ -71,8 +71,8 @@ async fn compare(
 }
 
 impl Filled {
-    /// Stores the tasks. One in four is of the context `c0`, one in four has failed, and 50 are
-    /// of a context of their own.
+    /// Stores the tasks. A quarter is in the context `c0`, a quarter has failed, and 50 share another
+    /// context.
     async fn fill(&self, scope: &Scope) {
         let one = |number: usize| async move {
             let context_id = match number % (self.tasks / PAGE) {
@@ -87,7 +87,7 @@ impl Filled {
         stream::iter(0..self.tasks).map(one).buffer_unordered(IN_FLIGHT).count().await;
     }
 
-    /// Times one page, which has to be full and to know how many tasks there are.
+    /// Times one page, which has to be full and have the correct total.
     async fn time(&self, scope: &Scope, case: Case, round: usize) -> Duration {
         let query = case.query(self.tasks, round);
         let start = Instant::now();
@@ -127,7 +127,7 @@ impl Case {
         match self {
             Self::First => "first page",
             Self::Deep => "page in the middle",
-            Self::Anywhere => "each time another page",
+            Self::Anywhere => "another page each time",
             Self::Context => "context of a quarter",
             Self::RareContext => "context of 50 tasks",
             Self::State => "state of a quarter",
@@ -137,7 +137,7 @@ impl Case {
     }
 
     fn query(self, tasks: usize, round: usize) -> TaskQuery {
-        // Steps that meet every region; a page's width and more is left at the end.
+        // Steps that visit all regions, with more than a page left at the end.
         let anywhere = 300 + round * 7_919 % (tasks - 300);
         let behind =
             |number: usize| Some(PageKey { millis: millis(number), task_id: String::new() });
@@ -162,7 +162,7 @@ impl Case {
         query
     }
 
-    /// How many tasks match.
+    /// The number of matching tasks.
     fn total(self, tasks: usize) -> usize {
         let is_rare = |number: usize| number % (tasks / PAGE) == 1;
         let numbers = 0..tasks;
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// Whether a task is one of those that failed: a quarter of each context.
+/// Whether a task has failed: a quarter of each context.
 fn is_failed(number: usize) -> bool {
     (number / 4).is_multiple_of(4)
 }

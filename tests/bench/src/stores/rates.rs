@@ -1,5 +1,5 @@
-//! How many transitions the stores make in a second, against a bare loop that writes the same
-//! rows to the same tables in the same run.
+//! Transitions per second of the stores, relative to a bare loop that writes the same rows to the
+//! same tables in the same run.
 
 use std::{
     sync::Arc,
@@ -25,14 +25,14 @@ use crate::{
     server::{A2A, FLOOR},
 };
 
-use super::{floor, place::Place};
+use super::{databases::Databases, floor};
 
 /// Tasks in flight.
 const GROUPS: [usize; 4] = [1, 16, 64, 256];
 pub(crate) const SPAN: Duration = Duration::from_millis(1_000);
 const ROUNDS: usize = 3;
 
-/// What a transition writes.
+/// The rows of a transition.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     /// About 1 KiB.
@@ -41,28 +41,28 @@ pub(crate) struct Rows {
     pub(crate) event: Vec<u8>,
 }
 
-pub(crate) async fn run(place: &Place) {
-    println!("\ntransitions in a second: status, snapshot of 1 KiB and event; median of {ROUNDS}");
+pub(crate) async fn run(databases: &Databases) {
+    println!("\ntransitions per second: status, snapshot of 1 KiB and event; median of {ROUNDS}");
     println!("  floor: the same rows, in SQLite as many in a transaction as are in flight (64 at");
     println!("  most), in PostgreSQL one statement each on as many connections (16 at most);");
-    println!("  quiet: without NOTIFY, as where nodes hear of each other through NATS");
+    println!("  quiet: without NOTIFY, as with signals through NATS");
     let (model, event) = model(&Uuid::now_v7().to_string(), 1);
     let rows = Rows { snapshot: model.encode_to_vec(), event };
     println!("  a snapshot has {} bytes, an event {}", rows.snapshot.len(), rows.event.len());
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::default());
-    let sqlite = Arc::new(place.sqlite().await);
-    let postgres: Arc<dyn Store> = Arc::new(place.postgres().await);
-    let quiet: Arc<dyn Store> = Arc::new(place.postgres_that_notifies(false).await);
-    let schema = place.schema().await;
+    let sqlite = Arc::new(databases.sqlite().await);
+    let postgres: Arc<dyn Store> = Arc::new(databases.postgres().await);
+    let quiet: Arc<dyn Store> = Arc::new(databases.postgres_that_notifies(false).await);
+    let schema = databases.schema().await;
     for in_flight in GROUPS {
         let (mut free, mut file) = (Vec::new(), Vec::new());
         let (mut base, mut still) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             free.push((rate(&memory, in_flight).await, 0.0));
             let store: Arc<dyn Store> = Arc::clone(&sqlite) as Arc<dyn Store>;
-            let bare = floor::sqlite(&place.file(), in_flight.min(64), &rows).await;
+            let bare = floor::sqlite(&databases.file(), in_flight.min(64), &rows).await;
             file.push((rate(&store, in_flight).await, bare));
-            let bare = floor::postgres(place, &schema, in_flight.min(16), &rows).await;
+            let bare = floor::postgres(databases, &schema, in_flight.min(16), &rows).await;
             base.push((rate(&postgres, in_flight).await, bare));
             still.push((rate(&quiet, in_flight).await, bare));
         }
@@ -76,22 +76,22 @@ pub(crate) async fn run(place: &Place) {
     }
 }
 
-/// Adds what the report has of this.
-pub(crate) async fn report(place: &Place, round: usize, results: &mut Results) {
+/// Adds the rows of the report.
+pub(crate) async fn report(databases: &Databases, round: usize, results: &mut Results) {
     let (model, event) = model(&Uuid::now_v7().to_string(), 1);
     let rows = Rows { snapshot: model.encode_to_vec(), event };
     let mut add = |row, name: &str, figure| {
         results.add(row, name, round, Sample { figure, cpu: None, utilization: None });
     };
-    let sqlite: Arc<dyn Store> = Arc::new(place.sqlite().await);
+    let sqlite: Arc<dyn Store> = Arc::new(databases.sqlite().await);
     for (row, in_flight) in [("durable.sqlite.16", 16), ("durable.sqlite.64", 64)] {
-        add(row, FLOOR, floor::sqlite(&place.file(), 64, &rows).await);
+        add(row, FLOOR, floor::sqlite(&databases.file(), 64, &rows).await);
         add(row, A2A, rate(&sqlite, in_flight).await);
     }
-    let postgres: Arc<dyn Store> = Arc::new(place.postgres().await);
-    let schema = place.schema().await;
+    let postgres: Arc<dyn Store> = Arc::new(databases.postgres().await);
+    let schema = databases.schema().await;
     for (row, in_flight) in [("durable.postgres.16", 16), ("durable.postgres.64", 64)] {
-        add(row, FLOOR, floor::postgres(place, &schema, 16, &rows).await);
+        add(row, FLOOR, floor::postgres(databases, &schema, 16, &rows).await);
         add(row, A2A, rate(&postgres, in_flight).await);
     }
 }
@@ -102,7 +102,7 @@ fn median(mut rates: Vec<(f64, f64)>) -> (f64, f64) {
     rates[rates.len() / 2]
 }
 
-/// A task as it is after a number of transitions, and the event that says so.
+/// A task after a number of transitions, and the event of the last one.
 fn model(id: &str, number: i64) -> (Task, Vec<u8>) {
     let mut task = task(id, "0191c9a7-5b6e-7cc3-9f62-3f1f0a3b5c77", TaskState::Working, 0);
     task.history = vec![Message::user("x".repeat(700))];
@@ -114,7 +114,7 @@ fn model(id: &str, number: i64) -> (Task, Vec<u8>) {
     (task, StreamResponse { payload }.encode_to_vec())
 }
 
-/// The transitions of a store in a second, one after the other for each task.
+/// Transitions per second of a store, sequential within each task.
 async fn rate(store: &Arc<dyn Store>, in_flight: usize) -> f64 {
     let scope = scope("ann");
     let mut ids = Vec::new();

@@ -1,4 +1,4 @@
-//! How many whole tasks an engine does in a second: a message in, an answer out, all of it kept.
+//! Complete tasks per second of an engine: a message, a response, and all of it stored.
 
 use std::{
     sync::Arc,
@@ -14,12 +14,12 @@ use a2a_operations::{
 };
 use futures_util::future::join_all;
 
-use super::place::Place;
+use super::databases::Databases;
 
 const IN_FLIGHT: [usize; 2] = [16, 256];
 const SPAN: Duration = Duration::from_secs(2);
 
-/// Starts, gives one artifact, and is done.
+/// Starts, adds one artifact, and completes.
 struct Worker;
 
 impl AgentExecutor for Worker {
@@ -31,12 +31,12 @@ impl AgentExecutor for Worker {
     }
 }
 
-pub(crate) async fn run(place: &Place) {
-    println!("\ntasks in a second through the engine, each started, with an artifact, completed");
+pub(crate) async fn run(databases: &Databases) {
+    println!("\ntasks per second through the engine: started, an artifact, completed");
     let stores: [(&str, Arc<dyn Store>); 3] = [
         ("memory", Arc::new(MemoryStore::default())),
-        ("SQLite", Arc::new(place.sqlite().await)),
-        ("PostgreSQL", Arc::new(place.postgres().await)),
+        ("SQLite", Arc::new(databases.sqlite().await)),
+        ("PostgreSQL", Arc::new(databases.postgres().await)),
     ];
     for (name, store) in stores {
         for in_flight in IN_FLIGHT {

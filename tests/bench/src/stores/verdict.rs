@@ -1,16 +1,16 @@
-//! Whether what was measured is within its limits.
+//! Comparison of figures with their limits.
 
 use std::{fmt::Display, process::ExitCode};
 
-/// The limits that were not kept.
+/// The exceeded limits.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
-    kept: usize,
+    met: usize,
     exceeded: Vec<String>,
 }
 
 impl Verdict {
-    /// Notes whether a figure is below its limit, and says it.
+    /// Records and prints whether a figure is within its limit.
     pub(crate) fn limit<T: PartialOrd + Display>(
         &mut self,
         name: &str,
@@ -18,10 +18,10 @@ impl Verdict {
         limit: T,
     ) -> &'static str {
         if figure < limit {
-            self.kept += 1;
+            self.met += 1;
             "ok"
         } else {
-            self.exceeded.push(format!("{name}: {figure:.2}, and the limit is {limit:.2}"));
+            self.exceeded.push(format!("{name}: {figure:.2}, limit {limit:.2}"));
             "TOO MUCH"
         }
     }
@@ -31,7 +31,7 @@ impl Verdict {
         for line in &self.exceeded {
             println!("{line}");
         }
-        println!("{} limits kept, {} exceeded", self.kept, self.exceeded.len());
+        println!("{} limits met, {} exceeded", self.met, self.exceeded.len());
         if self.exceeded.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }

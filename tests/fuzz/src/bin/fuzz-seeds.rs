@@ -1,5 +1,4 @@
-//! Writes the inputs that each target starts from: `fuzz-seeds <folder>`, which gets a folder for
-//! each.
+//! Writes the seed inputs of each target: `fuzz-seeds <directory>`, with a subdirectory for each.
 #![allow(clippy::print_stderr, reason = "a command line tool talks there")]
 
 use std::{env, error::Error, fs, path::Path, process::ExitCode};

@@ -1,19 +1,19 @@
-//! Attacks `a2a serve` and says what it did: `cargo xtask attack` builds it and runs it.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool of the tests talks")]
+//! Attacks `a2a serve` and prints its reactions. Run by `cargo xtask attack`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a test tool prints")]
 
 use std::{path::PathBuf, process::ExitCode};
 
 use a2a_tests::attack::{Group, Started, run};
 use serde::Deserialize;
 
-/// What `cargo xtask attack` asks for, as one document of JSON.
+/// The configuration from `cargo xtask attack`, as JSON.
 #[derive(Debug, Deserialize)]
 struct Plan {
     /// The program `a2a`.
     binary: PathBuf,
-    /// Groups to try; all of them if there are none.
+    /// Groups to run; empty for all.
     groups: Vec<String>,
-    /// Part of the name of attacks to try.
+    /// Part of the names of attacks to run.
     only: Option<String>,
 }
 
@@ -28,7 +28,7 @@ async fn main() -> ExitCode {
         }
     };
     let all = Group::all();
-    // As often as they are named: what is kept once is no leak, what is kept each time is.
+    // A group named twice runs twice: memory that is retained each time is a leak.
     let named = plan.groups.iter().filter_map(|name| all.iter().find(|group| group.name == name));
     let mut groups: Vec<_> = named.cloned().collect();
     if plan.groups.is_empty() {
@@ -46,10 +46,10 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    println!("a2a serve at {}, {}", started.scene.address, started.manner);
-    let outcome = run(&started.scene, &groups, |line| println!("{line}")).await;
+    println!("a2a serve at {}, {}", started.env.address, started.manner);
+    let outcome = run(&started.env, &groups, |line| println!("{line}")).await;
     if !outcome.failed.is_empty() {
-        println!("\nthe last lines of its log:\n{}\n", started.last_lines());
+        println!("\nlast lines of the server log:\n{}\n", started.last_lines());
         outcome.failed.iter().for_each(|failed| println!("failed: {failed}"));
     }
     println!("{} attacks, {} failed", outcome.attacks, outcome.failed.len());

@@ -1,4 +1,4 @@
-//! The nodes, and what is done to them.
+//! The nodes, and their outages.
 
 use std::{fmt, time::Duration};
 
@@ -8,17 +8,17 @@ use tokio::time::Instant;
 
 use crate::Plan;
 
-/// How long a node that was killed stays away.
+/// Time until a killed node is restarted.
 const AWAY: Duration = Duration::from_secs(4);
-/// How long a node is stopped: longer than its leases last.
+/// Duration of a stop, longer than the leases last.
 const PAUSE: Duration = Duration::from_secs(15);
-/// One strike of so many stops a node too.
+/// Every n-th disruption also stops a node.
 const PAUSES: usize = 5;
 
 /// The nodes of an agent.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    said: String,
+    description: String,
     nodes: Vec<Member>,
     kills: usize,
     pauses: usize,
@@ -27,12 +27,12 @@ pub(crate) struct Cluster {
 #[derive(Debug)]
 struct Member {
     node: Node,
-    /// What was done to it, and when that ends.
-    hurt: Option<(Hurt, Instant)>,
+    /// The outage and its end.
+    outage: Option<(Outage, Instant)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hurt {
+enum Outage {
     Killed,
     Stopped,
 }
@@ -43,7 +43,7 @@ impl Cluster {
         let mut arguments = vec!["--allow-webhook".to_owned(), "127.0.0.1".to_owned()];
         let mut add = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
         let mut count = plan.nodes.max(1);
-        let said = match plan.store.as_str() {
+        let store = match plan.store.as_str() {
             "sqlite" => {
                 let path = plan.folder.join("chaos.db");
                 add("--store", path.display().to_string());
@@ -64,7 +64,9 @@ impl Cluster {
                     postgres.to_string()
                 }
             }
-            other => return Err(format!("{other} is no store: postgres, nats or sqlite")),
+            other => {
+                return Err(format!("unknown store {other}, expected postgres, nats or sqlite"));
+            }
         };
         let mut nodes = Vec::new();
         for number in 1..=count {
@@ -74,66 +76,66 @@ impl Cluster {
                 all.extend(["--node", &name]);
             }
             let log = plan.folder.join(format!("{name}.log"));
-            nodes.push(Member { node: Node::start(&plan.binary, &all, &log)?, hurt: None });
+            nodes.push(Member { node: Node::start(&plan.binary, &all, &log)?, outage: None });
         }
-        let said = format!("{count} nodes, {} tasks in flight; {said}", plan.tasks);
-        Ok(Self { said, nodes, kills: 0, pauses: 0 })
+        let description = format!("{count} nodes, {} tasks in flight; {store}", plan.tasks);
+        Ok(Self { description, nodes, kills: 0, pauses: 0 })
     }
 
     pub(crate) fn urls(&self) -> Vec<String> {
         self.nodes.iter().map(|member| member.node.url()).collect()
     }
 
-    /// Kills the next node, and now and then stops another one, as long as one is well. One that
-    /// is alone is either killed or stopped.
-    pub(crate) fn strike(&mut self) -> String {
+    /// Kills the next node, and sometimes stops another one, unless it is the last healthy one. A
+    /// single node is either killed or stopped.
+    pub(crate) fn disrupt(&mut self) -> String {
         let number = self.kills + self.pauses;
         let pauses = number % PAUSES == PAUSES - 1;
         let alone = self.nodes.len() == 1;
-        let mut said = Vec::new();
+        let mut actions = Vec::new();
         if !(alone && pauses)
-            && let Some(index) = self.well(number, alone)
+            && let Some(index) = self.healthy(number, alone)
         {
             self.kills += 1;
             self.nodes[index].node.kill();
-            self.nodes[index].hurt = Some((Hurt::Killed, Instant::now() + AWAY));
-            said.push(format!("killed node {}", index + 1));
+            self.nodes[index].outage = Some((Outage::Killed, Instant::now() + AWAY));
+            actions.push(format!("killed node {}", index + 1));
         }
-        if pauses && let Some(index) = self.well(number + 1, alone) {
+        if pauses && let Some(index) = self.healthy(number + 1, alone) {
             self.pauses += 1;
             self.nodes[index].node.pause();
-            self.nodes[index].hurt = Some((Hurt::Stopped, Instant::now() + PAUSE));
-            said.push(format!("stopped node {} for {} s", index + 1, PAUSE.as_secs()));
+            self.nodes[index].outage = Some((Outage::Stopped, Instant::now() + PAUSE));
+            actions.push(format!("stopped node {} for {} s", index + 1, PAUSE.as_secs()));
         }
-        if said.is_empty() {
-            said.push("nobody is left to be killed".to_owned());
+        if actions.is_empty() {
+            actions.push("no node to kill".to_owned());
         }
-        said.join(", ")
+        actions.join(", ")
     }
 
-    /// The next node that is well, if it is not the last one, or the only one there is.
-    fn well(&self, from: usize, alone: bool) -> Option<usize> {
+    /// The next healthy node, unless it is the last of several.
+    fn healthy(&self, from: usize, alone: bool) -> Option<usize> {
         let count = self.nodes.len();
-        let is_well = |index: &usize| self.nodes[*index].hurt.is_none();
-        let well: Vec<usize> =
+        let is_well = |index: &usize| self.nodes[*index].outage.is_none();
+        let healthy: Vec<usize> =
             (0..count).map(|step| (from + step) % count).filter(is_well).collect();
-        if alone || well.len() > 1 { well.first().copied() } else { None }
+        if alone || healthy.len() > 1 { healthy.first().copied() } else { None }
     }
 
-    /// Lets those come back whose time it is.
-    pub(crate) fn mend(&mut self) -> Result<(), String> {
+    /// Recovers the nodes whose outage is over.
+    pub(crate) fn recover(&mut self) -> Result<(), String> {
         for (index, member) in self.nodes.iter_mut().enumerate() {
-            match member.hurt {
-                Some((hurt, until)) if Instant::now() >= until => {
-                    match hurt {
-                        Hurt::Killed => member.node.restart()?,
-                        Hurt::Stopped => member.node.resume(),
+            match member.outage {
+                Some((outage, until)) if Instant::now() >= until => {
+                    match outage {
+                        Outage::Killed => member.node.restart()?,
+                        Outage::Stopped => member.node.resume(),
                     }
-                    member.hurt = None;
+                    member.outage = None;
                 }
                 Some(_) => {}
                 None if member.node.has_died() => {
-                    return Err(format!("node {} ended by itself", index + 1));
+                    return Err(format!("node {} exited unexpectedly", index + 1));
                 }
                 None => {}
             }
@@ -141,13 +143,13 @@ impl Cluster {
         Ok(())
     }
 
-    pub(crate) fn strikes(&self) -> String {
+    pub(crate) fn disruptions(&self) -> String {
         format!("{} kills, {} pauses", self.kills, self.pauses)
     }
 }
 
 impl fmt::Display for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)
+        f.write_str(&self.description)
     }
 }

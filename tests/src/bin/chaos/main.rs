@@ -1,25 +1,25 @@
-//! Keeps tasks in flight at an agent of many nodes, kills and stops the nodes, and says what was
-//! lost: `cargo xtask chaos` builds it and runs it.
+//! Keeps tasks in flight on a cluster, kills and stops its nodes, and prints lost tasks and
+//! events. Run by `cargo xtask chaos`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a tool of the tests talks, and ends where it can't go on"
+    reason = "a test tool prints, and exits on errors"
 )]
 
 mod cluster;
 
 use std::{process::ExitCode, time::Duration};
 
-use a2a_tests::chaos::{Load, Manners};
+use a2a_tests::chaos::{Behavior, Load};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, timeout};
 
 use cluster::Cluster;
 
-/// What `cargo xtask chaos` asks for, as one document of JSON.
+/// The configuration from `cargo xtask chaos`, as JSON.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Plan {
     /// The store: `postgres`, `nats` (with PostgreSQL), or `sqlite`.
@@ -30,16 +30,16 @@ pub(crate) struct Plan {
     pub(crate) kill_every_seconds: u64,
     /// The program `a2a`.
     pub(crate) binary: std::path::PathBuf,
-    /// Where logs go.
+    /// The directory of the logs.
     pub(crate) folder: std::path::PathBuf,
 }
 
-/// How often it is said how far things are.
+/// Interval of progress lines.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// How long the last tasks may take to end.
+/// Timeout for the last tasks to end.
 const LAST: Duration = Duration::from_secs(400);
-/// One webhook delivery of so many is refused.
-const MANNERS: Manners = Manners::Refuse(31);
+/// Webhooks reject every 31st delivery.
+const BEHAVIOR: Behavior = Behavior::Reject(31);
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -65,7 +65,7 @@ async fn run(plan: &Plan) -> Result<bool, String> {
     let mut cluster = Cluster::start(plan).await?;
     let seed = u64::from(std::process::id());
     println!("{cluster}; seed {seed}; logs in {}", plan.folder.display());
-    let load = Load::new(cluster.urls(), seed, MANNERS).await;
+    let load = Load::new(cluster.urls(), seed, BEHAVIOR).await;
     let working = tokio::spawn({
         let (load, tasks) = (load.clone(), plan.tasks);
         async move { load.run(tasks).await }
@@ -73,43 +73,43 @@ async fn run(plan: &Plan) -> Result<bool, String> {
     let start = Instant::now();
     let end = start + Duration::from_secs(plan.seconds);
     let mut told = start;
-    let mut struck = start;
+    let mut disrupted = start;
     while Instant::now() < end {
         sleep(Duration::from_millis(200)).await;
-        if struck.elapsed() >= Duration::from_secs(plan.kill_every_seconds) {
-            struck = Instant::now();
-            println!("{:>4} s  {}", start.elapsed().as_secs(), cluster.strike());
+        if disrupted.elapsed() >= Duration::from_secs(plan.kill_every_seconds) {
+            disrupted = Instant::now();
+            println!("{:>4} s  {}", start.elapsed().as_secs(), cluster.disrupt());
         }
-        cluster.mend()?;
+        cluster.recover()?;
         if told.elapsed() >= PROGRESS {
             told = Instant::now();
-            tell(&load, start);
+            print_progress(&load, start);
         }
     }
     load.stop();
-    println!("{:>4} s  no more tasks are begun, nodes stay", start.elapsed().as_secs());
+    println!("{:>4} s  no more tasks or outages", start.elapsed().as_secs());
     let last = Instant::now() + LAST;
     let mut working = working;
     loop {
-        cluster.mend()?;
+        cluster.recover()?;
         if timeout(PROGRESS, &mut working).await.is_ok() {
             break;
         }
-        tell(&load, start);
+        print_progress(&load, start);
         if Instant::now() > last {
-            return Err("the last tasks did not end".into());
+            return Err("timeout waiting for the last tasks".into());
         }
     }
-    tell(&load, start);
+    print_progress(&load, start);
     let tally = load.tally();
-    println!("{tally}, {}", cluster.strikes());
+    println!("{tally}, {}", cluster.disruptions());
     Ok(tally.is_clean())
 }
 
-fn tell(load: &Load, start: Instant) {
+fn print_progress(load: &Load, start: Instant) {
     let tally = load.tally();
     println!("{:>4} s  {}", start.elapsed().as_secs(), tally.progress());
-    for words in tally.take_words() {
-        println!("        ! {words}");
+    for detail in tally.take_details() {
+        println!("        ! {detail}");
     }
 }

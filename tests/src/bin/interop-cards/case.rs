@@ -1,4 +1,4 @@
-//! The cards: each is about one thing that signers could do differently.
+//! The cards, each for one possible difference between signers.
 
 use a2a_core::AgentCard;
 use serde_json::{Value, json};
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 pub(crate) struct Case {
     /// The row of the matrix.
     pub(crate) name: &'static str,
-    /// The card as it is signed.
+    /// The signed card.
     pub(crate) card: Value,
-    /// Whether it is signed without what is empty in it.
+    /// Whether it is signed without empty members.
     pub(crate) is_without_empty: bool,
-    /// What is put into the document beside what is signed.
+    /// Unsigned additions to the document.
     beside: Option<fn(&mut Value)>,
 }
 
@@ -22,14 +22,14 @@ impl Case {
         Self { name, card, is_without_empty: false, beside: None }
     }
 
-    /// The card as it is served, without a signature.
+    /// The served card, without a signature.
     pub(crate) fn document(&self) -> Value {
         let mut card = self.card.clone();
         self.finish(&mut card);
         card
     }
 
-    /// Makes of the card what is served.
+    /// Adds the unsigned additions.
     pub(crate) fn finish(&self, card: &mut Value) {
         if let Some(beside) = self.beside {
             beside(card);
@@ -37,7 +37,7 @@ impl Case {
     }
 }
 
-/// A card in which something is in every member, and nothing is at its default.
+/// A card with a non-default value in every member.
 fn full() -> Value {
     json!({
         "name": "Interop", "description": "Is signed", "version": "1.2.3",
@@ -127,7 +127,7 @@ pub(crate) fn cases() -> Vec<Case> {
 
 type Change = fn(&mut Value);
 
-/// What the specification keeps though it is empty, signed by its rule and without.
+/// Empty members that the specification includes, signed with and without them.
 const EMPTY: [(&str, &str, Change); 3] = [
     ("card-empty-required", "card-empty-required-left-out", |card| {
         card["description"] = json!("");
@@ -145,7 +145,7 @@ const EMPTY: [(&str, &str, Change); 3] = [
     }),
 ];
 
-/// Puts the members of 0.3 beside those of 1.0, as our servers do.
+/// Adds the members of 0.3, as our servers do.
 fn put_older_beside(card: &mut Value) {
     let Ok(read) = serde_json::from_value::<AgentCard>(card.clone()) else { return };
     let mut hybrid = a2a_compat::card::write(&read);

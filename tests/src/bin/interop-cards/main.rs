@@ -1,4 +1,4 @@
-//! Cards that are signed here for other SDKs to verify, and cards that they signed.
+//! Signs cards for other SDKs, and verifies cards signed by them.
 //!
 //! `interop-cards make FOLDER ES256|EdDSA|RS256` writes, for each case, `CASE.json` without a
 //! signature and `CASE.signed.json` with ours, the key as `key.pem` and `jwks.json`, and another
@@ -21,7 +21,7 @@ use self::case::{Case, cases};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// The id of the key, and of the one that nobody trusts.
+/// The id of the key, and of an untrusted one.
 const KEY: &str = "interop-2026";
 const OTHER: &str = "interop-gone";
 
@@ -68,7 +68,7 @@ fn make(folder: &Path, algorithm: Algorithm) -> Result {
     Ok(())
 }
 
-/// Signs a case, as a server would: the members of older revisions come in when that is done.
+/// Signs a case like a server, and adds the members of older revisions afterwards.
 fn sign(case: &Case, signer: &Signer, other: &Signer) -> Result<Value> {
     let mut signer = signer.clone();
     if case.name == "card-header" {
@@ -112,7 +112,7 @@ async fn check(case: &Case, signed: &[u8], algorithm: Algorithm) -> Result {
     if verified.key_id() != KEY || verified.algorithm() != algorithm {
         return Err(format!("verified by {} with {algorithm}", verified.key_id()).into());
     }
-    // What a good signature is worth shows in what a bad one is told.
+    // Modified cards have to be rejected.
     for (change, tampered) in tampered(signed)? {
         if let Verification::Verified(_) = verifier.verify(&tampered).await {
             return Err(format!("verified though {change}").into());
@@ -125,7 +125,7 @@ async fn check(case: &Case, signed: &[u8], algorithm: Algorithm) -> Result {
     }
 }
 
-/// The card with something in it that is not what was signed.
+/// The card with a modification after signing.
 fn tampered(signed: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
     let signed: Value = serde_json::from_slice(signed)?;
     let change = |what, at: &str, value: Value| {

@@ -1,4 +1,4 @@
-//! Requests that an agent has to refuse, and the error that we make of its answer.
+//! Requests that an agent has to reject, and the resulting errors.
 
 use a2a_client::{Client, MessageRequest};
 use a2a_core::{
@@ -41,9 +41,9 @@ pub(crate) async fn send_terminal(peer: &Peer) -> Result {
     let task = peer.task("echo hello").await?;
     let again = || answer(&task, "again");
     if peer.is_older() {
-        // There is no rule for it, and each SDK has its own.
+        // Not specified; SDKs differ.
         let kind = peer.client.send(again()).await.map_err(|error| error.kind()).err();
-        let refused = matches!(
+        let rejected = matches!(
             kind,
             Some(
                 ErrorKind::InvalidParams
@@ -51,10 +51,10 @@ pub(crate) async fn send_terminal(peer: &Peer) -> Result {
                     | ErrorKind::UnsupportedOperation
             )
         );
-        return expect(refused, format!("expected a refusal, got {kind:?}"));
+        return expect(rejected, format!("expected an error, got {kind:?}"));
     }
     fails_with(ErrorKind::UnsupportedOperation, peer.client.send(again()).await)?;
-    // Refused before the stream opens, or by the first item of one that did.
+    // Rejected before the stream opens, or by its first item.
     let streamed = match peer.client.stream(again()).await {
         Ok(events) => drain(events).await,
         Err(error) => Err(error),
@@ -79,7 +79,7 @@ pub(crate) async fn page_size(peer: &Peer) -> Result {
 pub(crate) async fn empty_message(peer: &Peer) -> Result {
     let message = Message::new(Role::User, Vec::new());
     let request = SendMessageRequest { message: Some(message), ..Default::default() };
-    // Past the client's own check, which would refuse it before it leaves.
+    // Bypasses the client's own validation.
     let call = peer.client.call(request);
     fails_with(ErrorKind::InvalidParams, peer.client.agent().send_message(call).await).map(drop)
 }
@@ -90,7 +90,7 @@ pub(crate) async fn push_config(peer: &Peer) -> Result {
     fails_with(ErrorKind::TaskNotFound, called).map(drop)
 }
 
-/// Our client says its own version whatever it is told, so something between says another.
+/// Our client always sends its own version, so a proxy replaces it.
 pub(crate) async fn version(peer: &Peer) -> Result {
     let interface = peer.client.interface().ok_or("no interface was chosen")?;
     let request = ListTasksRequest::default();

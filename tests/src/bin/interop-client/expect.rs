@@ -1,10 +1,10 @@
-//! What a check says when it fails.
+//! Assertions that return errors.
 
 use std::fmt::{Debug, Display};
 
 use a2a_core::{Error, ErrorKind, Task, TaskState};
 
-/// The end of a check.
+/// The result of a check.
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Fails with `text` unless `condition` holds.
@@ -12,7 +12,7 @@ pub(crate) fn expect(condition: bool, text: impl Display) -> Result {
     if condition { Ok(()) } else { Err(text.to_string().into()) }
 }
 
-/// Fails unless the two are the same.
+/// Fails unless the two are equal.
 pub(crate) fn same<T, U>(actual: T, expected: U, what: &str) -> Result
 where
     T: Debug + PartialEq<U>,

@@ -1,10 +1,10 @@
-//! Every operation, by our client, against an agent written with an official SDK.
+//! Calls every operation of an agent written with an official SDK, with our client.
 //!
 //! `interop-client CARD JSONRPC|HTTP+JSON|GRPC [OPERATION…]` prints one line of JSON per check:
 //! `{"operation": …, "ok": true|false, "detail": …}`. A binding may name an older revision:
-//! `JSONRPC@0.3`; then what that revision has is checked. `GRPC@1.0/0.3` is for a gateway that is
-//! spoken to in the first and has an agent of the second behind it. The agent has to know the
-//! words of `tests/interop/python/server.py`. The names are those of the SDKs' own drivers there.
+//! `JSONRPC@0.3` checks the operations of that revision. `GRPC@1.0/0.3` is for a gateway, called in
+//! the first revision, with an upstream agent of the second. The agent has to support the commands
+//! of `tests/interop/python/server.py`. The names of operations are those of the SDKs' drivers.
 
 mod errors;
 mod expect;
@@ -23,7 +23,7 @@ use serde_json::json;
 
 use self::{expect::Result, peer::Peer};
 
-/// How long one check may take.
+/// Timeout of a check.
 const LIMIT: Duration = Duration::from_secs(30);
 
 type Check = for<'a> fn(&'a Peer) -> BoxFuture<'a, Result>;
@@ -69,7 +69,7 @@ const CHECKS: [(&str, Check); 38] = [
     ("error-version", |peer| Box::pin(errors::version(peer))),
 ];
 
-/// What only the current revision has, or says in a way that can be relied on.
+/// Operations that only the current revision has, or specifies reliably.
 const CURRENT: [&str; 14] = [
     "send-large",
     "send-history-length",

@@ -1,4 +1,4 @@
-//! One agent, called at one binding.
+//! An agent, called over one binding.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use a2a_operations::Event;
 
 use crate::expect::Result;
 
-/// How often a task is looked at that is waited for.
+/// Poll interval.
 const POLL: Duration = Duration::from_millis(50);
 
-/// One agent at one binding.
+/// An agent over one binding.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) client: Client,
     pub(crate) card: AgentCard,
-    /// What is spoken with it.
+    /// The revision of the interface.
     pub(crate) version: ProtocolVersion,
-    /// What it is of: another one where there is a gateway between.
+    /// The revision of the agent, which differs behind a gateway.
     behind: ProtocolVersion,
 }
 
@@ -40,8 +40,8 @@ impl Peer {
         self.behind < ProtocolVersion::LATEST
     }
 
-    /// Returns whether the SDKs of older revisions lose something, as they do wherever they
-    /// convert their objects to protobuf.
+    /// Returns whether conversions are lossy, as in the SDKs of older revisions wherever they
+    /// convert objects to protobuf.
     pub(crate) fn is_lossy(&self) -> bool {
         let binding = self.client.interface().map(|interface| &*interface.protocol_binding);
         self.version < ProtocolVersion::LATEST && binding != Some(card::JSONRPC)
@@ -53,21 +53,21 @@ impl Peer {
         outcome.task().cloned().ok_or_else(|| format!("no task, but {outcome:?}").into())
     }
 
-    /// A task that was answered before it was done.
+    /// A task that was returned before its end.
     pub(crate) async fn answered_at_once(&self, text: &str) -> Result<Task> {
         self.task(MessageRequest::from(text).returning_immediately()).await
     }
 
-    /// A task that is not done.
+    /// A task that has not ended.
     pub(crate) async fn started(&self, text: &str) -> Result<Task> {
         if self.behind > ProtocolVersion::V0_2 {
             return self.answered_at_once(text).await;
         }
-        // Agents of 0.2 may answer a send only when it is done, whatever it asks for.
+        // Agents of 0.2 may respond to a send only at the end of the task.
         let mut events = self.client.stream(text).await?;
-        let first = events.next().await.ok_or("the stream ended at once")??;
+        let first = events.next().await.ok_or("the stream ended immediately")??;
         let task = first.task().cloned().ok_or("the first event is no task")?;
-        // The task goes on only as long as somebody reads its stream.
+        // The task only runs while its stream is read.
         tokio::spawn(drain(events));
         Ok(task)
     }
@@ -83,7 +83,7 @@ impl Peer {
         }
     }
 
-    /// Tasks of a conversation that nobody else has, oldest first.
+    /// Tasks of a new context, oldest first.
     pub(crate) async fn several(&self, count: usize) -> Result<(String, Vec<Task>)> {
         let context_id = a2a_core::fresh_id();
         let mut tasks = Vec::new();
@@ -94,7 +94,7 @@ impl Peer {
         Ok((context_id, tasks))
     }
 
-    /// All tasks that `filter` lets through.
+    /// All tasks that match `filter`.
     pub(crate) async fn listed(&self, filter: ListTasksRequest) -> Result<Vec<Task>> {
         Ok(self.client.list_page(filter).await?.tasks)
     }

@@ -1,4 +1,4 @@
-//! A proxy between our client and an agent, that makes trouble.
+//! A proxy between our client and an agent that injects faults.
 
 use std::sync::{
     Arc,
@@ -17,19 +17,19 @@ use tokio::{
 
 use crate::expect::Result;
 
-/// What our client says, and what is said instead: as long, and a version that nobody speaks.
+/// Our version, and an unknown one of the same length to replace it.
 const VERSION: (&str, &str) = ("a2a-version: 1.0\r\n", "a2a-version: 9.9\r\n");
 
-/// What a proxy does beside passing bytes on.
+/// The fault that a proxy injects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trouble {
-    /// Says in requests over HTTP/1.1 that they are of a version that nobody speaks.
+    /// Replaces the version in HTTP/1.1 requests by an unknown one.
     Version,
-    /// Cuts the first connection when so many bytes of answers have passed; no later one.
+    /// Closes the first connection after this number of response bytes.
     CutAfter(u64),
 }
 
-/// A proxy, closed when this is dropped.
+/// A proxy, stopped on drop.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     address: String,
@@ -54,7 +54,7 @@ impl Proxy {
                     Some(Trouble::Version) | None => trouble,
                 };
                 let cuts = cuts.clone();
-                // It ends with its connection, at the latest with the process.
+                // Ends with its connection.
                 tokio::spawn(async move {
                     let ended = forward(client, target, trouble).await;
                     if matches!(trouble, Some(Trouble::CutAfter(_))) {
@@ -71,7 +71,7 @@ impl Proxy {
         self.has_cut.load(Ordering::Relaxed)
     }
 
-    /// The card of an agent of which nothing is left but `interface`, behind this proxy.
+    /// The card of the agent with only `interface`, behind this proxy.
     pub(crate) fn card(&self, card: &AgentCard, interface: &AgentInterface) -> AgentCard {
         let url = interface.url.replacen(authority(&interface.url), &self.address, 1);
         let interface = AgentInterface { url, ..interface.clone() };
@@ -85,13 +85,13 @@ impl Drop for Proxy {
     }
 }
 
-/// The host and port in a URL, or in what stands for one on a card for gRPC.
+/// The host and port of a URL or a gRPC address.
 fn authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or(rest)
 }
 
-/// Passes bytes both ways until one end or a cut, and returns whether it was a cut.
+/// Forwards bytes in both directions; returns whether the proxy closed the connection.
 async fn forward(
     client: TcpStream,
     target: TcpStream,
@@ -99,7 +99,7 @@ async fn forward(
 ) -> io::Result<bool> {
     let (from_client, to_client) = client.into_split();
     let (from_target, to_target) = target.into_split();
-    // Whichever way ends first takes the other one with it.
+    // The direction that ends first ends the other one.
     tokio::select! {
         ended = requests(from_client, to_target, trouble) => ended.map(|()| false),
         ended = answers(from_target, to_client, trouble) => ended,
@@ -111,7 +111,7 @@ async fn requests(
     mut to: OwnedWriteHalf,
     trouble: Option<Trouble>,
 ) -> io::Result<()> {
-    // Large enough that the head of a request comes in one piece.
+    // Large enough for the head of a request.
     let mut buffer = vec![0; 1 << 16];
     loop {
         let length = from.read(&mut buffer).await?;
@@ -119,11 +119,12 @@ async fn requests(
         if piece.is_empty() {
             return Ok(());
         }
-        let (said, instead) = VERSION;
+        let (version, replacement) = VERSION;
         if matches!(trouble, Some(Trouble::Version))
-            && let Some(start) = piece.windows(said.len()).position(|it| it == said.as_bytes())
+            && let Some(start) =
+                piece.windows(version.len()).position(|it| it == version.as_bytes())
         {
-            piece[start..start + said.len()].copy_from_slice(instead.as_bytes());
+            piece[start..start + version.len()].copy_from_slice(replacement.as_bytes());
         }
         to.write_all(piece).await?;
     }

@@ -1,4 +1,4 @@
-//! Webhooks: registered, and called.
+//! Webhooks: registration and deliveries.
 
 use a2a_client::MessageRequest;
 use a2a_core::v1::{AuthenticationInfo, TaskPushNotificationConfig};
@@ -27,7 +27,7 @@ pub(crate) async fn configs(peer: &Peer) -> Result {
     same((got.id.as_str(), got.url.as_str()), ("first", urls[0]), "webhook")?;
     same(&got.task_id, &task.id, "task id")?;
     if peer.is_lossy() {
-        // The SDKs of 0.3 have a list and a deletion over JSON-RPC only.
+        // The SDKs of 0.3 support list and delete over JSON-RPC only.
         return Ok(());
     }
     same(listed(peer, &task.id).await?, urls, "webhooks")?;

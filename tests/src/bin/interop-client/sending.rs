@@ -1,4 +1,4 @@
-//! The card, and messages that are waited for.
+//! The card, and sends.
 
 use a2a_client::{Client, MessageRequest, SendOutcome, Transport};
 use a2a_core::{
@@ -22,14 +22,14 @@ pub(crate) async fn card(peer: &Peer) -> Result {
             one.protocol_binding == transport.as_str() && one.protocol_version == version
         })
     };
-    // The SDKs of 0.2 don't have all; one that has the binding in question is connected to.
+    // The SDKs of 0.2 do not have all bindings.
     let all = peer.version < ProtocolVersion::V0_3 || Transport::ALL.iter().all(spoken);
     expect(all, "the card has all three bindings")?;
     let capabilities = peer.card.capabilities.clone().unwrap_or_default();
     same(capabilities.streaming, Some(true), "streaming")?;
     same(capabilities.push_notifications, Some(true), "push notifications")?;
     same(capabilities.extended_agent_card, Some(true), "extended card")?;
-    expect(peer.client.interface().is_some(), "an interface was chosen")
+    expect(peer.client.interface().is_some(), "an interface was selected")
 }
 
 pub(crate) async fn extended_card(peer: &Peer) -> Result {
@@ -52,7 +52,7 @@ pub(crate) async fn send(peer: &Peer) -> Result {
 
 pub(crate) async fn send_message(peer: &Peer) -> Result {
     let SendOutcome::Message(message) = peer.client.send("message hi").await? else {
-        return Err("the answer is a task".into());
+        return Err("the response is a task".into());
     };
     same(message.role(), Role::Agent, "role")?;
     same(message.text().as_str(), "message: hi", "text")
@@ -79,7 +79,7 @@ pub(crate) async fn send_parts(peer: &Peer) -> Result {
     same(task.history.first().map(|message| &message.parts), Some(&parts), "parts of the history")
 }
 
-/// The parts that 0.3 has: only files have a type, and the SDKs take bytes for text.
+/// The parts of 0.3: only files have a type, and the SDKs interpret bytes as text.
 fn older_parts() -> Vec<Part> {
     vec![
         Part::text("Grüße, 世界 🌍\n\"quoted\""),
@@ -122,18 +122,18 @@ pub(crate) async fn multi_turn(peer: &Peer) -> Result {
     same(&second.context_id, &first.context_id, "context id")?;
     state_is(&second, TaskState::Completed)?;
     let users = second.history.iter().filter(|message| message.role() == Role::User);
-    let said: Vec<_> = users.map(Message::text).collect();
-    same(said, ["ask", "Ada"], "what the user said")
+    let texts: Vec<_> = users.map(Message::text).collect();
+    same(texts, ["ask", "Ada"], "messages of the user")
 }
 
-/// The tenant that the card names goes with every request.
+/// The tenant in the card is sent with every request.
 pub(crate) async fn tenant(peer: &Peer) -> Result {
-    let interface = peer.client.interface().ok_or("no interface was chosen")?;
+    let interface = peer.client.interface().ok_or("no interface was selected")?;
     let interface = AgentInterface { tenant: "acme".to_owned(), ..interface.clone() };
     let card = AgentCard { supported_interfaces: vec![interface], ..peer.card.clone() };
     let client = Client::builder().build(card)?;
     let sent = client.send("echo hello").await?;
-    let sent = sent.task().ok_or("the answer is a message")?;
+    let sent = sent.task().ok_or("the response is a message")?;
     same(&*client.get(&sent.id).await?, sent, "task of the tenant")?;
     let page = client.list_page(ListTasksRequest::default()).await?;
     expect(page.tasks.iter().any(|task| task.id == sent.id), "the tenant's tasks have it")
@@ -146,7 +146,7 @@ pub(crate) async fn failed_task(peer: &Peer) -> Result {
     same(reason.as_str(), "failed as asked", "reason")
 }
 
-/// An executor that dies: one SDK answers with a failed task, the other with an internal error.
+/// An executor that panics: one SDK returns a failed task, the other an internal error.
 pub(crate) async fn crashed_task(peer: &Peer) -> Result {
     match peer.client.send("panic").await {
         Ok(outcome) => same(outcome.state(), Some(TaskState::Failed), "state"),

@@ -1,4 +1,4 @@
-//! Streams of a message, and of a task that runs already.
+//! Streams of a send, and subscriptions.
 
 use a2a_client::{Client, Snapshot};
 use a2a_core::{
@@ -50,8 +50,7 @@ pub(crate) async fn stream_input(peer: &Peer) -> Result {
     same(last_state(&answered), Some(TaskState::Completed), "last state of the second turn")
 }
 
-/// An executor that dies in the middle: the stream says so, by a failed task or by an error
-/// event, and does not just end.
+/// An executor that panics: the stream ends with a failed task or an error event.
 pub(crate) async fn stream_crash(peer: &Peer) -> Result {
     match drain(peer.client.stream("panic").await?).await {
         Ok(events) => same(last_state(&events), Some(TaskState::Failed), "last state"),
@@ -59,16 +58,16 @@ pub(crate) async fn stream_crash(peer: &Peer) -> Result {
     }
 }
 
-/// An agent that thinks for a while and says nothing meanwhile.
+/// An agent that is silent for a while.
 pub(crate) async fn stream_silence(peer: &Peer) -> Result {
     let events = drain(peer.client.stream("slow 7").await?).await?;
     same(last_state(&events), Some(TaskState::Completed), "last state")
 }
 
-/// A connection that breaks in the middle: the stream goes on over another one, nothing is lost.
+/// An interrupted connection: the stream resumes without losing events.
 pub(crate) async fn stream_cut(peer: &Peer) -> Result {
-    let interface = peer.client.interface().ok_or("no interface was chosen")?;
-    // Enough for the task and some of the chunks, and too little for 40, on every wire.
+    let interface = peer.client.interface().ok_or("no interface was selected")?;
+    // Enough for the task and some chunks, but fewer than 40, in every binding.
     let proxy = Proxy::to(interface, Trouble::CutAfter(2_000)).await?;
     let client = Client::builder().build(proxy.card(&peer.card, interface))?;
     let mut seen = Snapshot::new();
@@ -79,10 +78,13 @@ pub(crate) async fn stream_cut(peer: &Peer) -> Result {
     }
     let seen = seen.into_task().ok_or("there was no task")?;
     same(seen.state(), TaskState::Completed, "last state")?;
-    let said: String = (0..40).map(|index| format!("chunk {index} ")).collect();
-    same(seen.text(), said.clone(), "text put together")?;
-    same(peer.client.get(&seen.id).await?.text(), said, "stored text")?;
-    expect(proxy.has_cut() && chunks > 10, format!("the stream was cut, {chunks} chunks came"))
+    let text: String = (0..40).map(|index| format!("chunk {index} ")).collect();
+    same(seen.text(), text.clone(), "assembled text")?;
+    same(peer.client.get(&seen.id).await?.text(), text, "stored text")?;
+    expect(
+        proxy.has_cut() && chunks > 10,
+        format!("the connection was closed after {chunks} chunks"),
+    )
 }
 
 pub(crate) async fn subscribe(peer: &Peer) -> Result {
@@ -92,11 +94,11 @@ pub(crate) async fn subscribe(peer: &Peer) -> Result {
     same(last_state(&events), Some(TaskState::Completed), "last state")
 }
 
-/// A subscription to a task that waits stays open and sees the answer.
+/// A subscription to a waiting task stays open and gets the updates after the answer.
 pub(crate) async fn subscribe_input(peer: &Peer) -> Result {
     let asking = peer.task("ask").await?;
     let mut events = peer.client.subscribe(&asking.id).await?;
-    let first = events.next().await.ok_or("the stream ended at once")??;
+    let first = events.next().await.ok_or("the stream ended immediately")??;
     same(first.state(), Some(TaskState::InputRequired), "first state")?;
     peer.task(answer(&asking, "Ada")).await?;
     let events = drain(events).await?;
@@ -105,7 +107,7 @@ pub(crate) async fn subscribe_input(peer: &Peer) -> Result {
 
 fn first_task(events: &[Event]) -> Result<String> {
     let task = events.first().and_then(Event::task);
-    Ok(task.ok_or_else(|| format!("no task in front of {events:?}"))?.id.clone())
+    Ok(task.ok_or_else(|| format!("no task before {events:?}"))?.id.clone())
 }
 
 fn last_state(events: &[Event]) -> Option<TaskState> {

@@ -1,4 +1,4 @@
-//! Tasks that are there: read, listed, canceled.
+//! Get, list and cancel.
 
 use a2a_client::MessageRequest;
 use a2a_core::{TaskState, v1::ListTasksRequest};
@@ -13,7 +13,7 @@ pub(crate) async fn get(peer: &Peer) -> Result {
     let sent = peer.task("echo stored").await?;
     let got = peer.client.get(&sent.id).await?;
     same(&*got, &sent, "task")?;
-    // The SDKs of 0.3 take 0 for all.
+    // The SDKs of 0.3 interpret 0 as all.
     for length in u16::from(peer.is_older())..=1 {
         let got = peer.client.get_with_history(&sent.id, length).await?;
         same(got.history.len(), usize::from(length), "messages in the history")?;
@@ -42,16 +42,16 @@ pub(crate) async fn list_filters(peer: &Peer) -> Result {
     let listed = peer.listed(completed.clone()).await?;
     same(ids(&listed), ids(&tasks), "completed tasks")?;
     let without = listed.iter().all(|task| task.artifacts.is_empty());
-    expect(without, "artifacts are left out unless asked for")?;
+    expect(without, "artifacts are omitted by default")?;
     let full = ListTasksRequest { include_artifacts: Some(true), ..completed };
     let with = peer.listed(full).await?.iter().all(|task| !task.artifacts.is_empty());
-    expect(with, "artifacts are there when asked for")?;
+    expect(with, "artifacts are included on request")?;
 
     let waiting = ListTasksRequest { status: TaskState::InputRequired.into(), ..all.clone() };
     same(ids(&peer.listed(waiting).await?), [asking.id.as_str()], "waiting tasks")?;
     let bare = ListTasksRequest { history_length: Some(0), ..all };
     let bare = peer.listed(bare).await?.iter().all(|task| task.history.is_empty());
-    expect(bare, "no history was asked for")
+    expect(bare, "no history was requested")
 }
 
 pub(crate) async fn list_since(peer: &Peer) -> Result {

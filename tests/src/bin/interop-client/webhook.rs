@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, sync::mpsc, task::AbortHandle};
 
 use crate::expect::{Result, same};
 
-/// A server that keeps what it is sent until somebody looks.
+/// A server that queues deliveries.
 #[derive(Debug)]
 pub(crate) struct Webhook {
     pub(crate) url: String,
@@ -24,7 +24,7 @@ impl Webhook {
     pub(crate) async fn listen() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/hook", listener.local_addr()?);
-        // Full only after far more deliveries than a task here has events; then the sender waits.
+        // Full only after far more deliveries than a task has events; then the sender waits.
         let (sender, deliveries) = mpsc::channel(64);
         let receive = move |headers: HeaderMap, body: Bytes| async move {
             drop(sender.send((headers, body)).await);
@@ -34,10 +34,10 @@ impl Webhook {
         Ok(Self { url, deliveries, server: server.abort_handle() })
     }
 
-    /// Awaits the delivery that says that the task is done, and returns its headers.
+    /// Waits for the delivery of the completed task, and returns its headers.
     pub(crate) async fn completed(&mut self, task_id: &str) -> Result<HeaderMap> {
         loop {
-            let (headers, body) = self.deliveries.recv().await.ok_or("the receiver is gone")?;
+            let (headers, body) = self.deliveries.recv().await.ok_or("the receiver has stopped")?;
             let older: OlderTask = serde_json::from_slice(&body)?;
             if older.kind == "task" {
                 if older.status.is_some_and(|status| status.state == "completed") {
@@ -60,7 +60,7 @@ impl Webhook {
     }
 }
 
-/// What is looked at in a delivery of 0.3, which is a whole task.
+/// The checked members of a 0.3 delivery, which is a whole task.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OlderTask {

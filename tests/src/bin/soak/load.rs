@@ -1,4 +1,4 @@
-//! Callers that use a server in every way.
+//! Callers with a mix of operations on every binding.
 
 use std::{
     collections::BTreeMap,
@@ -23,103 +23,105 @@ use a2a_tests::call::{at_once, cancel, configured, get, send, subscribe, to_task
 use futures_util::StreamExt as _;
 use tokio::time::{sleep, timeout};
 
-/// The pause of a caller between two things that it does.
+/// Pause of a caller between actions.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The longest that one of them may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Failures that are remembered, each once.
+/// Timeout of an action.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum number of distinct failures.
 const MAX_FAILURES: usize = 20;
 
-/// What callers share.
+/// The state shared by callers.
 #[derive(Clone)]
 pub(crate) struct Load(Arc<Inner>);
 
 struct Inner {
-    /// By binding; the last one speaks 0.3.
-    ways: Vec<(&'static str, Arc<dyn Agent>)>,
+    /// Clients by binding; the last one uses 0.3.
+    bindings: Vec<(&'static str, Arc<dyn Agent>)>,
     webhook: String,
     done: AtomicU64,
     failures: Mutex<BTreeMap<String, u64>>,
 }
 
-/// What a caller does.
+/// An action of a caller.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum Action {
     Send,
     Stream,
-    HangUp,
+    Disconnect,
     Cancel,
     Subscribe,
-    SubscribeAndLeave,
+    SubscribeAndDisconnect,
     Converse,
     List,
-    Miss,
+    GetUnknown,
     Webhook,
     Fail,
 }
 
-const DEEDS: [Deed; 11] = [
-    Deed::Send,
-    Deed::Stream,
-    Deed::HangUp,
-    Deed::Cancel,
-    Deed::Subscribe,
-    Deed::SubscribeAndLeave,
-    Deed::Converse,
-    Deed::List,
-    Deed::Miss,
-    Deed::Webhook,
-    Deed::Fail,
+const ACTIONS: [Action; 11] = [
+    Action::Send,
+    Action::Stream,
+    Action::Disconnect,
+    Action::Cancel,
+    Action::Subscribe,
+    Action::SubscribeAndDisconnect,
+    Action::Converse,
+    Action::List,
+    Action::GetUnknown,
+    Action::Webhook,
+    Action::Fail,
 ];
 
 impl Load {
     pub(crate) fn new(url: &str, webhook: String) -> Result<Self, String> {
-        let said = |error: Error| error.to_string();
-        let http = HttpClient::new(ClientSettings::default()).map_err(said)?;
-        let old = JsonRpcClient::new(url, ProtocolVersion::V0_3, http).map_err(said)?;
-        let ways: Vec<(&'static str, Arc<dyn Agent>)> = vec![
-            ("JSON-RPC", Arc::new(a2a_jsonrpc::Client::new(url).map_err(said)?)),
-            ("HTTP+JSON", Arc::new(a2a_rest::Client::new(url).map_err(said)?)),
+        let describe = |error: Error| error.to_string();
+        let http = HttpClient::new(ClientSettings::default()).map_err(describe)?;
+        let old = JsonRpcClient::new(url, ProtocolVersion::V0_3, http).map_err(describe)?;
+        let bindings: Vec<(&'static str, Arc<dyn Agent>)> = vec![
+            ("JSON-RPC", Arc::new(a2a_jsonrpc::Client::new(url).map_err(describe)?)),
+            ("HTTP+JSON", Arc::new(a2a_rest::Client::new(url).map_err(describe)?)),
             ("gRPC", Arc::new(a2a_grpc::Client::connect(url).map_err(|e| e.to_string())?)),
             ("0.3", Arc::new(old)),
         ];
         let (done, failures) = Default::default();
-        Ok(Self(Arc::new(Inner { ways, webhook, done, failures })))
+        Ok(Self(Arc::new(Inner { bindings, webhook, done, failures })))
     }
 
-    /// Does one thing after the other.
+    /// Performs actions in a loop.
     pub(crate) async fn call(self, number: u64) {
-        let ways = self.0.ways.len() as u64;
-        // Each caller begins elsewhere, and passes by everything.
+        let bindings = self.0.bindings.len() as u64;
+        // Each caller starts at another action and cycles through all.
         for step in number.. {
-            let (way, agent) = &self.0.ways[usize::try_from(step % ways).unwrap_or_default()];
-            let deed = DEEDS[usize::try_from(step / ways).unwrap_or_default() % DEEDS.len()];
-            let failure = match timeout(PATIENCE, self.perform(deed, &**agent)).await {
+            let (binding, agent) =
+                &self.0.bindings[usize::try_from(step % bindings).unwrap_or_default()];
+            let action =
+                ACTIONS[usize::try_from(step / bindings).unwrap_or_default() % ACTIONS.len()];
+            let failure = match timeout(TIMEOUT, self.perform(action, &**agent)).await {
                 Ok(Ok(())) => None,
                 Ok(Err(error)) => Some(error.to_string()),
-                Err(_elapsed) => Some(format!("not done in {PATIENCE:?}")),
+                Err(_elapsed) => Some(format!("timeout after {TIMEOUT:?}")),
             };
             self.0.done.fetch_add(1, Ordering::Relaxed);
             if let Some(failure) = failure {
-                self.note(format!("{way}, {deed:?}: {failure}"));
+                self.note(format!("{binding}, {action:?}: {failure}"));
             }
             sleep(PAUSE).await;
         }
     }
 
-    async fn perform(&self, deed: Deed, agent: &dyn Agent) -> Result<(), Error> {
-        match deed {
-            Deed::Send => {
+    async fn perform(&self, action: Action, agent: &dyn Agent) -> Result<(), Error> {
+        match action {
+            Action::Send => {
                 agent.send_message(send("echo soak")).await?;
             }
-            Deed::Stream => {
+            Action::Stream => {
                 read(agent.send_streaming_message(send("stream 20 5ms")).await?.response).await?;
             }
-            Deed::HangUp => {
+            Action::Disconnect => {
                 let stream = agent.send_streaming_message(send("stream 20 20ms")).await?;
                 stream.response.take(3).count().await;
             }
-            Deed::Cancel => {
+            Action::Cancel => {
                 let id = task_id(agent.send_message(at_once(send("slow 30"))).await?.response)?;
                 agent.get_task(get(&id)).await?;
                 let canceled = agent.cancel_task(cancel(&id)).await?.response;
@@ -127,20 +129,20 @@ impl Load {
                     return Err(Error::internal("a canceled task is not CANCELED"));
                 }
             }
-            Deed::Subscribe => {
+            Action::Subscribe => {
                 let sent = agent.send_message(at_once(send("stream 30 20ms"))).await?.response;
                 read(agent.subscribe_to_task(subscribe(&task_id(sent)?)).await?.response).await?;
             }
-            Deed::SubscribeAndLeave => {
+            Action::SubscribeAndDisconnect => {
                 let sent = agent.send_message(at_once(send("slow 2"))).await?.response;
                 let stream = agent.subscribe_to_task(subscribe(&task_id(sent)?)).await?;
                 stream.response.take(1).count().await;
             }
-            Deed::Converse => {
+            Action::Converse => {
                 let id = task_id(agent.send_message(send("ask")).await?.response)?;
                 agent.send_message(to_task(&id, "an answer")).await?;
             }
-            Deed::List => {
+            Action::List => {
                 let request = ListTasksRequest { page_size: Some(10), ..Default::default() };
                 match agent.list_tasks(Call::new(request)).await {
                     // 0.3 has no list over JSON-RPC.
@@ -150,15 +152,15 @@ impl Load {
                     }
                 }
             }
-            Deed::Miss => match agent.get_task(get("there is no such task")).await {
+            Action::GetUnknown => match agent.get_task(get("unknown")).await {
                 Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
                 Err(error) => return Err(error),
-                Ok(_) => return Err(Error::internal("a task that nobody made")),
+                Ok(_) => return Err(Error::internal("an unknown task was found")),
             },
-            Deed::Webhook => {
+            Action::Webhook => {
                 agent.send_message(self.with_webhook(send("stream 3 5ms"))).await?;
             }
-            Deed::Fail => {
+            Action::Fail => {
                 agent.send_message(send("fail")).await?;
             }
         }
@@ -182,12 +184,12 @@ impl Load {
         }
     }
 
-    /// How much was done.
+    /// The number of actions.
     pub(crate) fn tally(&self) -> String {
         format!("{} done", self.0.done.load(Ordering::Relaxed))
     }
 
-    /// What went wrong, and how often.
+    /// The failures with their counts.
     pub(crate) fn failures(&self) -> Vec<String> {
         let failures = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner);
         failures.iter().map(|(failure, count)| format!("{count} times: {failure}")).collect()
@@ -204,6 +206,6 @@ async fn read(mut events: EventStream) -> Result<(), Error> {
 fn task_id(sent: SendMessageResponse) -> Result<String, Error> {
     match sent.payload {
         Some(Payload::Task(task)) => Ok(task.id),
-        _ => Err(Error::internal("the answer is no task")),
+        _ => Err(Error::internal("the response is not a task")),
     }
 }

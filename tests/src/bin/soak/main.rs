@@ -1,9 +1,9 @@
-//! Keeps a server busy in every way for a long time, and says whether anything of it grows:
-//! `cargo xtask soak` builds it and runs it.
+//! Runs a mixed load against a server for a long time, and detects growth of its resources. Run by
+//! `cargo xtask soak`.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a tool of the tests talks, and ends where it can't go on"
+    reason = "a test tool prints, and exits on errors"
 )]
 
 mod load;
@@ -11,33 +11,33 @@ mod sample;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use a2a_tests::chaos::{Hooks, Manners, Node};
+use a2a_tests::chaos::{Behavior, Hooks, Node};
 use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use load::Load;
 use sample::{Sample, Trend};
 
-/// What `cargo xtask soak` asks for, as one document of JSON.
+/// The configuration from `cargo xtask soak`, as JSON.
 #[derive(Debug, Deserialize)]
 struct Plan {
-    /// The stores, one after the other: `memory`, `sqlite`.
+    /// The stores, in sequence: `memory`, `sqlite`.
     stores: Vec<String>,
-    /// For each store.
+    /// Duration per store.
     seconds: u64,
-    /// Callers at a time.
+    /// Concurrent callers.
     callers: usize,
     /// The program `a2a`.
     binary: PathBuf,
-    /// Where logs and databases go.
+    /// The directory of logs and databases.
     folder: PathBuf,
 }
 
-/// The time between two looks at the server.
+/// Interval of samples.
 const PERIOD: Duration = Duration::from_secs(5);
-/// One line is printed for so many looks.
+/// Samples per printed line.
 const LOOKS_A_LINE: usize = 6;
-/// How long tasks are kept that have ended. Without it a store grows, as it should.
+/// Retention of ended tasks, without which the store would grow.
 const RETENTION: &str = "20s";
 
 #[tokio::main]
@@ -68,12 +68,12 @@ async fn run(plan: &Plan, store: &str) -> Result<bool, String> {
     let place = match store {
         "memory" => store.to_owned(),
         "sqlite" => plan.folder.join("soak.db").display().to_string(),
-        other => return Err(format!("{other} is no store: memory or sqlite")),
+        other => return Err(format!("unknown store {other}, expected memory or sqlite")),
     };
     let arguments = ["--store", &place, "--retention", RETENTION, "--allow-webhook", "127.0.0.1"];
     let node = Node::start(&plan.binary, &arguments, &plan.folder.join(format!("{store}.log")))?;
-    let process = node.id().ok_or("the server is no process")?;
-    let hooks = Hooks::start(Manners::Refuse(31)).await;
+    let process = node.id().ok_or("the server is not running")?;
+    let hooks = Hooks::start(Behavior::Reject(31)).await;
     let load = Load::new(&node.url(), hooks.url("soak"))?;
     let callers: Vec<_> =
         (0..plan.callers).map(|number| tokio::spawn(load.clone().call(number as u64))).collect();

@@ -1,16 +1,16 @@
-//! What a server holds at a moment, and whether it grows.
+//! Samples of a server's resources, and their trends.
 
 use std::{fmt, fs, time::Duration};
 
-/// What a server holds at a moment.
+/// The resource usage of a server at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     at: Duration,
     /// In the order of [`KINDS`].
-    held: [f64; KINDS.len()],
+    values: [f64; KINDS.len()],
 }
 
-/// What is looked at, and what it may vary by without growing.
+/// The sampled resources, and their tolerated variance.
 const KINDS: [(&str, f64); 6] = [
     ("MiB", 6.0),
     ("file descriptors", 8.0),
@@ -20,14 +20,14 @@ const KINDS: [(&str, f64); 6] = [
     ("readers", 20.0),
 ];
 
-/// The part of what it holds that may come on top.
-const PART: f64 = 0.05;
+/// The tolerated relative growth.
+const TOLERANCE: f64 = 0.05;
 
 impl Sample {
-    /// Looks at a process, and at what it counts itself.
+    /// Samples a process and its metrics.
     pub(crate) async fn take(process: u32, url: &str, at: Duration) -> Result<Self, String> {
         let status = fs::read_to_string(format!("/proc/{process}/status"))
-            .map_err(|error| format!("the server is gone: {error}"))?;
+            .map_err(|error| format!("the server has exited: {error}"))?;
         let line = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             let number = line.and_then(|line| line.split_whitespace().next());
@@ -43,11 +43,11 @@ impl Sample {
             });
             lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
         };
-        #[expect(clippy::cast_precision_loss, reason = "there are not so many files")]
+        #[expect(clippy::cast_precision_loss, reason = "few files")]
         let files = files.count() as f64;
         Ok(Self {
             at,
-            held: [
+            values: [
                 line("VmRSS:") / 1024.0,
                 files,
                 line("Threads:"),
@@ -61,27 +61,27 @@ impl Sample {
 
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, ((kind, _), held)) in KINDS.iter().zip(self.held).enumerate() {
-            write!(f, "{}{held:.0} {kind}", if index > 0 { ", " } else { "" })?;
+        for (index, ((kind, _), values)) in KINDS.iter().zip(self.values).enumerate() {
+            write!(f, "{}{values:.0} {kind}", if index > 0 { ", " } else { "" })?;
         }
         Ok(())
     }
 }
 
-/// How something went on after the first third of the time, in which the server warms up.
+/// The trend of a resource after the first third, which is warm-up.
 #[derive(Debug)]
 pub(crate) struct Trend {
     kind: &'static str,
     /// The means of the second and of the last third.
     early: f64,
     late: f64,
-    /// Growth in a minute, by least squares over both.
+    /// Growth per minute, by least squares over both.
     slope: f64,
     slack: f64,
 }
 
 impl Trend {
-    /// The trends of all that is looked at.
+    /// The trends of all resources.
     pub(crate) fn of(samples: &[Sample]) -> Vec<Self> {
         let third = samples.len() / 3;
         let (early, late) = samples[third..].split_at(third);
@@ -90,21 +90,21 @@ impl Trend {
             .enumerate()
             .map(|(index, (kind, slack))| Self {
                 kind,
-                early: mean(early.iter().map(|sample| sample.held[index])),
-                late: mean(late.iter().map(|sample| sample.held[index])),
+                early: mean(early.iter().map(|sample| sample.values[index])),
+                late: mean(late.iter().map(|sample| sample.values[index])),
                 slope: slope(
                     samples[third..]
                         .iter()
-                        .map(|sample| (sample.at.as_secs_f64() / 60.0, sample.held[index])),
+                        .map(|sample| (sample.at.as_secs_f64() / 60.0, sample.values[index])),
                 ),
                 slack: *slack,
             })
             .collect()
     }
 
-    /// Whether it did not grow by more than it varies.
+    /// Whether growth is within the variance.
     pub(crate) fn is_flat(&self) -> bool {
-        self.late - self.early <= self.early * PART + self.slack
+        self.late - self.early <= self.early * TOLERANCE + self.slack
     }
 }
 
@@ -112,7 +112,7 @@ impl fmt::Display for Trend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, early, late, slope, .. } = self;
         let verdict = if self.is_flat() { "flat" } else { "GROWS" };
-        write!(f, "{kind}: {early:.1}, then {late:.1}; {slope:+.2} a minute: {verdict}")
+        write!(f, "{kind}: {early:.1}, then {late:.1}; {slope:+.2} per minute: {verdict}")
     }
 }
 
@@ -132,19 +132,19 @@ fn slope(points: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
 mod tests {
     use super::*;
 
-    fn samples(held: impl Fn(f64) -> f64) -> Vec<Sample> {
+    fn samples(values: impl Fn(f64) -> f64) -> Vec<Sample> {
         let sample = |minute: u32| Sample {
             at: Duration::from_secs(60) * minute,
-            held: [held(f64::from(minute)); KINDS.len()],
+            values: [values(f64::from(minute)); KINDS.len()],
         };
         (0..30).map(sample).collect()
     }
 
     #[test]
-    fn what_varies_is_flat_and_what_grows_is_not() {
+    fn variance_is_flat_and_growth_is_not() {
         let is_flat = |samples: &[Sample]| Trend::of(samples).iter().all(Trend::is_flat);
         assert!(is_flat(&samples(|_| 100.0)));
-        // It warms up, and goes up and down.
+        // Warm-up, then variance.
         assert!(is_flat(&samples(|minute| if minute < 10.0 { minute } else { 100.0 })));
         assert!(is_flat(&samples(|minute| 100.0 + 20.0 * (minute % 5.0))));
         let growing = samples(|minute| 100.0 + 5.0 * minute);

@@ -8,19 +8,19 @@ use std::{
 
 use toml::{Table, Value};
 
-/// By how much a count may exceed that of the baseline, in percent.
+/// Tolerated increase over the baseline, in percent.
 const MAX_INCREASE: u64 = 3;
 
-/// How to accept what has changed.
-const BLESS: &str = "if this is intended, run \"cargo xtask bench micro --bless\"";
+/// How to accept an increase.
+const BLESS: &str = "if intended, run \"cargo xtask bench micro --bless\"";
 
-/// What counts depend on besides the code.
+/// The environment that counts depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Toolchain {
     pub(super) rustc: String,
     pub(super) target: String,
     pub(super) libc: String,
-    /// Features of the processor by which the C library chooses how to copy and compare memory.
+    /// Processor features by which the C library selects its memory functions.
     pub(super) cpu: String,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for Toolchain {
     }
 }
 
-/// Instructions by the name of the benchmark, and the toolchain that they were counted with.
+/// Instructions by the name of the benchmark, and the toolchain of the counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Baseline {
     pub(super) toolchain: Toolchain,
@@ -56,7 +56,7 @@ impl FromStr for Baseline {
         let counts = table.get("instructions").and_then(Value::as_table);
         let counts = counts.ok_or("[instructions] is missing")?.iter().map(|(name, count)| {
             let count = count.as_integer().and_then(|count| u64::try_from(count).ok());
-            let count = count.ok_or_else(|| format!("{name} is not a count"))?;
+            let count = count.ok_or_else(|| format!("{name} is not an instruction count"))?;
             Ok((name.clone(), count))
         });
         Ok(Self { toolchain, counts: counts.collect::<Result<_, String>>()? })
@@ -76,7 +76,7 @@ impl fmt::Display for Baseline {
 }
 
 impl Baseline {
-    /// Compares the counts of a run with these, as far as they are wanted.
+    /// Compares the counts of a run with these, for the wanted benchmarks.
     pub(super) fn compare(&self, now: &Self, is_wanted: impl Fn(&str) -> bool) -> Comparison {
         let names: BTreeSet<_> = self.counts.keys().chain(now.counts.keys()).collect();
         let rows = names.into_iter().filter(|name| is_wanted(name)).map(|name| Row {
@@ -89,8 +89,7 @@ impl Baseline {
         Comparison { rows: rows.collect(), other }
     }
 
-    /// What the baseline becomes: the counts of a run, and those of this one that the run was not
-    /// to have.
+    /// The new baseline: the counts of a run, and those of this one that the run excluded.
     pub(super) fn blessed(
         &self,
         now: Self,
@@ -100,7 +99,7 @@ impl Baseline {
         let kept: BTreeMap<_, _> = kept.map(|(name, count)| (name.clone(), *count)).collect();
         if !kept.is_empty() && self.toolchain != now.toolchain {
             return Err(format!(
-                "the other counts are of {}: bless all of them, without --only",
+                "the other counts are from {}: bless all of them, without --only",
                 self.toolchain
             ));
         }
@@ -111,11 +110,11 @@ impl Baseline {
     }
 }
 
-/// The counts of a run beside those of the baseline. Its display is a table.
+/// The counts of a run and of the baseline. Displayed as a table.
 #[derive(Debug)]
 pub(super) struct Comparison {
     rows: Vec<Row>,
-    /// The toolchains of the baseline and of the run, where they differ.
+    /// The toolchains of the baseline and of the run, if they differ.
     other: Option<(Toolchain, Toolchain)>,
 }
 
@@ -127,7 +126,7 @@ struct Row {
 }
 
 impl Row {
-    /// By how much the count exceeds that of the baseline, in percent.
+    /// Increase over the baseline, in percent.
     fn increase(&self) -> Option<f64> {
         let (baseline, now) = self.baseline.zip(self.now)?;
         #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
@@ -142,7 +141,7 @@ impl Row {
 }
 
 impl Comparison {
-    /// Fails where a count is too high, or where the benchmarks are not those of the baseline.
+    /// Fails if a count is too high, or if the benchmarks differ from those of the baseline.
     pub(super) fn verdict(&self) -> Result<(), String> {
         let mut faults = Vec::new();
         let mut fault = |what: &str, is_at_fault: fn(&Row) -> bool| {
@@ -159,7 +158,7 @@ impl Comparison {
             fault(&slower, Row::is_slower);
         }
         if self.rows.is_empty() {
-            return Err("no benchmark has this in its name".to_owned());
+            return Err("--only: no matching benchmark".to_owned());
         }
         if faults.is_empty() { Ok(()) } else { Err(format!("{}; {BLESS}", faults.join("; "))) }
     }
@@ -176,7 +175,7 @@ impl fmt::Display for Comparison {
             writeln!(f, "{:width$} {baseline:>12} {now:>12} {change:>10}", row.name)?;
         }
         if let Some((baseline, now)) = &self.other {
-            writeln!(f, "NOT COMPARED: the baseline is of {baseline}, and this is {now}")?;
+            writeln!(f, "NOT COMPARED: the baseline is from {baseline}, this run is from {now}")?;
         }
         Ok(())
     }
@@ -193,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn written_baseline_is_read_as_it_was() {
+    fn baseline_round_trips() {
         let baseline = counts("1.95.0", &[("codec::decode::request", 7), ("log::push::full", 9)]);
         assert_eq!(baseline.to_string().parse(), Ok(baseline));
     }
 
     #[test]
-    fn counts_over_the_limit_and_other_names_are_faults() {
+    fn excessive_counts_and_unknown_names_are_errors() {
         let baseline = counts("1", &[("a", 1_000)]);
         for (now, fault) in [
             (counts("1", &[("a", 1_030)]), None),
@@ -217,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn another_toolchain_is_said_to_be_one() {
+    fn another_toolchain_is_reported() {
         let comparison = counts("1", &[("a", 1)]).compare(&counts("2", &[("a", 1)]), |_| true);
-        assert!(comparison.to_string().contains("NOT COMPARED: the baseline is of rustc 1 "));
+        assert!(comparison.to_string().contains("NOT COMPARED: the baseline is from rustc 1 "));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is asked, whatever the wire.
+//! Requests, independent of the binding.
 
 use a2a_core::Operation;
 
@@ -11,7 +11,7 @@ pub enum Probe {
     List,
     Cancel,
     Subscribe,
-    /// A subscription that goes on behind an event.
+    /// A subscription that resumes after an event.
     Resume,
     CreateConfig,
     GetConfig,
@@ -51,13 +51,13 @@ impl Probe {
         }
     }
 
-    /// Whether the answer to it may go on for ever.
+    /// Whether the response may be an unlimited stream.
     pub fn streams(self) -> bool {
         matches!(self, Self::Stream | Self::Subscribe | Self::Resume)
     }
 }
 
-/// What a request is about. What is empty is left out.
+/// The parameters of a request. Empty ones are omitted.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
     pub tenant: String,
@@ -75,7 +75,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The headers that the target asks for, beside those of the wire.
+    /// Additional headers for the target.
     pub(super) fn headers(&self, probe: Probe) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
         let id = self.last_event_id.or((probe == Probe::Resume).then_some(1));

@@ -1,4 +1,4 @@
-//! The agent on every binding, at each node of a store.
+//! A server for each node of a store, with every binding.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -12,24 +12,24 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use super::{
-    counted::{Calls, Counted},
-    wire::{Answer, Ask, Client, Until},
+    recording_store::{Calls, RecordingStore},
+    wire::{Answer, Client, Until, WireRequest},
 };
-use crate::{Control, Options, agent::engine_on, kept::Kept};
+use crate::{Control, Options, agent::engine_on, backend::Backend};
 
-/// The header that says who calls: what authenticates is not what is tested here.
+/// The header with the name of the caller, in place of authentication.
 pub const CALLER: &str = "x-test-caller";
 
 /// The nodes of an agent.
 #[derive(Debug)]
-pub struct Place {
+pub struct Cluster {
     pub(super) nodes: Vec<Node>,
     client: Client,
     _control: Control,
     _file: Option<TempDir>,
 }
 
-/// One node, with a server of its own.
+/// One node with its server.
 #[derive(Debug)]
 pub(super) struct Node {
     address: SocketAddr,
@@ -37,15 +37,15 @@ pub(super) struct Node {
     server: JoinHandle<()>,
 }
 
-impl Place {
-    /// Starts a server for each node of a store, which tells callers from each other or does not.
-    pub async fn start(kept: Kept, identifies: bool) -> Self {
+impl Cluster {
+    /// Starts a server for each node of a store, optionally with identification of callers.
+    pub async fn start(backend: Backend, identifies: bool) -> Self {
         let control = Control::default();
         let options = Options { webhooks_of_all_revisions: true, ..Options::default() };
-        let (stores, file) = kept.stores().await;
+        let (stores, file) = backend.stores().await;
         let mut nodes = Vec::new();
         for store in stores {
-            let (store, calls) = Counted::new(store);
+            let (store, calls) = RecordingStore::new(store);
             let engine = engine_on(&options, &control, Arc::new(store));
             let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
@@ -63,26 +63,32 @@ impl Place {
         Self { nodes, client: Client::default(), _control: control, _file: file }
     }
 
-    /// Asks a node.
-    pub async fn ask(&self, node: usize, caller: Option<&str>, ask: &Ask, until: Until) -> Answer {
-        self.client.ask(self.nodes[node].address, caller, ask, until).await
-    }
-
-    /// Asks a node, and says which calls of its store that took.
-    pub(super) async fn ask_counted(
+    /// Sends a request to a node.
+    pub async fn request(
         &self,
         node: usize,
         caller: Option<&str>,
-        ask: &Ask,
+        request: &WireRequest,
+        until: Until,
+    ) -> Answer {
+        self.client.request(self.nodes[node].address, caller, request, until).await
+    }
+
+    /// Sends a request to a node, and returns the store calls that it caused.
+    pub(super) async fn request_recorded(
+        &self,
+        node: usize,
+        caller: Option<&str>,
+        request: &WireRequest,
     ) -> (Answer, Vec<&'static str>) {
         let calls = &self.nodes[node].calls;
         calls.take();
-        let answer = self.ask(node, caller, ask, Until::End).await;
+        let answer = self.request(node, caller, request, Until::End).await;
         (answer, calls.take())
     }
 }
 
-impl Drop for Place {
+impl Drop for Cluster {
     fn drop(&mut self) {
         for node in &self.nodes {
             node.server.abort();
@@ -90,7 +96,7 @@ impl Drop for Place {
     }
 }
 
-/// Says who makes a request.
+/// Inserts the caller of a request.
 async fn identify(mut request: Request, next: Next) -> Response {
     let name = request.headers().get(CALLER).and_then(|name| name.to_str().ok());
     let caller = name.map_or(Caller::ANONYMOUS, Caller::authenticated);

@@ -1,4 +1,4 @@
-//! Where the stores are: files in a folder that is removed at the end, and schemas of a server.
+//! Databases of the benchmarks: files in a temporary directory, and schemas of a server.
 
 use std::{
     path::PathBuf,
@@ -13,15 +13,15 @@ use a2a_test_servers::Private;
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
-pub(crate) struct Place {
+pub(crate) struct Databases {
     folder: TempDir,
     server: Private,
     made: AtomicU32,
 }
 
-impl Place {
+impl Databases {
     pub(crate) fn new(server: Private) -> Self {
-        let folder = TempDir::new().expect("there is room for a folder");
+        let folder = TempDir::new().expect("a temporary directory");
         Self { folder, server, made: AtomicU32::new(0) }
     }
 
@@ -29,7 +29,7 @@ impl Place {
         format!("bench{}", self.made.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// The path of a file that is not there yet.
+    /// The path of a new file.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join(self.fresh()).with_extension("db")
     }
@@ -38,12 +38,12 @@ impl Place {
         SqliteStore::open(self.file()).await.expect("a new file can be opened")
     }
 
-    /// A store in a schema of its own.
+    /// A store in a new schema.
     pub(crate) async fn postgres(&self) -> PostgresStore {
         self.postgres_that_notifies(true).await
     }
 
-    /// A store in a schema of its own, whose nodes hear of each other through it, or elsewhere.
+    /// A store in a new schema, with or without NOTIFY.
     pub(crate) async fn postgres_that_notifies(&self, notify: bool) -> PostgresStore {
         let config = PostgresConfig::default().with_schema(self.fresh()).with_notify(notify);
         PostgresStore::connect_with(self.server.url(), config).await.expect("the server runs")
@@ -71,7 +71,7 @@ impl Place {
     pub(crate) async fn client_of(&self, schema: &str) -> Client {
         let client = self.client().await;
         let path = format!("SET search_path = {schema}");
-        client.batch_execute(&path).await.expect("the schema is there");
+        client.batch_execute(&path).await.expect("the schema exists");
         client
     }
 }

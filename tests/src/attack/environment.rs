@@ -1,4 +1,4 @@
-//! The server that is attacked, as those who may use it see it.
+//! The attacked server, and the credentials of its callers.
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -16,34 +16,34 @@ use super::{
     issuer::Issuer,
     pipe::{self, Pipe, Reply},
 };
-use crate::isolation::{Answer, Ask, Until};
+use crate::isolation::{Answer, Until, WireRequest};
 
-/// How long an answer to a well-formed request may take.
+/// Timeout of well-formed requests.
 const ANSWER: Duration = Duration::from_secs(20);
-/// How fast a normal request has to be served.
+/// Limit of a normal request.
 pub(super) const FAST: Duration = Duration::from_millis(100);
-/// Of so many requests the middle one counts, so that a pause of the machine does not.
+/// Number of requests for the median, so that pauses of the machine are tolerated.
 const TRIES: usize = 5;
-/// How often that is measured before a server counts as slow.
+/// Number of attempts before a server counts as slow.
 const ROUNDS: usize = 5;
-/// How long a line of the log may take to be written.
+/// Timeout for a line to appear in the log.
 const WRITTEN: Duration = Duration::from_secs(5);
 
-/// A server, and what attackers have.
+/// A server, and what attackers know.
 #[derive(Debug)]
-pub struct Scene {
+pub struct Environment {
     pub address: SocketAddr,
-    /// Trusts the server's certificate; `None` for one in clear.
+    /// Trusts the server's certificate; `None` for plaintext.
     pub tls: Option<Arc<ClientConfig>>,
-    /// Whom that trusts.
+    /// The trust anchors of `tls`.
     pub roots: Arc<RootCertStore>,
     pub issuer: Issuer,
-    /// The token of somebody who may use the server, and of somebody else who may.
+    /// The tokens of two authorized callers.
     pub ann: String,
     pub bob: Option<String>,
-    /// Where the server gets the keys of the issuer, where it asks.
+    /// The server of the issuer's keys, if they are fetched.
     pub keys: Option<Canary>,
-    /// Next to the server: what it must not call.
+    /// A server that the attacked one must not call.
     pub canary: Canary,
     pub process: Option<Process>,
 }
@@ -56,7 +56,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Resident memory, in bytes; `None` when it has ended.
+    /// Resident memory, in bytes; `None` after its exit.
     pub fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -64,14 +64,14 @@ impl Process {
         Some(kib << 10)
     }
 
-    /// What it has logged.
+    /// The log.
     pub fn logged(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
-impl Scene {
+impl Environment {
     /// A connection for HTTP/1.1.
     pub(super) async fn pipe(&self) -> io::Result<Pipe> {
         pipe::connect(self.address, self.tls.as_ref(), b"http/1.1").await
@@ -82,13 +82,13 @@ impl Scene {
         pipe::connect(self.address, self.tls.as_ref(), b"h2").await
     }
 
-    /// Sends raw bytes on a connection of their own.
+    /// Sends raw bytes on a new connection.
     pub(super) async fn raw(&self, bytes: &[u8], wait: Duration) -> Result<Reply, String> {
-        let mut pipe = self.pipe().await.map_err(|error| format!("can't connect: {error}"))?;
+        let mut pipe = self.pipe().await.map_err(|error| format!("failed to connect: {error}"))?;
         Ok(pipe::exchange(&mut pipe, bytes, wait).await)
     }
 
-    /// Makes a request of HTTP/1.1 that ends its connection, with headers as they are given.
+    /// Makes an HTTP/1.1 request with raw headers, and closes the connection.
     pub(super) async fn request(
         &self,
         line: &str,
@@ -104,7 +104,7 @@ impl Scene {
         self.raw(&bytes, ANSWER).await
     }
 
-    /// Makes a request of JSON-RPC in ann's name, with a body as it is given.
+    /// Makes a JSON-RPC request as ann, with a raw body.
     pub(super) async fn post(&self, body: &[u8]) -> Result<Reply, String> {
         self.request("POST /", &format!("{}{JSON}", bearer(&self.ann)), body).await
     }
@@ -121,20 +121,20 @@ impl Scene {
         let reply = self.request("POST /", &headers, body.to_string().as_bytes()).await?;
         let text = reply.text();
         let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        let status = reply.status().ok_or_else(|| format!("no answer to {method}"))?;
+        let status = reply.status().ok_or_else(|| format!("no response to {method}"))?;
         Ok((status, serde_json::from_str(body).unwrap_or_default()))
     }
 
-    /// Calls a method of 1.0 in ann's name, which has to work.
+    /// Calls a method of 1.0 as ann, which has to succeed.
     pub(super) async fn works(&self, method: &str, params: Value) -> Result<Value, String> {
         let (status, answer) = self.call(&self.ann, method, params).await?;
         match answer.get("result") {
             Some(result) => Ok(result.clone()),
-            None => Err(format!("{method} does not work: HTTP {status} {answer}")),
+            None => Err(format!("{method} failed: HTTP {status} {answer}")),
         }
     }
 
-    /// A new task of ann's.
+    /// Creates a task of ann.
     pub(super) async fn task(&self, text: &str) -> Result<String, String> {
         let result = self.works("SendMessage", at_once(text)).await?;
         let id = result["task"]["id"].as_str();
@@ -142,21 +142,27 @@ impl Scene {
     }
 
     /// Makes a well-formed request of any binding.
-    pub(super) async fn ask(&self, ask: &Ask, token: Option<&str>) -> Result<Answer, String> {
-        let mut request = Request::builder().method(ask.method.clone());
-        request = match ask.http2 {
-            true => request.uri(format!("http://localhost{}", ask.path)),
-            false => request.uri(&ask.path).header("host", "localhost"),
+    pub(super) async fn execute(
+        &self,
+        wire: &WireRequest,
+        token: Option<&str>,
+    ) -> Result<Answer, String> {
+        let mut request = Request::builder().method(wire.method.clone());
+        request = match wire.http2 {
+            true => request.uri(format!("http://localhost{}", wire.path)),
+            false => request.uri(&wire.path).header("host", "localhost"),
         };
-        for (name, value) in &ask.headers {
+        for (name, value) in &wire.headers {
             request = request.header(*name, value);
         }
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request.body(Full::new(ask.body.clone())).map_err(|e| e.to_string())?;
-        let answered = timeout(ANSWER, self.send(request, ask.http2)).await;
-        answered.map_err(|_late| "no answer in time".to_owned())?.map_err(|error| error.to_string())
+        let request = request.body(Full::new(wire.body.clone())).map_err(|e| e.to_string())?;
+        let answered = timeout(ANSWER, self.send(request, wire.http2)).await;
+        answered
+            .map_err(|_elapsed| "response timeout".to_owned())?
+            .map_err(|error| error.to_string())
     }
 
     async fn send(
@@ -180,7 +186,7 @@ impl Scene {
         Ok(answer?)
     }
 
-    /// Whether a normal request is served, and how fast: the middle of a few.
+    /// Measures the median time of normal requests; fails if it exceeds the limit.
     pub(super) async fn is_served(&self) -> Result<Duration, String> {
         let mut middle = Duration::MAX;
         for round in 0..ROUNDS {
@@ -202,8 +208,8 @@ impl Scene {
         Err(format!("a normal request takes {middle:.0?}"))
     }
 
-    /// What the server has logged of everything before this call. It writes its log a little later
-    /// but in order, so this waits for the line of one more request.
+    /// The log of everything before this call. The server writes its log asynchronously but in
+    /// order, so this waits for the line of one more request.
     pub(super) async fn logged(&self) -> Result<String, String> {
         let Some(process) = &self.process else { return Ok(String::new()) };
         let mark = format!("/logged/{}", a2a_core::fresh_id());
@@ -222,7 +228,7 @@ impl Scene {
     }
 }
 
-/// The headers of a request of JSON-RPC 1.0.
+/// The headers of a JSON-RPC request of 1.0.
 pub(super) const JSON: &str = "content-type: application/json\r\na2a-version: 1.0\r\n";
 
 /// The header with a token.
@@ -235,7 +241,7 @@ pub(super) fn waiting(text: &str) -> Value {
     json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": text}]}})
 }
 
-/// The parameters of a send that returns at once.
+/// The parameters of a send that returns immediately.
 pub(super) fn at_once(text: &str) -> Value {
     let mut params = waiting(text);
     params["configuration"] = json!({"returnImmediately": true});

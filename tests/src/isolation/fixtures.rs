@@ -1,87 +1,87 @@
-//! What somebody has.
+//! Tasks of one owner.
 
 use a2a_core::ProtocolVersion::{V0_1, V1_0};
 
 use super::{
-    Dialect, Place, Probe, Target,
+    Cluster, Dialect, Probe, Target,
     wire::{Answer, Until},
 };
 
-/// Whose the things are.
+/// The owner of the fixtures.
 pub(super) const OWNER: &str = "ann";
 
 /// A task, with a webhook.
 #[derive(Clone, Debug)]
-pub(super) struct Thing {
+pub(super) struct OwnedTask {
     pub(super) what: &'static str,
     pub(super) tenant: &'static str,
     pub(super) id: String,
     pub(super) context: String,
 }
 
-/// The name of the webhook that each task has.
+/// The id of the webhook of each task.
 pub(super) const CONFIG: &str = "config";
 
-/// A task that is begun by `word`, once it is in a state.
+/// Starts a task with `word` and waits until it is in a state.
 pub(super) async fn task(
-    place: &Place,
+    cluster: &Cluster,
     what: &'static str,
     tenant: &'static str,
     word: &str,
     state: &str,
     webhook: &str,
-) -> Thing {
+) -> OwnedTask {
     let dialect = Dialect::JsonRpc(V1_0);
     let target = Target { tenant: tenant.to_owned(), text: word.to_owned(), ..Target::default() };
-    let answer = by_owner(place, dialect, Probe::Stream, &target).await;
+    let answer = by_owner(cluster, dialect, Probe::Stream, &target).await;
     let id = member(&answer.text(), "id").unwrap_or_else(|| panic!("no task in {answer:?}"));
     let context = member(&answer.text(), "contextId").expect("a context");
-    let thing = Thing { what, tenant, id: id.clone(), context };
+    let owned = OwnedTask { what, tenant, id: id.clone(), context };
     let target = Target { tenant: tenant.to_owned(), task: id, ..Target::default() };
     let mut found = false;
     for _ in 0..1_000 {
-        found = by_owner(place, dialect, Probe::Get, &target).await.names(state);
+        found = by_owner(cluster, dialect, Probe::Get, &target).await.names(state);
         if found {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    assert!(found, "the task gets to {state}");
-    with_webhook(place, dialect, &target, webhook).await;
-    thing
+    assert!(found, "the task reaches {state}");
+    with_webhook(cluster, dialect, &target, webhook).await;
+    owned
 }
 
-/// A task that waits, of a client of 0.1, which chose its id.
-pub(super) async fn chosen(place: &Place, id: &str, webhook: &str) -> Thing {
+/// A waiting task whose id was chosen by a client of 0.1.
+pub(super) async fn chosen(cluster: &Cluster, id: &str, webhook: &str) -> OwnedTask {
     let dialect = Dialect::JsonRpc(V0_1);
     let target = Target { task: id.to_owned(), text: "input".to_owned(), ..Target::default() };
-    let answer = by_owner(place, dialect, Probe::Send, &target).await;
+    let answer = by_owner(cluster, dialect, Probe::Send, &target).await;
     assert!(dialect.is_success(&answer), "{answer:?}");
     let context = member(&answer.text(), "sessionId").unwrap_or_default();
-    with_webhook(place, dialect, &target, webhook).await;
-    Thing { what: "one with a chosen id", tenant: "", id: id.to_owned(), context }
+    with_webhook(cluster, dialect, &target, webhook).await;
+    OwnedTask { what: "task with a chosen id", tenant: "", id: id.to_owned(), context }
 }
 
-async fn with_webhook(place: &Place, dialect: Dialect, target: &Target, webhook: &str) {
+async fn with_webhook(cluster: &Cluster, dialect: Dialect, target: &Target, webhook: &str) {
     let target =
         Target { config: CONFIG.to_owned(), webhook: webhook.to_owned(), ..target.clone() };
-    let answer = by_owner(place, dialect, Probe::CreateConfig, &target).await;
+    let answer = by_owner(cluster, dialect, Probe::CreateConfig, &target).await;
     assert!(dialect.is_success(&answer), "{answer:?}");
 }
 
-/// Asks the first node in the owner's name.
+/// Sends a request to the first node as the owner.
 pub(super) async fn by_owner(
-    place: &Place,
+    cluster: &Cluster,
     dialect: Dialect,
     probe: Probe,
     target: &Target,
 ) -> Answer {
-    let ask = dialect.ask(probe, target).expect("the revision has it");
+    let request = dialect.request(probe, target).expect("the revision has the operation");
     let until = if probe.streams() { Until::FirstFrame } else { Until::End };
-    place.ask(0, Some(OWNER), &ask, until).await
+    cluster.request(0, Some(OWNER), &request, until).await
 }
 
-/// The first member of a name in some JSON, where it is a text.
+/// The value of the first string member with this name.
 pub(super) fn member(json: &str, name: &str) -> Option<String> {
     let start = format!("\"{name}\":\"");
     let at = json.find(&start)? + start.len();

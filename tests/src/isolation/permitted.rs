@@ -1,4 +1,4 @@
-//! What is no refusal to somebody else, and has to lead nowhere; and what is of use to its owner.
+//! Requests that succeed for other owners without access, and requests of the owner.
 
 use a2a_core::{
     ProtocolVersion::{V0_1, V1_0},
@@ -7,18 +7,18 @@ use a2a_core::{
 
 use super::{
     Dialect, Probe, Target,
+    fixtures::{self, CONFIG, OWNER, OwnedTask, by_owner, member},
     mask::masked,
     suite::{CHOSEN, Suite, UNKNOWN, UNKNOWN_CHOSEN},
-    things::{self, CONFIG, OWNER, Thing, by_owner, member},
     wire::Until,
 };
 use crate::webhook::Receiver;
 
 impl Suite {
-    /// Sends that name what is somebody else's, where that is no refusal: a conversation of the
-    /// same name is another one, a reference leads nowhere, a key is free, a chosen id too.
-    pub(super) async fn sends(&mut self, things: &[Thing]) {
-        let anns = &things[0];
+    /// Sends with ids of another owner that are not rejected: a context with the same id is
+    /// separate, a reference is ignored, an idempotency key and a chosen task id are unused.
+    pub(super) async fn sends(&mut self, fixtures: &[OwnedTask]) {
+        let anns = &fixtures[0];
         for (number, dialect) in Dialect::ALL.into_iter().enumerate() {
             let (theirs, own) =
                 (format!("ann's key {number:02}"), format!("bob's key {number:02}"));
@@ -27,7 +27,7 @@ impl Suite {
                 idempotency_key: theirs.clone(),
                 ..Target::default()
             };
-            let first = by_owner(&self.place, Dialect::JsonRpc(V1_0), Probe::Send, &first).await;
+            let first = by_owner(&self.cluster, Dialect::JsonRpc(V1_0), Probe::Send, &first).await;
             let of_key = member(&first.text(), "id").expect("a task");
             let base = || Target { text: "input".to_owned(), ..Target::default() };
             let context = |id: &str| Target { context: id.to_owned(), ..base() };
@@ -44,17 +44,17 @@ impl Suite {
                 self.send(dialect, Probe::Send, chosen(CHOSEN), chosen(none), &anns.id).await;
             }
         }
-        // A conversation of ann's has nobody else in it.
+        // A context of ann contains no tasks of others.
         let target = Target { context: anns.context.clone(), ..Target::default() };
-        let listed = by_owner(&self.place, Dialect::JsonRpc(V1_0), Probe::List, &target).await;
+        let listed = by_owner(&self.cluster, Dialect::JsonRpc(V1_0), Probe::List, &target).await;
         assert!(listed.names(&anns.id) && listed.names("\"totalSize\":1"), "{listed:?}");
-        // The chosen id still leads ann to her task.
+        // The chosen id still refers to ann's task.
         let target = Target { task: CHOSEN.to_owned(), ..Target::default() };
-        let found = by_owner(&self.place, Dialect::JsonRpc(V0_1), Probe::Get, &target).await;
+        let found = by_owner(&self.cluster, Dialect::JsonRpc(V0_1), Probe::Get, &target).await;
         assert!(found.names("input-required"), "{found:?}");
     }
 
-    /// Sends in bob's name what names something of ann's, and what names nothing.
+    /// Sends as bob, once with an id of ann's and once with an unknown one.
     async fn send(
         &mut self,
         dialect: Dialect,
@@ -64,74 +64,74 @@ impl Suite {
         secret: &str,
     ) {
         if dialect.has_chosen_ids() && theirs.task.is_empty() {
-            // There a client has to choose.
+            // Clients have to choose an id here.
             theirs.task = fresh_id();
             never.task = fresh_id();
         }
-        let told = format!("{probe:?}, {}, {theirs:?}", dialect.name());
-        let asks = dialect.ask(probe, &theirs).zip(dialect.ask(probe, &never));
-        let (theirs, never) = asks.expect("every revision sends");
-        let answer = self.place.ask(0, Some("bob"), &theirs, Until::End).await;
-        let expected = self.place.ask(0, Some("bob"), &never, Until::End).await;
+        let detail = format!("{probe:?}, {}, {theirs:?}", dialect.name());
+        let requests = dialect.request(probe, &theirs).zip(dialect.request(probe, &never));
+        let (theirs, never) = requests.expect("every revision has it");
+        let answer = self.cluster.request(0, Some("bob"), &theirs, Until::End).await;
+        let expected = self.cluster.request(0, Some("bob"), &never, Until::End).await;
         let leaks = !secret.is_empty() && answer.names(secret);
-        // What a stream or a message of protobuf has in it may differ in its form.
+        // Streams and protobuf messages may vary in their encoding.
         let is_exact = probe == Probe::Send && !matches!(dialect, Dialect::Grpc(_));
         let masked = |answer, chosen| masked(answer).replace(chosen, "<id>");
         let differs = is_exact && masked(&answer, CHOSEN) != masked(&expected, UNKNOWN_CHOSEN);
         if leaks || differs || !dialect.is_success(&answer) {
-            self.deviations.push(format!("{told}: expected\n{expected:?}\nand got\n{answer:?}"));
+            self.deviations.push(format!("{detail}: expected\n{expected:?}\nand got\n{answer:?}"));
         }
     }
 
-    /// The token of a page leads to nobody's tasks but one's own.
-    pub(super) async fn pages(&mut self, things: &[Thing]) {
+    /// Page tokens of another owner only list the caller's tasks.
+    pub(super) async fn pages(&mut self, fixtures: &[OwnedTask]) {
         let dialect = Dialect::JsonRpc(V1_0);
         let target = Target { page_size: Some(1), ..Target::default() };
-        let page = by_owner(&self.place, dialect, Probe::List, &target).await;
+        let page = by_owner(&self.cluster, dialect, Probe::List, &target).await;
         let token = member(&page.text(), "nextPageToken").expect("a token");
         assert!(!token.is_empty(), "ann has more than one task: {page:?}");
         for dialect in Dialect::ALL {
             let target = Target { page_token: token.clone(), ..Target::default() };
-            let Some(ask) = dialect.ask(Probe::List, &target) else { continue };
+            let Some(request) = dialect.request(Probe::List, &target) else { continue };
             for caller in ["bob", "zoe"] {
-                let answer = self.place.ask(0, Some(caller), &ask, Until::End).await;
-                let leaks = things.iter().any(|thing| answer.names(&thing.id));
+                let answer = self.cluster.request(0, Some(caller), &request, Until::End).await;
+                let leaks = fixtures.iter().any(|owned| answer.names(&owned.id));
                 if leaks || !dialect.is_success(&answer) {
-                    let told = format!("page token, {}, {caller}: {answer:?}", dialect.name());
-                    self.deviations.push(told);
+                    let detail = format!("page token, {}, {caller}: {answer:?}", dialect.name());
+                    self.deviations.push(detail);
                 } else {
                     self.table.add(Probe::List.operation(), dialect);
                 }
             }
-            let own = by_owner(&self.place, dialect, Probe::List, &target).await;
-            assert!(things.iter().any(|thing| own.names(&thing.id)), "{own:?}");
+            let own = by_owner(&self.cluster, dialect, Probe::List, &target).await;
+            assert!(fixtures.iter().any(|owned| own.names(&owned.id)), "{own:?}");
         }
     }
 
-    /// Whoever was refused a webhook gets no event.
+    /// Rejected webhooks get no events.
     pub(super) async fn webhooks(
         &mut self,
-        things: &[Thing],
+        fixtures: &[OwnedTask],
         anns: &mut Receiver,
         bobs: &mut Receiver,
     ) {
         let dialect = Dialect::JsonRpc(V1_0);
-        for thing in things.iter().filter(|thing| thing.what == "one that waits") {
+        for owned in fixtures.iter().filter(|owned| owned.what == "waiting task") {
             let target = Target {
-                tenant: thing.tenant.to_owned(),
-                task: thing.id.clone(),
+                tenant: owned.tenant.to_owned(),
+                task: owned.id.clone(),
                 text: "more".to_owned(),
                 ..Target::default()
             };
-            let answer = by_owner(&self.place, dialect, Probe::Send, &target).await;
+            let answer = by_owner(&self.cluster, dialect, Probe::Send, &target).await;
             assert!(answer.names("TASK_STATE_COMPLETED"), "{answer:?}");
             let delivery = anns.next().await.body.to_string();
-            assert!(things.iter().any(|thing| delivery.contains(&thing.id)), "{delivery}");
+            assert!(fixtures.iter().any(|owned| delivery.contains(&owned.id)), "{delivery}");
         }
-        // Bob's own webhook works, and nothing else comes before its event.
+        // Bob's webhook works, and gets no other event before its own.
         let target = Target { text: "input".to_owned(), ..Target::default() };
-        let ask = dialect.ask(Probe::Send, &target).expect("1.0 has it");
-        let answer = self.place.ask(0, Some("bob"), &ask, Until::End).await;
+        let request = dialect.request(Probe::Send, &target).expect("1.0 has it");
+        let answer = self.cluster.request(0, Some("bob"), &request, Until::End).await;
         let own = member(&answer.text(), "id").expect("a task");
         let target = Target {
             task: own.clone(),
@@ -141,14 +141,14 @@ impl Suite {
             ..Target::default()
         };
         for probe in [Probe::CreateConfig, Probe::Send] {
-            let ask = dialect.ask(probe, &target).expect("1.0 has it");
-            let answer = self.place.ask(0, Some("bob"), &ask, Until::End).await;
+            let request = dialect.request(probe, &target).expect("1.0 has it");
+            let answer = self.cluster.request(0, Some("bob"), &request, Until::End).await;
             assert!(dialect.is_success(&answer), "{answer:?}");
         }
         loop {
             let delivery = bobs.next().await.body.to_string();
             if !delivery.contains(&own) {
-                self.deviations.push(format!("bob's webhook was told {delivery}"));
+                self.deviations.push(format!("bob's webhook got {delivery}"));
             }
             if delivery.contains("TASK_STATE_COMPLETED") {
                 break;
@@ -156,7 +156,7 @@ impl Suite {
         }
     }
 
-    /// To its owner every request is of use: what was refused above was not refused for its form.
+    /// All requests succeed for the owner, so the rejections above have no other cause.
     pub(super) async fn owner(&mut self, webhook: &str) {
         let state = "TASK_STATE_INPUT_REQUIRED";
         for (index, dialect) in Dialect::ALL.into_iter().enumerate() {
@@ -164,9 +164,9 @@ impl Suite {
             for number in 0..3 {
                 ids.push(if dialect.has_chosen_ids() {
                     let id = format!("chosen-{index}-{number}");
-                    things::chosen(&self.place, &id, webhook).await.id
+                    fixtures::chosen(&self.cluster, &id, webhook).await.id
                 } else {
-                    things::task(&self.place, "own", "", "input", state, webhook).await.id
+                    fixtures::task(&self.cluster, "own", "", "input", state, webhook).await.id
                 });
             }
             for (probe, id) in [
@@ -189,9 +189,9 @@ impl Suite {
                     text: "more".to_owned(),
                     ..Target::default()
                 };
-                let Some(ask) = dialect.ask(probe, &target) else { continue };
+                let Some(request) = dialect.request(probe, &target) else { continue };
                 let until = if probe.streams() { Until::FirstFrame } else { Until::End };
-                let answer = self.place.ask(0, Some(OWNER), &ask, until).await;
+                let answer = self.cluster.request(0, Some(OWNER), &request, until).await;
                 let served = dialect.is_success(&answer) && !dialect.is_not_found(&answer);
                 assert!(served, "{probe:?}, {}: {answer:?}", dialect.name());
             }

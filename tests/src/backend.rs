@@ -1,4 +1,4 @@
-//! Where the agent under test keeps its tasks, and how many nodes it has.
+//! The stores and nodes of the agent under test.
 
 use std::sync::{
     Arc,
@@ -24,9 +24,9 @@ use a2a_store::{
 use async_trait::async_trait;
 use tempfile::TempDir;
 
-/// Where the tasks are kept, and how many nodes work on them.
+/// The store of the tasks, and the number of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum Backend {
     Memory,
     Sqlite,
     Postgres,
@@ -35,10 +35,9 @@ pub enum Kept {
     TwoNodesOnNats,
 }
 
-impl Kept {
-    /// Returns whether the servers are there that it takes. If not, that is said on standard
-    /// error.
-    pub async fn is_there(self) -> bool {
+impl Backend {
+    /// Returns whether the required servers are available; prints `SKIPPED` otherwise.
+    pub async fn is_available(self) -> bool {
         let postgres = match self {
             Self::Memory | Self::Sqlite | Self::TwoNodes => return true,
             Self::Postgres | Self::TwoNodesOnPostgres | Self::TwoNodesOnNats => {
@@ -48,7 +47,7 @@ impl Kept {
         postgres && (self != Self::TwoNodesOnNats || a2a_test_servers::nats().await.is_ok())
     }
 
-    /// An empty store for each node, and the folder that it is in.
+    /// An empty store for each node, and its directory.
     pub async fn stores(self) -> (Vec<Arc<dyn Store>>, Option<TempDir>) {
         match self {
             Self::Memory => (vec![Arc::new(MemoryStore::new())], None),
@@ -79,13 +78,13 @@ impl Kept {
     }
 }
 
-/// Opens an empty database for so many nodes.
+/// Opens an empty database for `count` nodes.
 async fn nodes_on_postgres(count: usize, notify: bool) -> Vec<Arc<dyn Store>> {
     let postgres = a2a_test_servers::postgres().await.expect("a server");
     let url = postgres.database().await;
     let mut nodes: Vec<Arc<dyn Store>> = Vec::new();
     for _ in 0..count {
-        // Few connections: many of these are open at once.
+        // Few connections, because many pools are open concurrently.
         let config = PostgresConfig::default().with_notify(notify).with_writers(1).with_readers(2);
         let store = PostgresStore::connect_with(&url, config).await.expect("a connection");
         nodes.push(Arc::new(store));
@@ -93,14 +92,14 @@ async fn nodes_on_postgres(count: usize, notify: bool) -> Vec<Arc<dyn Store>> {
     nodes
 }
 
-/// Several nodes as one agent: each call goes to the next.
+/// Several nodes as one agent, called in round-robin order.
 #[derive(Debug)]
-pub struct InTurn {
+pub struct RoundRobin {
     nodes: Vec<Engine>,
     calls: AtomicUsize,
 }
 
-impl InTurn {
+impl RoundRobin {
     pub fn new(nodes: Vec<Engine>) -> Self {
         Self { nodes, calls: AtomicUsize::new(0) }
     }
@@ -110,10 +109,10 @@ impl InTurn {
     }
 }
 
-macro_rules! in_turn {
+macro_rules! round_robin {
     ($($method:ident: $request:ty => $response:ty;)*) => {
         #[async_trait]
-        impl Agent for InTurn {
+        impl Agent for RoundRobin {
             $(
                 async fn $method(&self, call: Call<$request>) -> Result<Reply<$response>> {
                     self.next().$method(call).await
@@ -123,7 +122,7 @@ macro_rules! in_turn {
     };
 }
 
-in_turn! {
+round_robin! {
     send_message: SendMessageRequest => SendMessageResponse;
     send_streaming_message: SendMessageRequest => EventStream;
     get_task: GetTaskRequest => Arc<Task>;

@@ -1,4 +1,4 @@
-//! What the card and the errors promise, and whether it holds.
+//! Declared capabilities and errors match the behavior.
 
 use std::{
     io,
@@ -26,7 +26,7 @@ async fn card_at(connection: &mut Connection) -> AgentCard {
     serde_json::from_slice(&body).expect("a card")
 }
 
-/// The code of the answer's error, or nothing.
+/// The code of the error in the response, if any.
 async fn code_of(connection: &mut Connection, method: &str, params: Value) -> Option<i64> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let head = "POST / HTTP/1.1\nA2A-Version: 1.0\nContent-Type: application/json";
@@ -41,7 +41,7 @@ async fn code_of(connection: &mut Connection, method: &str, params: Value) -> Op
 
 //
 #[tokio::test]
-async fn what_the_card_promises_works_and_nothing_else_does() {
+async fn declared_capabilities_work_and_others_do_not() {
     let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "stream 1"}]});
     for settings in [
         &[][..],
@@ -63,15 +63,15 @@ async fn what_the_card_promises_works_and_nothing_else_does() {
             (card.can_push(), pushes, -32003),
             (card.has_extended_card(), extended, -32004),
         ];
-        for (promised, code, refusal) in expected {
-            assert_eq!(promised, code != Some(refusal), "{settings:?}: {code:?}");
+        for (promised, code, rejection) in expected {
+            assert_eq!(promised, code != Some(rejection), "{settings:?}: {code:?}");
         }
     }
 }
 
 //
 #[tokio::test]
-async fn every_interface_of_the_card_answers_in_its_binding() {
+async fn every_interface_of_the_card_works() {
     let server = Server::from(engine(&Options::default(), &Control::default()))
         .with_revisions(Revisions::latest())
         .with_allowed_hosts([HOST]);
@@ -97,7 +97,7 @@ async fn every_interface_of_the_card_answers_in_its_binding() {
     server.abort();
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -113,7 +113,7 @@ impl io::Write for Log {
 
 //
 #[tokio::test]
-async fn a_fault_is_logged_under_the_id_that_the_client_sees() {
+async fn internal_error_is_logged_with_the_id_in_the_response() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -141,7 +141,7 @@ async fn a_fault_is_logged_under_the_id_that_the_client_sees() {
     assert!(line.contains("ERROR") && line.contains(id), "{line}");
 }
 
-/// Says which tasks a message names, and which there are in its context.
+/// Lists the referenced tasks of a message and those of its context.
 struct Librarian;
 
 impl AgentExecutor for Librarian {
@@ -165,7 +165,7 @@ impl AgentExecutor for Librarian {
 
 //
 #[tokio::test]
-async fn an_agent_sees_the_tasks_that_a_message_names_and_those_of_its_context() {
+async fn executor_sees_referenced_tasks_and_those_of_the_context() {
     let engine = Engine::new(AgentCard::new("Librarian", "Knows what was"), Librarian);
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -184,7 +184,7 @@ async fn an_agent_sees_the_tasks_that_a_message_names_and_those_of_its_context()
 
 //
 #[tokio::test]
-async fn agents_of_one_host_have_a_path_and_a_card_each() {
+async fn agents_on_one_host_have_separate_paths_and_cards() {
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let mut router = axum::Router::new();
@@ -222,7 +222,7 @@ async fn agents_of_one_host_have_a_path_and_a_card_each() {
     server.abort();
 }
 
-/// Works until it is canceled, and hands over with what.
+/// Runs until canceled, and passes on the metadata of the cancel.
 struct Patient(mpsc::UnboundedSender<Option<Struct>>);
 
 impl AgentExecutor for Patient {
@@ -242,7 +242,7 @@ impl AgentExecutor for Patient {
 }
 
 #[tokio::test]
-async fn the_metadata_of_a_cancel_reaches_the_executor() {
+async fn cancel_metadata_reaches_the_executor() {
     let (sender, mut told) = mpsc::unbounded_channel();
     let engine = Engine::new(AgentCard::new("Patient", "Works on"), Patient(sender));
     let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");

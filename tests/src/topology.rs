@@ -1,4 +1,4 @@
-//! The places from which an agent is called.
+//! Paths between a caller and the agent under test.
 
 use std::{future::Future, sync::Arc};
 
@@ -15,15 +15,15 @@ use tokio::task::JoinHandle;
 
 use crate::{
     agent::{Control, Options, engine_on},
-    kept::{InTurn, Kept},
+    backend::{Backend, RoundRobin},
 };
 
-/// One way to reach the agent under test.
+/// One path to the agent under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct Topology {
     /// The bindings between caller and engine, the one nearest to the engine first.
     bindings: &'static [Binding],
-    kept: Kept,
+    backend: Backend,
 }
 
 /// A binding, as server and client.
@@ -32,7 +32,7 @@ pub enum Binding {
     JsonRpc,
     Rest,
     Grpc,
-    /// No binding: a gateway between two, or before an agent of this process.
+    /// Not a binding: a gateway between two bindings, or in front of an agent in process.
     Gateway,
     /// JSON-RPC in an older revision.
     JsonRpcOf(ProtocolVersion),
@@ -44,7 +44,7 @@ pub enum Binding {
 
 use Binding::{Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest, RestOf};
 
-impl Seat {
+impl Topology {
     pub const ENGINE: Self = Self::of(&[]);
     pub const JSONRPC: Self = Self::of(&[JsonRpc]);
     pub const REST: Self = Self::of(&[Rest]);
@@ -79,18 +79,18 @@ impl Seat {
     pub const JSONRPC_V0_1_OVER_JSONRPC: Self =
         Self::of(&[JsonRpc, Gateway, JsonRpcOf(ProtocolVersion::V0_1)]);
 
-    pub const SQLITE: Self = Self::on(Kept::Sqlite);
-    pub const POSTGRES: Self = Self::on(Kept::Postgres);
-    pub const TWO_NODES: Self = Self::on(Kept::TwoNodes);
-    pub const TWO_NODES_ON_POSTGRES: Self = Self::on(Kept::TwoNodesOnPostgres);
-    pub const TWO_NODES_ON_NATS: Self = Self::on(Kept::TwoNodesOnNats);
+    pub const SQLITE: Self = Self::on(Backend::Sqlite);
+    pub const POSTGRES: Self = Self::on(Backend::Postgres);
+    pub const TWO_NODES: Self = Self::on(Backend::TwoNodes);
+    pub const TWO_NODES_ON_POSTGRES: Self = Self::on(Backend::TwoNodesOnPostgres);
+    pub const TWO_NODES_ON_NATS: Self = Self::on(Backend::TwoNodesOnNats);
 
     const fn of(bindings: &'static [Binding]) -> Self {
-        Self { bindings, kept: Kept::Memory }
+        Self { bindings, backend: Backend::Memory }
     }
 
-    const fn on(kept: Kept) -> Self {
-        Self { bindings: &[], kept }
+    const fn on(backend: Backend) -> Self {
+        Self { bindings: &[], backend }
     }
 
     /// The bindings between caller and engine, the one nearest to the engine first.
@@ -98,20 +98,20 @@ impl Seat {
         self.bindings
     }
 
-    /// Where the tasks are kept.
-    pub fn kept(self) -> Kept {
-        self.kept
+    /// The backend of the tasks.
+    pub fn backend(self) -> Backend {
+        self.backend
     }
 
-    /// Sets the agent up, and a caller at this seat.
+    /// Starts the agent and a client in this topology.
     pub async fn agent(self, options: Options) -> Fixture {
         let control = Control::default();
-        let (stores, file) = self.kept.stores().await;
+        let (stores, file) = self.backend.stores().await;
         let nodes: Vec<_> =
             stores.into_iter().map(|store| engine_on(&options, &control, store)).collect();
         let engine: Arc<dyn Agent> = match <[_; 1]>::try_from(nodes) {
             Ok([engine]) => Arc::new(engine),
-            Err(nodes) => Arc::new(InTurn::new(nodes)),
+            Err(nodes) => Arc::new(RoundRobin::new(nodes)),
         };
         let mut fixture = Fixture {
             agent: Arc::clone(&engine),
@@ -127,9 +127,9 @@ impl Seat {
     }
 }
 
-/// An agent, and what keeps it going. Its servers end with it.
+/// An agent and its servers, which end with it.
 pub struct Fixture {
-    /// The agent, as called from the seat.
+    /// The agent as seen by the caller.
     pub agent: Arc<dyn Agent>,
     /// The engine itself.
     pub engine: Arc<dyn Agent>,
@@ -153,7 +153,7 @@ impl Fixture {
             JsonRpc => a2a_jsonrpc::router(agent),
             Rest => a2a_rest::router(agent),
             Grpc => a2a_grpc::router(agent),
-            Gateway => unreachable!("it is no server"),
+            Gateway => unreachable!("not a server"),
             JsonRpcOf(_) => a2a_compat::server::jsonrpc(agent, ServerOptions::default()),
             RestOf(_) => a2a_compat::server::rest(agent, ServerOptions::default()),
             GrpcOf(_) => {
@@ -168,7 +168,7 @@ impl Fixture {
             JsonRpc => Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client")),
             Rest => Arc::new(a2a_rest::Client::new(&url).expect("a client")),
             Grpc => Arc::new(a2a_grpc::Client::connect(&url).expect("a client")),
-            Gateway => unreachable!("it is no client"),
+            Gateway => unreachable!("not a client"),
             GrpcOf(revision) => {
                 let settings = ClientSettings::default();
                 Arc::new(GrpcClient::connect(&url, revision, settings).expect("a client"))
@@ -199,13 +199,16 @@ impl std::fmt::Debug for Fixture {
     }
 }
 
-/// Runs a behaviour at a seat, with a limit that only a hang reaches.
+/// Runs a behaviour in a topology, with a timeout.
 ///
-/// Where it takes a server that is nowhere to be had, that is said, and nothing is run.
-pub async fn run<F: Future<Output = ()>>(behaviour: impl FnOnce(Seat) -> F, seat: Seat) {
-    if !seat.kept().is_there().await {
+/// Prints `SKIPPED` and returns if a required server is unavailable.
+pub async fn run<F: Future<Output = ()>>(
+    behaviour: impl FnOnce(Topology) -> F,
+    topology: Topology,
+) {
+    if !topology.backend().is_available().await {
         return;
     }
     let limit = std::time::Duration::from_secs(60);
-    tokio::time::timeout(limit, behaviour(seat)).await.expect("the behaviour does not hang");
+    tokio::time::timeout(limit, behaviour(topology)).await.expect("the behaviour ends in time");
 }

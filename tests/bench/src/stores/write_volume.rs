@@ -1,4 +1,4 @@
-//! How many bytes a stream of many small chunks makes the databases write.
+//! Bytes written by the databases for a stream of small chunks.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -13,14 +13,14 @@ use a2a_store::sqlite::SqliteStore;
 use a2a_store_testing::store::fixtures::{chunk, insert_held, scope, transition};
 use tokio_postgres::Client;
 
-use super::{place::Place, verdict::Verdict};
+use super::{databases::Databases, verdict::Verdict};
 
 const CHUNKS: u64 = 1_000;
 const TEXT: &str = "forty bytes of text, more or less, it is";
 const LIMIT: u64 = 1_000_000;
 const ROUNDS: usize = 5;
 
-/// Says a thousand times forty bytes, without a pause.
+/// Sends a thousand chunks of forty bytes, without a pause.
 struct Talker;
 
 impl AgentExecutor for Talker {
@@ -36,18 +36,18 @@ impl AgentExecutor for Talker {
     }
 }
 
-pub(crate) async fn run(place: &Place, verdict: &mut Verdict) {
+pub(crate) async fn run(databases: &Databases, verdict: &mut Verdict) {
     assert_eq!(TEXT.len(), 40);
     println!("\nwritten: {CHUNKS} artifact chunks of 40 bytes in one task; limit {LIMIT} bytes");
     let (mut file, mut log) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        file.push(sqlite(place, true).await);
-        log.push(postgres(place, true).await);
+        file.push(sqlite(databases, true).await);
+        log.push(postgres(databases, true).await);
     }
     report("SQLite, without a pause", file, Some(verdict));
     report("PostgreSQL, without a pause", log, Some(verdict));
-    report("SQLite, each chunk alone", vec![sqlite(place, false).await], None);
-    report("PostgreSQL, each chunk alone", vec![postgres(place, false).await], None);
+    report("SQLite, each chunk alone", vec![sqlite(databases, false).await], None);
+    report("PostgreSQL, each chunk alone", vec![postgres(databases, false).await], None);
 }
 
 fn report(name: &str, mut bytes: Vec<u64>, verdict: Option<&mut Verdict>) {
@@ -58,11 +58,10 @@ fn report(name: &str, mut bytes: Vec<u64>, verdict: Option<&mut Verdict>) {
     println!("  {name:<30} median {median:>9}  most {most:>9}  {word}");
 }
 
-/// All that the process writes between an open file and a closed one: the log, and the pages
-/// that are brought from the log into the database.
-async fn sqlite(place: &Place, at_once: bool) -> u64 {
-    let path = place.file();
-    // The tables are written before.
+/// Bytes written by the process until the file is closed: the log, and checkpointed pages.
+async fn sqlite(databases: &Databases, at_once: bool) -> u64 {
+    let path = databases.file();
+    // Exclude the creation of the tables.
     SqliteStore::open(&path).await.unwrap().close().await;
     let store = Arc::new(SqliteStore::open(&path).await.unwrap());
     let before = written_by_process();
@@ -75,7 +74,7 @@ async fn sqlite(place: &Place, at_once: bool) -> u64 {
     let transactions = store.transactions();
     store.close().await;
     let all = written_by_process() - before;
-    println!("  SQLite: {log} bytes of log in {transactions} transactions, {all} bytes in all");
+    println!("  SQLite: {log} bytes of log in {transactions} transactions, {all} bytes in total");
     assert!(all >= log.min(4 << 20), "the log is part of it");
     all
 }
@@ -84,17 +83,17 @@ fn with_suffix(path: &Path) -> String {
     format!("{}-wal", path.display())
 }
 
-/// The bytes that this process gave to the system to write.
+/// The bytes written by this process.
 fn written_by_process() -> u64 {
     let io = fs::read_to_string("/proc/self/io").expect("Linux counts what a process writes");
     let line = io.lines().find_map(|line| line.strip_prefix("wchar: "));
     line.and_then(|count| count.parse().ok()).expect("the kernel writes a number")
 }
 
-/// What the server adds to its log, the first image of each page after a checkpoint included.
-async fn postgres(place: &Place, at_once: bool) -> u64 {
-    let store = Arc::new(place.postgres().await);
-    let client = place.client().await;
+/// The bytes that the server adds to its WAL, including full page images after a checkpoint.
+async fn postgres(databases: &Databases, at_once: bool) -> u64 {
+    let store = Arc::new(databases.postgres().await);
+    let client = databases.client().await;
     client.batch_execute("CHECKPOINT").await.unwrap();
     let before = log_position(&client).await;
     if at_once {
@@ -111,7 +110,7 @@ async fn log_position(client: &Client) -> u64 {
     position.unsigned_abs()
 }
 
-/// Has an engine run the talker once.
+/// Runs the executor once.
 async fn talk(store: Arc<dyn Store>) {
     let engine = Engine::builder(AgentCard::new("Talker", "Talks"), Talker);
     let engine = engine.shared_store(store).build();
@@ -122,7 +121,7 @@ async fn talk(store: Arc<dyn Store>) {
     assert_eq!(task.text().len(), TEXT.len() * usize::try_from(CHUNKS).unwrap());
 }
 
-/// Stores each chunk before the next one is there, as a slow model would say them.
+/// Stores each chunk before the next one exists, as with a slow model.
 async fn one_by_one(store: &dyn Store) {
     let (scope, id) = (scope("ann"), "0191c9a7-5b6e-7cc3-9f62-3f1f0a3b5c77");
     insert_held(store, &scope, id, b"work").await;

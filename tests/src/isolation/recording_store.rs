@@ -1,4 +1,4 @@
-//! A store that notes what is asked of it.
+//! A store wrapper that records calls.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use a2a_operations::{
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// The calls that were made, but for those that the engine makes by itself all the time.
+/// The recorded calls, without those of the engine's background work.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls(Arc<Mutex<Vec<&'static str>>>);
 
@@ -23,20 +23,20 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(name);
     }
 
-    /// What was noted since the last time.
+    /// The calls since the last time.
     pub(super) fn take(&self) -> Vec<&'static str> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Passes every call on.
+/// Forwards every call.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct RecordingStore {
     store: Arc<dyn Store>,
     calls: Calls,
 }
 
-impl Counted {
+impl RecordingStore {
     pub(super) fn new(store: Arc<dyn Store>) -> (Self, Calls) {
         let calls = Calls::default();
         (Self { store, calls: calls.clone() }, calls)
@@ -45,7 +45,7 @@ impl Counted {
 
 type Stored<T> = Result<T, StoreError>;
 
-macro_rules! counted {
+macro_rules! recording_store {
     (
         $store:ident,
         noted { $($method:ident($($name:ident: $type:ty),*) -> $result:ty;)* }
@@ -53,7 +53,7 @@ macro_rules! counted {
             $($plain:item)*
     ) => {
         #[async_trait]
-        impl $store for Counted {
+        impl $store for RecordingStore {
             $(
                 async fn $method(&self, $($name: $type),*) -> Stored<$result> {
                     self.calls.note(stringify!($method));
@@ -69,7 +69,7 @@ macro_rules! counted {
     };
 }
 
-counted! {
+recording_store! {
     TaskStore,
     noted {
     insert(scope: &Scope, new: NewTask) -> Committed;
@@ -89,7 +89,7 @@ counted! {
     }
 }
 
-counted! {
+recording_store! {
     PushStore,
     noted {
     put_config(scope: &Scope, webhook: Webhook) -> ();
@@ -107,7 +107,7 @@ counted! {
 }
 
 #[async_trait]
-impl LeaseStore for Counted {
+impl LeaseStore for RecordingStore {
     fn node(&self) -> &str {
         self.store.node()
     }

@@ -4,42 +4,42 @@ use serde_json::Value;
 
 use super::reader::{Nodes, is_terminal, state};
 
-/// What a task is for, and so what the demo agent must say of it.
+/// The script of a task, and the expected output of the demo agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Story {
-    /// Chunks of one artifact, at a pace.
+pub enum Scenario {
+    /// Chunks of one artifact with pauses.
     Stream {
-        /// How many.
+        /// Number of chunks.
         chunks: usize,
-        /// The time between two.
+        /// Time between chunks.
         pause: Duration,
     },
-    /// Progress, every second.
+    /// Progress updates every second.
     Slow {
-        /// How many seconds.
+        /// Number of seconds.
         seconds: usize,
     },
-    /// A question and the answer to it.
+    /// A question and its answer.
     Ask,
-    /// Several questions; the last answer ends it.
+    /// Several questions; the last answer ends the task.
     Talk {
-        /// How many messages.
+        /// Number of messages.
         turns: usize,
     },
     /// A stream that is canceled.
     Canceled {
-        /// After this time.
+        /// Time until the cancel.
         after: Duration,
     },
 }
 
 const CANCELED_CHUNKS: usize = 1_000;
 
-impl Story {
+impl Scenario {
     pub(crate) fn any(nodes: &Nodes) -> Self {
-        let between = |from: u64, to: u64| from + nodes.throw(to - from);
+        let between = |from: u64, to: u64| from + nodes.random_below(to - from);
         let number = |from, to| usize::try_from(between(from, to)).unwrap_or(1);
-        match nodes.throw(20) {
+        match nodes.random_below(20) {
             0..10 => Self::Stream {
                 chunks: number(10, 70),
                 pause: Duration::from_millis(between(150, 350)),
@@ -70,7 +70,7 @@ impl Story {
         }
     }
 
-    /// How long it takes where nothing goes wrong.
+    /// The duration without failures.
     pub fn time(&self) -> Duration {
         match self {
             Self::Stream { chunks, pause } => *pause * u32::try_from(*chunks).unwrap_or(1),
@@ -81,59 +81,59 @@ impl Story {
         }
     }
 
-    /// Says what is wrong with all the events of the task, the first of which may be unknown.
+    /// Checks all events of the task; the first one may be unknown.
     pub fn check(&self, events: &BTreeMap<u64, Value>) -> Result<(), String> {
         let last = events.keys().next_back().copied().unwrap_or_default();
         if let Some(gap) = (2..=last).find(|id| !events.contains_key(id)) {
-            return Err(format!("nobody saw event {gap} of {last}"));
+            return Err(format!("no reader saw event {gap} of {last}"));
         }
         if let Some(first) = events.get(&1) {
             expect(first, "task SUBMITTED")?;
         }
-        let said: Vec<String> = events.range(2..).map(|(_, data)| brief(data)).collect();
-        let mut said = Said(&said);
+        let remaining: Vec<String> = events.range(2..).map(|(_, data)| brief(data)).collect();
+        let mut remaining = Remaining(&remaining);
         match self {
             Self::Stream { chunks, .. } => {
-                said.next("WORKING")?;
+                remaining.next("WORKING")?;
                 for number in 1..=*chunks {
-                    said.next(&chunk(number, *chunks))?;
+                    remaining.next(&chunk(number, *chunks))?;
                 }
-                said.next("COMPLETED")?;
+                remaining.next("COMPLETED")?;
             }
             Self::Slow { seconds } => {
-                said.next("WORKING")?;
+                remaining.next("WORKING")?;
                 for second in 1..=*seconds {
-                    said.next(&format!("WORKING {second} of {seconds} seconds"))?;
+                    remaining.next(&format!("WORKING {second} of {seconds} seconds"))?;
                 }
-                said.next(&format!("slow false true Worked for {seconds} seconds"))?;
-                said.next("COMPLETED")?;
+                remaining.next(&format!("slow false true Worked for {seconds} seconds"))?;
+                remaining.next("COMPLETED")?;
             }
             Self::Ask => {
-                said.next("WORKING")?;
-                said.next("INPUT_REQUIRED What is your name?")?;
-                said.next("WORKING")?;
-                said.next("answer false true You said: Ada Lovelace")?;
-                said.next("COMPLETED")?;
+                remaining.next("WORKING")?;
+                remaining.next("INPUT_REQUIRED What is your name?")?;
+                remaining.next("WORKING")?;
+                remaining.next("answer false true You remaining: Ada Lovelace")?;
+                remaining.next("COMPLETED")?;
             }
             Self::Talk { turns } => {
                 for turn in 0..*turns {
-                    said.next("WORKING")?;
-                    // The engine says so when it begins the turn, then the agent, unless a run
-                    // that was cut off has done so.
+                    remaining.next("WORKING")?;
+                    // The engine reports it at the start of the turn, then the agent, unless an
+                    // interrupted run already has.
                     if turn > 0 {
-                        let _ = said.next("WORKING");
+                        let _ = remaining.next("WORKING");
                     }
                     if turn + 1 == *turns {
-                        said.next("COMPLETED Thank you, that is all")?;
+                        remaining.next("COMPLETED Thank you, that is all")?;
                     } else {
-                        said.next("INPUT_REQUIRED Say more, or `done`")?;
+                        remaining.next("INPUT_REQUIRED Say more, or `done`")?;
                     }
                 }
             }
             Self::Canceled { .. } => {
                 let mut number = 0;
                 loop {
-                    match said.take() {
+                    match remaining.take() {
                         Some("WORKING") if number == 0 => {}
                         Some(text) if text == chunk(number + 1, CANCELED_CHUNKS) => number += 1,
                         Some(text) if text.starts_with("CANCELED ") => break,
@@ -142,18 +142,18 @@ impl Story {
                 }
             }
         }
-        match said.take() {
+        match remaining.take() {
             None => Ok(()),
-            Some(more) => Err(format!("{more:?} came after the end")),
+            Some(more) => Err(format!("{more:?} after the end")),
         }
     }
 
-    /// Says what is wrong with the task at its end.
+    /// Checks the ended task.
     pub fn check_task(&self, task: &Value) -> Result<(), String> {
-        let wanted = if matches!(self, Self::Canceled { .. }) { "CANCELED" } else { "COMPLETED" };
+        let expected = if matches!(self, Self::Canceled { .. }) { "CANCELED" } else { "COMPLETED" };
         let data = serde_json::json!({ "task": task });
-        if state(&data) != Some(wanted) || !is_terminal(&data) {
-            return Err(format!("the task is to be {wanted}: {}", task["status"]));
+        if state(&data) != Some(expected) || !is_terminal(&data) {
+            return Err(format!("the task is not {expected}: {}", task["status"]));
         }
         let parts = |value: &Value| -> Vec<String> {
             let parts = value["parts"].as_array().cloned().unwrap_or_default();
@@ -161,49 +161,51 @@ impl Story {
         };
         let artifacts = task["artifacts"].as_array().cloned().unwrap_or_default();
         let given: Vec<String> = artifacts.iter().flat_map(parts).collect();
-        let is_right = match self {
+        let is_correct = match self {
             Self::Stream { chunks, .. } => {
-                let wanted = (1..=*chunks).map(|number| format!("chunk {number} of {chunks}"));
-                given == wanted.collect::<Vec<_>>()
+                let expected = (1..=*chunks).map(|number| format!("chunk {number} of {chunks}"));
+                given == expected.collect::<Vec<_>>()
             }
             Self::Slow { seconds } => given == [format!("Worked for {seconds} seconds")],
-            Self::Ask => given == ["You said: Ada Lovelace"],
+            Self::Ask => given == ["You remaining: Ada Lovelace"],
             Self::Talk { .. } => given.is_empty(),
             Self::Canceled { .. } => given
                 .iter()
                 .enumerate()
                 .all(|(index, text)| *text == format!("chunk {} of {CANCELED_CHUNKS}", index + 1)),
         };
-        if !is_right {
+        if !is_correct {
             return Err(format!("the artifacts of {self:?} are {given:?}"));
         }
         let history = task["history"].as_array().cloned().unwrap_or_default();
         let users = history.iter().filter(|message| message["role"] == "ROLE_USER");
-        let heard: Vec<String> = users.flat_map(parts).collect();
-        if heard == self.messages() { Ok(()) } else { Err(format!("the agent heard {heard:?}")) }
+        let received: Vec<String> = users.flat_map(parts).collect();
+        if received == self.messages() {
+            Ok(())
+        } else {
+            Err(format!("the agent received {received:?}"))
+        }
     }
 }
 
-/// What is left of what was said.
-struct Said<'a>(&'a [String]);
+/// The remaining events.
+struct Remaining<'a>(&'a [String]);
 
-impl<'a> Said<'a> {
+impl<'a> Remaining<'a> {
     fn take(&mut self) -> Option<&'a str> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(first)
     }
 
-    /// Takes what is wanted, if that comes next.
-    fn next(&mut self, wanted: &str) -> Result<(), String> {
+    /// Takes what is expected, if that comes next.
+    fn next(&mut self, expected: &str) -> Result<(), String> {
         match self.0.split_first() {
-            Some((first, rest)) if first == wanted => {
+            Some((first, rest)) if first == expected => {
                 self.0 = rest;
                 Ok(())
             }
-            other => {
-                Err(format!("{wanted:?} was to come, not {:?}", other.map(|(first, _)| first)))
-            }
+            other => Err(format!("{expected:?} expected, got {:?}", other.map(|(first, _)| first))),
         }
     }
 }
@@ -212,12 +214,16 @@ fn chunk(number: usize, count: usize) -> String {
     format!("stream {} {} chunk {number} of {count}", number > 1, number == count)
 }
 
-fn expect(data: &Value, wanted: &str) -> Result<(), String> {
-    let said = brief(data);
-    if said == wanted { Ok(()) } else { Err(format!("{wanted:?} was to come, not {said:?}")) }
+fn expect(data: &Value, expected: &str) -> Result<(), String> {
+    let remaining = brief(data);
+    if remaining == expected {
+        Ok(())
+    } else {
+        Err(format!("{expected:?} expected, got {remaining:?}"))
+    }
 }
 
-/// An event in a few words: all of it that is not by chance.
+/// An event in a few detail: all of it that is not by chance.
 fn brief(data: &Value) -> String {
     if data["task"].is_object() {
         return format!("task {}", state(data).unwrap_or_default());
@@ -254,8 +260,8 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_lacking_or_too_much_is_noticed() {
-        let story = Story::Stream { chunks: 3, pause: Duration::from_millis(50) };
+    fn missing_and_unexpected_members_are_detected() {
+        let scenario = Scenario::Stream { chunks: 3, pause: Duration::from_millis(50) };
         let events = [
             json!({ "task": { "status": { "state": "TASK_STATE_SUBMITTED" } } }),
             status("WORKING", ""),
@@ -268,21 +274,21 @@ mod tests {
             (1..).zip(events.iter().cloned()).collect()
         };
         let whole = numbered(&events);
-        story.check(&whole).unwrap();
+        scenario.check(&whole).unwrap();
         for lost in 2..=6 {
             let mut gap = whole.clone();
             gap.remove(&lost);
-            story.check(&gap).unwrap_err();
+            scenario.check(&gap).unwrap_err();
             let mut closed = events.to_vec();
             let index = usize::try_from(lost - 1).unwrap();
             closed.remove(index);
-            story.check(&numbered(&closed)).unwrap_err();
+            scenario.check(&numbered(&closed)).unwrap_err();
             let mut twice = events.to_vec();
             twice.insert(index, events[index].clone());
-            story.check(&numbered(&twice)).unwrap_err();
+            scenario.check(&numbered(&twice)).unwrap_err();
         }
         let mut swapped = events.to_vec();
         swapped.swap(2, 3);
-        story.check(&numbered(&swapped)).unwrap_err();
+        scenario.check(&numbered(&swapped)).unwrap_err();
     }
 }
