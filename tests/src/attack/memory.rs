@@ -32,7 +32,8 @@ const GROWTH: u64 = 32 << 20;
 /// The pause between two looks at the server.
 const PAUSE: Duration = Duration::from_millis(500);
 /// What the servers are told, so that small tasks do: one address may have a quarter.
-const BUDGET: [&str; 4] = ["--max-pending-responses", "64MiB", "--max-list-page", "2MiB"];
+const BUDGET: [&str; 4] =
+    ["--max-pending-response-bytes", "64MiB", "--max-list-page-bytes", "2MiB"];
 /// What one address may have of responses that it does not read.
 const SHARE: u64 = 16 << 20;
 /// What it takes to read and write tasks, however many ask: copies of a page for each connection of

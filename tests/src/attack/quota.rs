@@ -207,7 +207,7 @@ const CURIOUS: &str = "[exec]\ncommand = \"while read -r line; do echo \
 
 async fn growth(scene: &Scene) -> Verdict {
     let server =
-        server(scene, &format!("{CURIOUS}[limits]\nmax_task_history = \"1MiB\"\n")).await?;
+        server(scene, &format!("{CURIOUS}[limits]\nmax_task_history_bytes = \"1MiB\"\n")).await?;
     let scene = &server.scene;
     let text = "x".repeat(64 << 10);
     let mut id = Value::Null;
@@ -239,7 +239,8 @@ async fn growth(scene: &Scene) -> Verdict {
 async fn artifact(scene: &Scene) -> Verdict {
     let line = "x".repeat(8 << 10);
     let exec = format!("[exec]\ncommand = \"exec yes {line}\"\nchunk = \"\\n\"\n");
-    let server = server(scene, &format!("{exec}[limits]\nmax_task_artifacts = \"1MiB\"\n")).await?;
+    let server =
+        server(scene, &format!("{exec}[limits]\nmax_task_artifact_bytes = \"1MiB\"\n")).await?;
     let (_, answer) = server.scene.call(ANN, "SendMessage", waiting("go")).await?;
     let task = &answer["result"]["task"];
     let reason = task["status"]["message"]["parts"][0]["text"].as_str().unwrap_or_default();
@@ -271,7 +272,7 @@ async fn stored(scene: &Scene) -> Verdict {
 
 async fn run_time(scene: &Scene) -> Verdict {
     let marker = 60_000 + std::process::id() % 10_000;
-    let exec = format!("[exec]\ncommand = \"sleep {marker}\"\n[limits]\nmax_run_time = \"1s\"\n");
+    let exec = format!("[exec]\ncommand = \"sleep {marker}\"\n[limits]\nrun_timeout = \"1s\"\n");
     let server = server(scene, &exec).await?;
     let (_, answer) = server.scene.call(ANN, "SendMessage", waiting("go")).await?;
     let status = &answer["result"]["task"]["status"];

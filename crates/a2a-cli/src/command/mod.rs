@@ -1,38 +1,25 @@
 //! The commands: how they are called, and one file for each.
 
-mod access;
 mod auth;
 mod card;
 mod completion;
-mod encryption;
-mod exec;
-mod keeping;
-mod limits;
 mod part;
-mod proxy;
 mod send;
 mod serve;
 mod store;
 mod task;
-mod task_limits;
 mod usage;
 
 use std::{ffi::OsString, future::Future, process::ExitCode, sync::Arc};
 
 use a2a_telemetry::Otlp;
-use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use tracing::Instrument as _;
-
-pub(crate) use encryption::{ClientAuth, Encryption};
-pub(crate) use exec::Io;
-pub(crate) use keeping::Keeping;
-pub(crate) use proxy::Proxy;
-pub(crate) use serve::{GrpcInCard, Serve};
 
 use crate::{
     failure::{Code, Failure},
     output::Output,
-    settings::{self, Environment, Flags, Settings, serve::Told},
+    settings::{Environment, Flags, Settings, serve::with_flags},
     wire_log::WireLog,
 };
 
@@ -45,7 +32,7 @@ use crate::{
     subcommand_required = true,
     term_width = 100
 )]
-pub(crate) struct Cli {
+struct Cli {
     #[command(flatten)]
     flags: Flags,
     /// Print the version
@@ -66,7 +53,7 @@ enum Command {
     #[command(subcommand)]
     Task(task::TaskCommand),
     /// Run an agent
-    Serve(Box<Serve>),
+    Serve(serve::Serve),
     /// Look into the store of an agent
     #[command(subcommand)]
     Store(store::StoreCommand),
@@ -77,26 +64,28 @@ enum Command {
     Completion(completion::Completion),
     /// Run the demo agent
     #[command(name = "demo-server", alias = "server", hide = true)]
-    DemoServer(Box<Serve>),
+    DemoServer(serve::Serve),
 }
 
 /// Runs the command line and returns the exit status.
 pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
     let output = Output::plain(usage::format(&arguments, environment));
-    let tree = tree(environment);
-    let matches = match tree.clone().try_get_matches_from(&arguments) {
+    let matches = match tree(environment).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage::answer(&error, output),
     };
-    if let Some((name @ ("serve" | "demo-server"), flags)) = matches.subcommand() {
-        return match serve::start(tree, arguments, name, flags, environment, output) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => report(&failure, output),
-        };
-    }
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, output),
+    };
+    let command = match (cli.command, matches.subcommand()) {
+        (Command::Serve(serve) | Command::DemoServer(serve), Some((_, matches))) => {
+            return match serve.run(cli.flags, matches, environment, output) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => report(&failure, output),
+            };
+        }
+        (command, _) => command,
     };
     let mut settings = match Settings::resolve(&cli.flags, environment) {
         Ok(settings) => settings,
@@ -107,7 +96,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
     }
     crate::target::warn(&settings, output);
-    match dispatch(cli.command, &matches, &settings, environment, output) {
+    match dispatch(command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, output),
     }
@@ -115,7 +104,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
 
 /// The tree of commands. Its help ends with the defaults that hold in this environment.
 fn tree(environment: &Environment) -> clap::Command {
-    let tree = settings::serve::with_values_for_switches(Cli::command());
+    let tree = with_flags(Cli::command());
     match Settings::resolve(&Flags::default(), environment) {
         Ok(settings) => with_defaults(tree, &settings.effective_defaults()),
         // A variable that can't be read is reported when the command runs.
@@ -148,8 +137,8 @@ fn dispatch(
         }
         Command::Task(command) => client(settings, command.run(settings, output)),
         Command::Store(command) => client(settings, command.run(environment, output)),
-        Command::Serve(serve) | Command::DemoServer(serve) => {
-            serving(serve.run(&Told::default(), settings, output))
+        Command::Serve(_) | Command::DemoServer(_) => {
+            Err(Failure::internal("serve reads its settings by itself"))
         }
     }
 }
@@ -204,6 +193,6 @@ mod tests {
 
     #[test]
     fn the_tree_of_commands_is_consistent() {
-        Cli::command().debug_assert();
+        with_flags(Cli::command()).debug_assert();
     }
 }

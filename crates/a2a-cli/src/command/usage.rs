@@ -9,7 +9,7 @@ use crate::{
     output::Output,
     settings::{
         Environment,
-        serve::is_alike,
+        serve::{is_similar, renamed_flag},
         value::{self, Format},
     },
 };
@@ -47,6 +47,11 @@ pub(super) fn answer(error: &clap::Error, output: Output) -> ExitCode {
 pub(super) fn failure(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::usage("a command is missing").with_hint("see --help");
+    }
+    if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && let Some(new) = renamed_flag(flag)
+    {
+        return Failure::usage(format!("{flag} was renamed to {new}"));
     }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);
@@ -96,7 +101,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     // A flag that is only a little like it helps nobody.
     let helps = |suggestion: &&str| {
         let flag = suggestion.strip_prefix("--");
-        flag.zip(written).is_none_or(|(flag, written)| is_alike(flag, written))
+        flag.zip(written).is_none_or(|(flag, written)| is_similar(flag, written))
     };
     for kind in
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]

@@ -23,7 +23,8 @@ pub(crate) use card::{card, echo_card, extended_card};
 use rule::Rule;
 
 /// Which of the demo agent's faces is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Profile {
     /// For people: words such as `stream 5` and `ask`.
     #[default]

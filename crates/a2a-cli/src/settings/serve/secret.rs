@@ -1,98 +1,136 @@
-//! Values that are not to be shown, and where else they may be than in the settings.
+//! Settings that are never shown, and where else they can be stored.
 
-use std::{fs, path::Path};
+use std::{borrow::Cow, env, fmt, fs, path::PathBuf};
 
-use toml::de::DeValue;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
 
-use super::form::{Form, quoted};
+/// The suffix of a key with the path of a file that has the value.
+pub(crate) const FILE_SUFFIX: &str = "_file";
 
-/// What stands behind the name of a key that names a file with its value.
-pub(super) const FILE_SUFFIX: &str = "_file";
-const VARIABLE: &str = "env:";
-
-/// The value of a setting.
-#[derive(Debug)]
-pub(super) struct Found {
-    /// The texts that its flag would be given.
-    pub(super) texts: Vec<String>,
-    /// What leads to the value without showing it, as a line of the file.
-    pub(super) reference: Option<String>,
-    /// The variable that the settings file names for the value.
-    pub(super) variable: Option<String>,
+/// Where a secret is: in the settings, in an environment variable, or in a file of its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Location {
+    Here(String),
+    Variable { env: String },
+    File { file: PathBuf },
 }
 
-/// Reads a value: what stands there, or what is in the file that is named there.
-///
-/// # Errors
-///
-/// What is wrong with it.
-pub(super) fn read(
-    name: &str,
-    form: Form,
-    is_in_file: bool,
-    value: &DeValue<'_>,
-) -> Result<Found, String> {
-    if is_in_file {
-        let path = value.as_str().ok_or("expected the path of a file, in quotes")?;
-        return of_file(name, path);
-    }
-    let texts = form.of_toml(value)?;
-    match texts.as_slice() {
-        [text] if form.is_secret() => found(name, text),
-        _ => Ok(Found { texts, reference: None, variable: None }),
-    }
-}
-
-/// Reads a secret that is here, or in the variable that is named here: `env:NAME`.
-///
-/// # Errors
-///
-/// What is wrong with the variable.
-fn found(name: &str, text: &str) -> Result<Found, String> {
-    let Some(variable) = text.strip_prefix(VARIABLE) else {
-        return Ok(Found { texts: vec![text.to_owned()], reference: None, variable: None });
-    };
-    match std::env::var(variable) {
-        Ok(value) if !value.is_empty() => Ok(Found {
-            texts: vec![value],
-            reference: Some(of_variable(name, variable)),
-            variable: Some(variable.to_owned()),
-        }),
-        Ok(_) => Err(format!("the variable {variable} is empty")),
-        Err(error) => Err(format!("the variable {variable} can't be read: {error}")),
+impl Location {
+    /// Reads the secret.
+    ///
+    /// # Errors
+    ///
+    /// Why it can't be read.
+    pub(super) fn read(self) -> Result<String, String> {
+        match self {
+            Self::Here(text) => Ok(text),
+            Self::Variable { env: name } => match env::var(&name) {
+                Ok(text) if !text.is_empty() => Ok(text),
+                Ok(_) => Err(format!("the variable {name} is empty")),
+                Err(error) => Err(format!("failed to read the variable {name}: {error}")),
+            },
+            Self::File { file } => {
+                let file_name = file.display();
+                let text = fs::read_to_string(&file)
+                    .map_err(|error| format!("failed to read {file_name}: {error}"))?;
+                match text.trim() {
+                    "" => Err(format!("{file_name} is empty")),
+                    text => Ok(text.to_owned()),
+                }
+            }
+        }
     }
 }
 
-/// The line that leads to the value of a variable.
-pub(super) fn of_variable(name: &str, variable: &str) -> String {
-    format!("{name} = {}", quoted(&format!("{VARIABLE}{variable}")))
+/// A password, token or key.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Location")]
+pub(crate) struct Secret(pub(crate) String);
+
+/// An address that may have a password or a token in it.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Location")]
+pub(crate) struct Address(pub(crate) String);
+
+impl TryFrom<Location> for Secret {
+    type Error = String;
+
+    fn try_from(location: Location) -> Result<Self, Self::Error> {
+        location.read().map(Self)
+    }
 }
 
-/// Reads a secret from a file. White space around it is none of it.
-///
-/// # Errors
-///
-/// What is wrong with the file.
-pub(super) fn of_file(name: &str, path: &str) -> Result<Found, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("can't read {path}: {error}"))?;
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(format!("{path} is empty"));
+impl TryFrom<Location> for Address {
+    type Error = String;
+
+    fn try_from(location: Location) -> Result<Self, Self::Error> {
+        location.read().map(Self)
     }
-    let reference = format!("{name}{FILE_SUFFIX} = {}", quoted(path));
-    Ok(Found { texts: vec![text.to_owned()], reference: Some(reference), variable: None })
 }
 
-/// Returns whether others than its owner may read a file.
-pub(super) fn is_open(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+impl JsonSchema for Secret {
+    fn schema_name() -> Cow<'static, str> {
+        "Secret".into()
     }
-    #[cfg(not(unix))]
-    {
-        let _access_is_by_lists = path;
-        false
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "writeOnly": true, "format": "password" })
+    }
+}
+
+impl JsonSchema for Address {
+    fn schema_name() -> Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "writeOnly": true })
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Address")
+    }
+}
+
+/// Returns whether an address has a password or a token in it. The user of a database is neither.
+pub(super) fn has_credentials(address: &str) -> bool {
+    address.split(',').any(|one| {
+        let Some((scheme, rest)) = one.split_once("://") else { return false };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, path_and_query) = rest.split_at(end);
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        let is_database = scheme.trim().to_ascii_lowercase().starts_with("postgres");
+        user.is_some_and(|user| !is_database || user.contains(':'))
+            || path_and_query.contains("password=")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_in_addresses_are_recognized() {
+        for (address, expected) in [
+            ("a2a.db", false),
+            ("memory", false),
+            ("postgres://me@db/tasks?sslmode=require", false),
+            ("postgres://me:secret@db/tasks", true),
+            ("postgres://db/tasks?password=secret", true),
+            ("nats://bus/weather", false),
+            ("nats://bus,tls://token@bus2", true),
+        ] {
+            assert_eq!(has_credentials(address), expected, "{address}");
+        }
     }
 }
