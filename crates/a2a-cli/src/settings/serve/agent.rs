@@ -31,9 +31,9 @@ section! {
         name: String, "--name";
         /// Description in the card
         description: String, "--description";
-        /// Declare and serve streaming
+        /// Streaming
         streaming: bool = true, "--no-streaming";
-        /// Declare and serve the extended card
+        /// The extended card
         extended_card: bool = true, "--no-extended-card";
         /// URI of an extension that callers must activate; repeatable
         required_extensions: Vec<String> = [], "--required-extension";

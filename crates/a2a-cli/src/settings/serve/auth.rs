@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    secret::Secret,
     section::section,
-    types::{Duration, NonEmpty},
+    types::{Duration, NonEmpty, Secret},
 };
 
 section! {
@@ -73,7 +72,7 @@ impl ApiKeyLocation {
 }
 
 /// A caller with an API key.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApiKey {
     /// Name of the caller
@@ -91,7 +90,7 @@ pub(crate) struct ApiKey {
 }
 
 /// A caller with a bearer token.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bearer {
     /// Name of the caller
@@ -109,7 +108,7 @@ pub(crate) struct Bearer {
 }
 
 /// A caller with a password.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Basic {
     /// User name, and the name of the caller
@@ -125,7 +124,7 @@ pub(crate) struct Basic {
 }
 
 /// An issuer of JWTs with a known key set.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Jwt {
     /// Issuer of the tokens; callers are named `issuer#subject`
@@ -149,7 +148,7 @@ pub(crate) struct Jwt {
 }
 
 /// An issuer of JWTs with OpenID Connect discovery.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Oidc {
     /// URL of the OpenID Connect configuration; callers are named `issuer#subject`
@@ -169,7 +168,7 @@ pub(crate) struct Oidc {
 }
 
 /// An issuer of tokens with an introspection endpoint (RFC 7662).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Introspection {
     /// Issuer of the tokens; callers are named `issuer#subject`
@@ -197,7 +196,7 @@ pub(crate) struct Introspection {
 }
 
 /// A caller with a client certificate, or all with one that `tls.client_ca_file` trusts.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mtls {
     /// Name of the caller, with exactly one of fingerprint, uri, dns and subject

@@ -1,6 +1,6 @@
 //! The settings file: TOML, with a table for each section.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Map, Value, json};
 use toml::{
@@ -15,34 +15,33 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// Reads a settings file.
-///
-/// # Errors
-///
-/// A usage failure for a file that can't be read. Everything else is among the problems.
-pub(super) fn read(path: &Path) -> Result<(Layer, Vec<Problem>), Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("failed to read --settings {}: {error}", path.display()))
-    })?;
-    let mut reader = Reader { path, text: &text, layer: Layer::default(), problems: Vec::new() };
-    match DeTable::parse(&text) {
-        Ok(root) => reader.root(root.get_ref()),
-        Err(error) => {
-            let start = error.span().map_or(0, |span| span.start);
-            reader.problem(start, "", error.message());
-        }
-    }
-    Ok((reader.layer, reader.problems))
-}
-
-struct Reader<'a> {
+/// A settings file.
+pub(super) struct File<'a> {
     path: &'a Path,
     text: &'a str,
-    layer: Layer,
-    problems: Vec<Problem>,
+    pub(super) layer: Layer,
+    pub(super) problems: Vec<Problem>,
+    /// Whether there is a secret in the file itself.
+    pub(super) has_secret: bool,
+    /// The environment variables that have secrets.
+    pub(super) secret_variables: BTreeSet<String>,
 }
 
-impl Reader<'_> {
+impl<'a> File<'a> {
+    /// Reads a file. What is wrong in it is among the problems.
+    pub(super) fn read(path: &'a Path, text: &'a str) -> Self {
+        let (layer, problems, secret_variables) = Default::default();
+        let mut file = Self { path, text, layer, problems, has_secret: false, secret_variables };
+        match DeTable::parse(text) {
+            Ok(root) => file.root(root.get_ref()),
+            Err(error) => {
+                let start = error.span().map_or(0, |span| span.start);
+                file.problem(start, "", error.message());
+            }
+        }
+        file
+    }
+
     fn root(&mut self, root: &DeTable<'_>) {
         let schema = schema::json_schema();
         for (name, value) in root {
@@ -55,19 +54,20 @@ impl Reader<'_> {
                         self.layer.values.insert(format!("{}.{key}", section.name), value);
                     }
                 }
-                (Some(section), _) => {
-                    self.problem(start, section.name, &format!("expected a table"));
-                }
+                (Some(section), _) => self.problem(start, section.name, "expected a table"),
                 (None, _) => {
-                    let message = super::suggestion::unknown(name.get_ref());
-                    self.problem(start, name.get_ref(), &message);
+                    self.problem(
+                        start,
+                        name.get_ref(),
+                        &super::suggestion::unknown(name.get_ref()),
+                    );
                 }
             }
         }
     }
 
-    /// Reads a table. Secrets that are elsewhere become what [`Location`](super::secret::Location)
-    /// is read from.
+    /// Reads a table. Secrets that are elsewhere become objects that [`Written`](super::types) is
+    /// read from.
     fn table(&mut self, path: &str, schema: &Value, table: &DeTable<'_>) -> Map<String, Value> {
         let mut values = Map::new();
         for (name, value) in table {
@@ -77,22 +77,22 @@ impl Reader<'_> {
             let file_of = written.strip_suffix(FILE_SUFFIX).filter(|name| is_secret(name));
             let key = file_of.unwrap_or(written);
             let path = format!("{path}.{key}");
-            let value = self.value(&path, &schema["properties"][key], value);
-            let value = match value.as_str() {
-                Some(file) if file_of.is_some() => json!({ "file": file }),
-                Some(text) if is_secret(key) => match text.strip_prefix("env:") {
-                    Some(variable) => json!({ "env": variable }),
-                    None => value,
-                },
-                _ => value,
-            };
+            let schema = &schema["properties"][key];
+            let mut value = self.value(&path, schema, value);
+            if let Some(text) = value.as_str().filter(|_| is_secret(key)) {
+                if file_of.is_some() {
+                    value = json!({ "file": text });
+                } else if let Some(variable) = text.strip_prefix("env:") {
+                    self.secret_variables.insert(variable.to_owned());
+                    value = json!({ "env": variable });
+                } else {
+                    self.has_secret |= !schema::may_show(schema, &value);
+                }
+            }
             self.layer.sources.insert(path.clone(), self.source(start));
             if values.insert(key.to_owned(), value).is_some() {
-                self.problem(
-                    start,
-                    &path,
-                    &format!("{key} and {key}{FILE_SUFFIX} exclude each other"),
-                );
+                let message = format!("{key} and {key}{FILE_SUFFIX} exclude each other");
+                self.problem(start, &path, &message);
             }
         }
         values
@@ -100,23 +100,27 @@ impl Reader<'_> {
 
     fn value(&mut self, path: &str, schema: &Value, value: &Spanned<DeValue<'_>>) -> Value {
         match value.get_ref() {
-            DeValue::String(text) => Value::from(text.as_ref()),
+            DeValue::String(text) => text.as_ref().into(),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
                 .map_or(Value::Null, Value::from),
             DeValue::Float(number) => {
                 number.as_str().parse::<f64>().map_or(Value::Null, Value::from)
             }
-            DeValue::Boolean(on) => Value::from(*on),
-            DeValue::Datetime(time) => Value::from(time.to_string()),
-            DeValue::Array(items) => {
-                let items = items.iter().enumerate();
-                items.map(|(index, item)| self.item(path, index, schema, item)).collect()
-            }
+            DeValue::Boolean(on) => (*on).into(),
+            DeValue::Datetime(time) => time.to_string().into(),
+            DeValue::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| self.item(path, index, schema, item))
+                .collect(),
             // A table that may be repeated, but is not: `[auth.jwt]`.
             DeValue::Table(_) if schema::has_type(schema, "array") => {
-                Value::from(vec![self.item(path, 0, schema, value)])
+                [self.item(path, 0, schema, value)].into_iter().collect()
             }
-            DeValue::Table(table) => self.table(path, schema, table).into(),
+            DeValue::Table(table) if schema::has_type(schema, "object") => {
+                self.table(path, schema, table).into()
+            }
+            DeValue::Table(_) => json!({}),
         }
     }
 
@@ -129,10 +133,7 @@ impl Reader<'_> {
     ) -> Value {
         let path = format!("{path}[{index}]");
         self.layer.sources.insert(path.clone(), self.source(item.span().start));
-        match item.get_ref() {
-            DeValue::Table(table) => self.table(&path, &schema["items"], table).into(),
-            _ => self.value(&path, &schema["items"], item),
-        }
+        self.value(&path, &schema["items"], item)
     }
 
     fn problem(&mut self, start: usize, key: &str, message: &str) {
@@ -146,4 +147,15 @@ impl Reader<'_> {
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         Source::File { path: self.path.to_owned(), line }
     }
+}
+
+/// Reads the text of a settings file.
+///
+/// # Errors
+///
+/// A usage failure that names the file.
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("failed to read --settings {}: {error}", path.display()))
+    })
 }

@@ -40,46 +40,52 @@ pub(crate) fn with_flags(tree: Command) -> Command {
 
 fn argument(setting: &Setting) -> Option<Arg> {
     let flag = setting.flag?.strip_prefix("--")?;
-    let (short, _) = setting.help.split_once("\n\n").unwrap_or((&setting.help, ""));
-    let argument = Arg::new(setting.path)
-        .help(short.replace('\n', " "))
+    let help = setting.help.replace('\n', " ");
+    let (_, last_word) = flag.rsplit_once('-').unwrap_or(("", flag));
+    let mut argument = Arg::new(setting.path)
+        .help(if setting.default == true { format!("Disable {}", lower_case(&help)) } else { help })
         .hide_short_help(setting.is_advanced)
-        .value_name(flag.replace('-', "_").to_ascii_uppercase());
+        .value_name(last_word.to_ascii_uppercase());
     if flag.is_empty() {
         return Some(argument.last(true).num_args(1..).value_name("PROGRAM"));
     }
-    let argument = argument.long(flag);
+    argument = argument.long(flag);
     let schema = &setting.schema;
     if schema::has_type(schema, "boolean") {
         return Some(switch(argument));
     }
-    let is_list = schema::has_type(schema, "array");
-    let item = if is_list { &schema["items"] } else { schema };
-    let choices = schema::choices(item).into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let argument = match choices.is_empty() {
-        true => argument,
-        false => argument.value_parser(choices).ignore_case(is_list),
-    };
-    let argument = match item["title"].as_str() {
-        Some(title) => argument.value_name(title.to_ascii_uppercase()),
-        None if schema::has_type(item, "integer") => argument.value_name("N"),
-        None => argument,
-    };
-    let argument = match setting.key.ends_with("_file") {
-        true => argument.value_name("FILE").value_hint(ValueHint::FilePath),
-        false => argument,
-    };
-    Some(match (&setting.default, setting.path) {
+    let item = schema.get("items").unwrap_or(schema);
+    let choices: Vec<_> = schema::choices(item).into_iter().map(str::to_owned).collect();
+    if !choices.is_empty() {
+        argument = argument.value_parser(choices).ignore_case(schema["type"] == "array");
+    }
+    if let Some(title) = item["title"].as_str() {
+        argument = argument.value_name(title.to_ascii_uppercase());
+    } else if setting.key.ends_with("_file") {
+        argument = argument.value_name("FILE").value_hint(ValueHint::FilePath);
+    } else if schema::has_type(item, "integer") {
+        argument = argument.value_name("N");
+    }
+    Some(match &setting.default {
         // Without a value, it is the agent of -a or -e.
-        (_, "proxy.to") => argument.num_args(0..=1).default_missing_value(""),
-        (Value::Array(_), _) if schema["items"]["enum"].is_array() => {
-            argument.action(ArgAction::Append).value_delimiter(',')
+        _ if setting.path == "proxy.to" => argument.num_args(0..=1).default_missing_value(""),
+        Value::Array(items) => {
+            let argument = argument.action(ArgAction::Append);
+            let default = items.iter().filter_map(Value::as_str).map(str::to_owned);
+            let argument = argument.default_values(default);
+            // Only names without commas can be separated by them.
+            if item["enum"].is_array() { argument.value_delimiter(',') } else { argument }
         }
-        (Value::Array(_), _) => argument.action(ArgAction::Append),
-        (Value::String(text), _) => argument.default_value(text.clone()),
-        (Value::Number(number), _) => argument.default_value(number.to_string()),
+        Value::String(text) => argument.default_value(text.clone()),
+        Value::Number(number) => argument.default_value(number.to_string()),
         _ => argument,
     })
+}
+
+/// Help text in the middle of a sentence.
+fn lower_case(help: &str) -> String {
+    let mut letters = help.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// A flag that may be switched off, as `--echo=false`, where another source switches it on.
@@ -129,20 +135,14 @@ fn texts(matches: &ArgMatches, id: &str) -> Option<Vec<String>> {
 /// reported as a string in the wrong place.
 pub(super) fn value<'a>(setting: &Setting, texts: impl Iterator<Item = &'a str>) -> Value {
     let schema = &setting.schema;
-    let scalar = |text: &str| {
-        let number = || text.parse::<u64>().ok().map(Value::from);
-        let switch = || value::switch(text).ok().map(Value::from);
-        if schema::has_type(schema, "boolean") {
-            switch()
-        } else if schema::has_type(schema, "integer") {
-            number()
-        } else {
-            None
-        }
-        .unwrap_or_else(|| text.into())
-    };
     if schema::has_type(schema, "array") {
         return texts.map(Value::from).collect();
     }
-    scalar(&texts.collect::<Vec<_>>().join(","))
+    let text = texts.collect::<Vec<_>>().join(",");
+    let value = match schema {
+        schema if schema::has_type(schema, "boolean") => value::switch(&text).ok().map(Value::from),
+        schema if schema::has_type(schema, "integer") => text.parse::<u64>().ok().map(Value::from),
+        _ => None,
+    };
+    value.unwrap_or_else(|| text.into())
 }

@@ -44,7 +44,6 @@ impl fmt::Display for Source {
 }
 
 /// A setting that can't be used.
-#[derive(Debug)]
 pub(super) struct Problem {
     pub(super) source: Source,
     pub(super) key: String,
@@ -85,7 +84,7 @@ pub(super) fn failure(problems: &[Problem]) -> Failure {
 }
 
 /// The settings of one source.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Layer {
     /// Values by path, such as `listen.port`.
     pub(super) values: BTreeMap<String, Value>,
@@ -117,13 +116,8 @@ impl Layer {
     pub(super) fn tree(&self) -> Value {
         let mut tree = json!({});
         for setting in settings() {
-            // Every section is there, even without a default.
-            let section = &mut tree[setting.section];
-            if section.is_null() {
-                *section = json!({});
-            }
             if !setting.default.is_null() {
-                section[setting.key] = setting.default.clone();
+                tree[setting.section][setting.key] = setting.default.clone();
             }
         }
         for (path, value) in &self.values {
@@ -134,33 +128,29 @@ impl Layer {
         tree
     }
 
-    /// Returns all problems: each one found is repaired until the tree can be read.
+    /// Returns all problems: a placeholder replaces each value that has one, until all can be read.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let schema = schema::json_schema();
         let mut tree = self.tree();
         let mut problems = Vec::new();
-        let mut wrong = BTreeSet::new();
+        let mut repaired = BTreeSet::new();
         while let Err(error) = serde_path_to_error::deserialize::<_, Serve>(&tree) {
-            let path = error.path();
-            let segments: Vec<_> = path.iter().cloned().collect();
-            let key = path.to_string();
-            let text = error.inner().to_string();
-            let (field, message, is_repaired) = match missing_field(&text) {
+            let (key, text) = (error.path().to_string(), error.inner().to_string());
+            let source = self.source(&key);
+            let mut place: Vec<_> = error.path().iter().cloned().collect();
+            let message = match missing_field(&text) {
                 Some(field) => {
-                    let is_repaired = fill(&mut tree, &schema, &segments, field);
-                    (format!("{key}.{field}"), format!("{field} is missing"), is_repaired)
+                    place.push(Segment::Map { key: field.to_owned() });
+                    format!("{field} is missing")
                 }
-                None => {
-                    let message = message(&tree, &schema, &segments, &key, &text);
-                    let is_repaired = remove(&mut tree, &segments);
-                    (key.clone(), message, is_repaired)
-                }
+                None => match (schema::at(&place, &schema), tree.pointer(&pointer(&place))) {
+                    (Some(schema), Some(value)) => reason(schema, value, &source, &text),
+                    _ => suggestion::unknown(&key),
+                },
             };
-            // A field is missing after its value was found to be wrong and removed.
-            if wrong.insert(field) {
-                problems.push(Problem { source: self.source(&key), key, message });
-            }
-            if !is_repaired {
+            problems.push(Problem { source, key, message });
+            replace(&mut tree, &place, schema::at(&place, &schema).map(schema::placeholder));
+            if !repaired.insert(pointer(&place)) {
                 break;
             }
         }
@@ -172,54 +162,41 @@ fn missing_field(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.split('`').next()
 }
 
-fn message(tree: &Value, schema: &Value, segments: &[Segment], key: &str, error: &str) -> String {
-    let Some(schema) = schema::at(segments, schema) else {
-        return suggestion::unknown(key);
-    };
-    let mut tree = tree.clone();
-    let Some(value) = node(&mut tree, segments) else {
-        return error.to_owned();
-    };
-    if !schema::matches_type(schema, value) || value.is_number() {
-        return format!("{}, found {}", schema::expected(schema), schema::found(value));
+/// Why a value can't be used, without repeating strings: one may be a secret in the wrong place.
+fn reason(schema: &Value, value: &Value, source: &Source, error: &str) -> String {
+    let expected = schema::expected(schema);
+    if value.is_number() || !schema::matches_type(schema, value) {
+        // In variables and flags everything is a string.
+        let is_text = value.is_string() && !matches!(source, Source::File { .. });
+        return if is_text {
+            expected
+        } else {
+            format!("{expected}, found {}", schema::kind(value))
+        };
     }
-    // The message of serde has the value.
-    if schema::choices(schema).is_empty() { error.to_owned() } else { schema::expected(schema) }
+    if schema::choices(schema).is_empty() { error.to_owned() } else { expected }
 }
 
-fn node<'a>(tree: &'a mut Value, segments: &[Segment]) -> Option<&'a mut Value> {
-    segments.iter().try_fold(tree, |node, segment| match segment {
-        Segment::Map { key } => node.get_mut(key),
-        Segment::Seq { index } => node.get_mut(index),
-        Segment::Enum { .. } | Segment::Unknown => None,
-    })
+/// A path as a JSON pointer.
+fn pointer(path: &[Segment]) -> String {
+    let names = path.iter().map(|segment| match segment {
+        Segment::Seq { index } => format!("/{index}"),
+        other => format!("/{other}"),
+    });
+    names.collect()
 }
 
-/// Puts a value in place of a missing one.
-fn fill(tree: &mut Value, schema: &Value, segments: &[Segment], field: &str) -> bool {
-    let schema = schema::at(segments, schema);
-    let is_list = schema.is_some_and(|row| schema::has_type(&row["properties"][field], "array"));
-    let Some(Value::Object(row)) = node(tree, segments) else { return false };
-    row.insert(field.to_owned(), if is_list { json!([]) } else { json!("-") });
-    true
-}
-
-/// Removes a value, or puts the default in its place. The items of an array stay where they are,
-/// because their sources are known by index.
-fn remove(tree: &mut Value, segments: &[Segment]) -> bool {
-    let Some((last, parent)) = segments.split_last() else { return false };
-    match (last, node(tree, parent)) {
-        (Segment::Map { key }, Some(Value::Object(fields))) => {
-            fields.remove(key);
-            let path: Vec<_> = segments.iter().map(Segment::to_string).collect();
-            let path = path.join(".");
-            let setting = settings().find(|setting| setting.path == path);
-            if let Some(setting) = setting.filter(|setting| !setting.default.is_null()) {
-                fields.insert(key.clone(), setting.default.clone());
-            }
-            true
+/// Replaces a value, or removes it.
+fn replace(tree: &mut Value, path: &[Segment], value: Option<Value>) {
+    let Some((last, parent)) = path.split_last() else { return };
+    match (tree.pointer_mut(&pointer(parent)), last, value) {
+        (Some(Value::Object(fields)), Segment::Map { key }, Some(value)) => {
+            fields.insert(key.clone(), value);
         }
-        (Segment::Seq { .. }, Some(_)) => remove(tree, parent),
-        _ => false,
+        (Some(Value::Object(fields)), Segment::Map { key }, None) => drop(fields.remove(key)),
+        (Some(Value::Array(items)), Segment::Seq { index }, value) => {
+            items.get_mut(*index).into_iter().zip(value).for_each(|(item, value)| *item = value);
+        }
+        _ => {}
     }
 }

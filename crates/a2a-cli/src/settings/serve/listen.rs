@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    secret::Address,
     section::section,
-    types::{Binding, Duration, Protocols, WebOrigin},
+    types::{Address, Binding, Duration, Protocols, WebOrigin},
 };
 
 section! {
@@ -24,11 +23,11 @@ section! {
         public_url: String, "--public-url";
         /// Binding to serve; repeatable, in the order of the agent card [default: all three]
         transport: Vec<Binding> = [], "--transport";
-        /// Serve gRPC
+        /// The gRPC binding
         grpc: bool = true, "--no-grpc";
         /// Whether the agent card lists gRPC. Google ADK rejects cards with a gRPC interface
         grpc_in_card: GrpcInCard = "always", "--grpc-in-card";
-        /// Comma-separated protocol versions to serve; latest is 1.0
+        /// Protocol versions to serve; latest is 1.0
         protocol: Protocols = ["all"], "--protocol";
         /// Path of JSON-RPC [default: /]
         rpc_path: String, "--rpc-path";
@@ -106,14 +105,14 @@ pub(crate) enum TlsVersion {
 section! {
     /// Observability
     telemetry: Telemetry {
-        /// Log each request
+        /// The request log
         log_traffic: bool = true, "--quiet";
         /// Log as JSON lines
         log_json: bool = false, "--log-json";
         /// OTLP/HTTP endpoint for traces; OTEL_* variables are read too
         otlp_endpoint: Address, "--otlp-endpoint";
-        /// Collect metrics and serve /metrics to this machine. With profile bench, only if
-        /// metrics_listen is set
+        /// Metrics, served at /metrics to this machine. With profile bench, only if metrics_listen
+        /// is set
         metrics: bool = true, "--no-metrics";
         /// Separate address for /metrics, without TLS or authentication, as host:port
         metrics_listen: String, "--metrics-listen";

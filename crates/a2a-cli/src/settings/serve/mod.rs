@@ -3,8 +3,6 @@
 
 mod agent;
 pub(crate) mod auth;
-#[cfg(test)]
-mod docs;
 mod file;
 mod flags;
 mod layer;
@@ -13,10 +11,11 @@ mod limits;
 mod listen;
 mod print;
 mod schema;
-mod secret;
 mod section;
 mod store;
 mod suggestion;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use std::{collections::BTreeSet, sync::LazyLock};
@@ -30,14 +29,16 @@ pub(crate) use layered::{LayeredSettings, store_location};
 pub(crate) use limits::Limits;
 pub(crate) use listen::{ClientAuth, GrpcInCard, Listen, Telemetry, Tls, TlsVersion};
 pub(crate) use schema::json_schema;
-pub(crate) use secret::{FILE_SUFFIX, Secret};
 pub(crate) use section::{PREFIX, Section, Setting};
 pub(crate) use store::{Store, Webhooks};
 pub(crate) use suggestion::{is_similar, renamed_flag};
-pub(crate) use types::Duration;
+pub(crate) use types::{Duration, Secret};
+
+/// The suffix of keys that name a file with a secret, in place of the secret.
+pub(crate) const FILE_SUFFIX: &str = "_file";
 
 /// The settings of a server.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Serve {
     pub(crate) listen: Listen,
@@ -77,6 +78,11 @@ pub(crate) fn sections() -> &'static [Section] {
 /// All settings.
 pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> {
     sections().iter().flat_map(|section| &section.settings)
+}
+
+/// The setting at a path such as `listen.port`.
+pub(crate) fn setting(path: &str) -> Option<&'static Setting> {
+    settings().find(|setting| setting.path == path)
 }
 
 impl Serve {

@@ -1,13 +1,11 @@
 //! Prints the settings of a server: as a settings file, or as JSON.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use super::{
-    FILE_SUFFIX,
-    layer::Source,
-    layered::{LayeredSettings, may_show},
-    secret::Location,
-    sections, settings,
+    FILE_SUFFIX, Setting, layer::Source, layered::LayeredSettings, schema, sections, settings,
+    types::Written,
 };
 use crate::{failure::Failure, output::Output};
 
@@ -29,102 +27,90 @@ impl LayeredSettings {
         output.write(self.to_toml().as_bytes())
     }
 
+    fn value<'a>(&'a self, setting: &'a Setting) -> &'a Value {
+        self.layer.values.get(setting.path).unwrap_or(&setting.default)
+    }
+
+    /// The rows of a table that may be repeated, with their sources.
+    fn rows<'a>(
+        &'a self,
+        table: &'a Setting,
+    ) -> impl Iterator<Item = (&'a Map<String, Value>, Source)> {
+        let rows = self.value(table).as_array().into_iter().flatten().enumerate();
+        rows.filter_map(|(index, row)| {
+            Some((row.as_object()?, self.layer.source(&format!("{}[{index}]", table.path))))
+        })
+    }
+
     fn to_toml(&self) -> String {
-        let mut text = HEAD.to_owned();
+        let mut lines = vec![HEAD.to_owned()];
         for section in sections() {
-            let (name, title) = (section.name, section.title);
-            text.push_str(&format!("\n# {title}\n[{name}]\n"));
-            let (tables, keys): (Vec<_>, Vec<_>) =
-                section.settings.iter().partition(|setting| setting.flag.is_none());
-            for setting in keys {
-                let value = self.layer.values.get(setting.path).unwrap_or(&setting.default);
-                match value {
-                    Value::Null => text.push_str(&format!("# {} is not set\n", setting.key)),
+            lines.push(format!("\n# {}\n[{}]\n", section.title, section.name));
+            for setting in section.settings.iter().filter(|setting| setting.flag.is_some()) {
+                lines.push(match self.value(setting) {
+                    Value::Null => format!("# {} is not set\n", setting.key),
                     value => {
                         let line = line(setting.key, &setting.schema, value);
-                        let source = self.layer.source(setting.path);
-                        text.push_str(&format!("{line} # {source}\n"));
+                        format!("{line} # {}\n", self.layer.source(setting.path))
                     }
-                }
+                });
             }
-            for table in tables {
-                let rows = self.layer.values.get(table.path).and_then(Value::as_array);
-                for (index, row) in rows.into_iter().flatten().enumerate() {
-                    let path = table.path;
-                    let source = self.layer.source(&format!("{path}[{index}]"));
-                    text.push_str(&format!("\n[[{path}]] # {source}\n"));
-                    let properties = &table.schema["items"]["properties"];
-                    for (key, value) in row.as_object().into_iter().flatten() {
-                        text.push_str(&line(key, &properties[key], value));
-                        text.push('\n');
-                    }
+            for table in section.settings.iter().filter(|setting| setting.flag.is_none()) {
+                for (row, source) in self.rows(table) {
+                    lines.push(format!("\n[[{}]] # {source}\n", table.path));
+                    let schema = &table.schema["items"]["properties"];
+                    let of_row = row.iter().map(|(key, value)| line(key, &schema[key], value));
+                    lines.extend(of_row.map(|line| format!("{line}\n")));
                 }
             }
         }
-        text
+        lines.concat()
     }
 
     fn to_json(&self) -> Value {
-        let mut shown = Vec::new();
+        let mut all = Vec::new();
         for setting in settings() {
-            let value = self.layer.values.get(setting.path).unwrap_or(&setting.default);
-            let mut show = |value: Value, source: Source| {
-                let (word, path) = match &source {
+            let mut push = |value: Value, source: Source| {
+                let (word, path) = match source {
                     Source::Default => ("default", None),
                     Source::File { path, .. } => ("file", Some(path.display().to_string())),
                     Source::Variable(_) => ("env", None),
                     Source::Flag(_) => ("flag", None),
                 };
                 let name = setting.path;
-                shown.push(json!({ "name": name, "value": value, "source": word, "path": path }));
+                all.push(json!({ "name": name, "value": value, "source": word, "path": path }));
             };
-            match (setting.flag, value) {
-                (Some(_), value) => {
-                    show(shown_value(&setting.schema, value), self.layer.source(setting.path));
-                }
-                (None, rows) => {
-                    for (index, row) in rows.as_array().into_iter().flatten().enumerate() {
-                        let properties = &setting.schema["items"]["properties"];
-                        let fields = row.as_object().into_iter().flatten();
-                        let fields: Map<_, _> = fields
-                            .map(|(key, value)| (key.clone(), shown_value(&properties[key], value)))
-                            .collect();
-                        let source = self.layer.source(&format!("{}[{index}]", setting.path));
-                        show(fields.into(), source);
-                    }
-                }
+            if setting.flag.is_some() {
+                let value = shown(&setting.schema, self.value(setting));
+                push(value, self.layer.source(setting.path));
+            }
+            for (row, source) in self.rows(setting) {
+                let schema = &setting.schema["items"]["properties"];
+                let row = row.iter().map(|(key, value)| (key.clone(), shown(&schema[key], value)));
+                push(row.collect::<Map<_, _>>().into(), source);
             }
         }
-        json!({ "settings": shown })
+        json!({ "settings": all })
     }
 }
 
 /// A line of the settings file. Secrets are shown by their location.
 fn line(key: &str, schema: &Value, value: &Value) -> String {
-    match value {
-        Value::Object(location) => match (location.get("env"), location.get("file")) {
-            (Some(Value::String(name)), _) => {
-                format!("{key} = {}", toml(&format!("env:{name}").into()))
-            }
-            (_, Some(file)) => format!("{key}{FILE_SUFFIX} = {}", toml(file)),
-            _ => format!("# {key} = (set)"),
-        },
-        value if may_show(schema, value) => format!("{key} = {}", toml(value)),
-        _ => format!("# {key} = (set)"),
+    let toml =
+        |value| toml::Value::try_from(value).map_or_else(|_| String::new(), |one| one.to_string());
+    if let Some(name) = value.get("env").and_then(Value::as_str) {
+        return format!("{key} = {}", toml(&Value::from(format!("env:{name}"))));
+    }
+    match value.get("file") {
+        Some(file) => format!("{key}{FILE_SUFFIX} = {}", toml(file)),
+        None if schema::may_show(schema, value) => format!("{key} = {}", toml(value)),
+        None => format!("# {key} = (set)"),
     }
 }
 
-fn toml(value: &Value) -> String {
-    toml::Value::try_from(value).map_or_else(|_no_toml| String::new(), |value| value.to_string())
-}
-
-fn shown_value(schema: &Value, value: &Value) -> Value {
-    use serde::Deserialize as _;
-
-    let text = match value {
-        Value::Object(_) => Location::deserialize(value).ok().and_then(|one| one.read().ok()),
-        _ => None,
-    };
-    let value = text.map_or_else(|| value.clone(), Value::from);
-    if value.is_null() || may_show(schema, &value) { value } else { "(set)".into() }
+/// A value in JSON, which for an address is what its variable or file has.
+fn shown(schema: &Value, value: &Value) -> Value {
+    let read = |value| Written::deserialize(value).ok()?.read().ok().map(Value::from);
+    let value = if value.is_object() { read(value) } else { None }.unwrap_or_else(|| value.clone());
+    if value.is_null() || schema::may_show(schema, &value) { value } else { "(set)".into() }
 }

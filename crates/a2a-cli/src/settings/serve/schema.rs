@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use serde_path_to_error::Segment;
 
-use super::{FILE_SUFFIX, sections};
+use super::{FILE_SUFFIX, sections, types::has_credentials};
 
 /// Returns the JSON Schema of the settings file.
 pub(crate) fn json_schema() -> Value {
@@ -76,7 +76,14 @@ pub(super) fn is_secret(schema: &Value) -> bool {
     schema["writeOnly"] == true
 }
 
-/// The only values, if there are only some.
+/// Returns whether a value may be printed: an address is a secret only with credentials in it.
+pub(super) fn may_show(schema: &Value, value: &Value) -> bool {
+    let is_address = schema["format"] != "password";
+    let is_shown = |address: &str| is_address && !has_credentials(address);
+    !is_secret(schema) || value.as_str().is_some_and(is_shown)
+}
+
+/// The valid values, if they are enumerated.
 pub(super) fn choices(schema: &Value) -> Vec<&str> {
     let choices = schema["enum"].as_array().into_iter().flatten();
     choices.filter_map(Value::as_str).collect()
@@ -121,13 +128,24 @@ pub(super) fn expected(schema: &Value) -> String {
     }
 }
 
-/// Describes a value for an error message. Strings are not repeated: one may be a secret in the
-/// wrong place.
-pub(super) fn found(value: &Value) -> String {
+/// The kind of a value for an error message. Strings are not repeated.
+pub(super) fn kind(value: &Value) -> String {
     match value {
         Value::String(_) => "a string".to_owned(),
         Value::Array(_) => "an array".to_owned(),
         Value::Object(_) => "a table".to_owned(),
         scalar => scalar.to_string(),
+    }
+}
+
+/// A valid value.
+pub(super) fn placeholder(schema: &Value) -> Value {
+    let values =
+        [&schema["default"], &schema["enum"][0], &schema["examples"][0], &schema["minimum"]];
+    match values.into_iter().find(|value| !value.is_null()) {
+        Some(value) => value.clone(),
+        None if has_type(schema, "array") => json!([]),
+        None if has_type(schema, "object") => json!({}),
+        None => json!("-"),
     }
 }

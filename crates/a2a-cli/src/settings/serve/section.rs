@@ -7,7 +7,6 @@ use serde_json::Value;
 pub(crate) const PREFIX: &str = "A2ACLI_SERVE_";
 
 /// A setting: a key of the settings file, with its flag and variable.
-#[derive(Debug)]
 pub(crate) struct Setting {
     /// The section and the key, such as `listen.port`.
     pub(crate) path: &'static str,
@@ -37,7 +36,6 @@ pub(crate) fn variable(path: &str) -> String {
 }
 
 /// A table of the settings file.
-#[derive(Debug)]
 pub(crate) struct Section {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
@@ -48,20 +46,12 @@ pub(crate) struct Section {
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
-        settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    if let Some(schema) = schema.as_object_mut() {
-        schema.remove("$schema");
-        schema.remove("title");
-        schema.remove("description");
-    }
-    if let Some(variants) = schema["oneOf"].as_array() {
-        // Variants of an enum with their documentation.
-        let names: Vec<_> = variants.iter().map(|variant| variant["const"].clone()).collect();
-        schema = serde_json::json!({ "type": "string", "enum": names });
-    }
-    schema
+    let schema = settings.into_generator().subschema_for::<T>().to_value();
+    let Some(variants) = schema["oneOf"].as_array() else { return schema };
+    // Variants of an enum with their documentation.
+    let names: Vec<_> = variants.iter().map(|variant| variant["const"].clone()).collect();
+    serde_json::json!({ "type": "string", "enum": names })
 }
 
 /// Declares a section: its title, and for each key the help, the type, the default and the flag.
@@ -76,7 +66,7 @@ macro_rules! section {
         )+}
     ) => {
         #[doc = $title]
-        #[derive(Debug, serde::Deserialize)]
+        #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $name {$(
             $(#[doc = $help])+

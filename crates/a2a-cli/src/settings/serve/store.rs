@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{secret::Address, section::section, types::Duration};
+use super::{
+    section::section,
+    types::{Address, Duration},
+};
 
 section! {
     /// Store
@@ -28,7 +31,7 @@ section! {
 section! {
     /// Webhooks
     webhooks: Webhooks {
-        /// Declare and deliver push notifications
+        /// Push notifications
         enabled: bool = true, "--no-push";
         /// Network, IP address or host that webhooks may use although it is not public, as
         /// CIDR|HOST[:PORT]; a port also allows a well-known port; repeatable

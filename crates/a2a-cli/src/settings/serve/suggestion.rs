@@ -1,6 +1,6 @@
 //! Suggestions for unknown settings, and the new names of renamed ones.
 
-use super::{section::variable, sections, settings};
+use super::{section::variable, sections, setting, settings};
 
 /// The similarity, from 0 to 1, above which one word may be a typo of another.
 const SIMILAR: f64 = 0.8;
@@ -42,7 +42,7 @@ const RENAMED: &[(&str, Option<&str>, &str)] = &[
 /// The new name of a renamed flag.
 pub(crate) fn renamed_flag(flag: &str) -> Option<&'static str> {
     let (_, _, new) = RENAMED.iter().find(|(_, old, _)| *old == Some(flag))?;
-    settings().find(|setting| setting.path == *new)?.flag
+    setting(new)?.flag
 }
 
 /// The message for an unknown key of the settings file.
@@ -56,11 +56,11 @@ pub(super) fn unknown(path: &str) -> String {
 /// The message for an unknown variable.
 pub(super) fn unknown_variable(name: &str) -> String {
     if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| variable(old) == name) {
-        return format!("{name} was renamed to {}", variable(new));
+        return format!("renamed to {}", variable(new));
     }
     let names = settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
     let similar = most_similar(names.map(|one| (strsim::jaro_winkler(&one, name), one)));
-    format!("{name}: {}", with_suggestion(similar))
+    with_suggestion(similar)
 }
 
 fn with_suggestion(name: Option<String>) -> String {
@@ -75,7 +75,7 @@ fn suggestion(path: &str) -> Option<String> {
     let wanted = path.to_ascii_lowercase().replace('-', "_");
     let (parent, last) = wanted.rsplit_once('.').unwrap_or(("", &wanted));
     if let Some((table, _)) = parent.split_once('[') {
-        let table = settings().find(|setting| setting.path == table)?;
+        let table = setting(table)?;
         let keys = table.schema["items"]["properties"].as_object()?.keys();
         return most_similar(keys.map(|key| (strsim::jaro_winkler(key, last), key.clone())));
     }
@@ -138,12 +138,11 @@ mod tests {
     #[test]
     fn renamed_settings_are_gone_and_their_new_names_exist() {
         for (old, old_flag, new) in RENAMED {
-            assert!(settings().all(|setting| setting.path != *old), "{old}");
-            let setting = settings().find(|setting| setting.path == *new);
-            let setting = setting.unwrap_or_else(|| panic!("{new}"));
+            assert!(setting(old).is_none(), "{old}");
+            let setting = setting(new).unwrap_or_else(|| panic!("{new}"));
             assert_eq!(unknown(old), format!("renamed to {new}"));
             let message = unknown_variable(&variable(old));
-            assert!(message.ends_with(&format!("was renamed to {}", setting.variable())));
+            assert_eq!(message, format!("renamed to {}", setting.variable()));
             if let Some(flag) = old_flag {
                 assert!(settings().all(|setting| setting.flag != Some(flag)), "{flag}");
                 assert_eq!(renamed_flag(flag), setting.flag);
