@@ -346,3 +346,35 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
         }
     }
 }
+
+#[test]
+fn renamed_settings_are_rejected_with_their_new_names() {
+    let (_folder, path) = written("[limits]\nbody_time = \"1s\"\n");
+    let file = printed(&path, &[], &[]);
+    let variable = Run::of(command().arg("serve").env("A2ACLI_SERVE_LIMITS_BODY_TIME", "1s"));
+    let flag = Run::of(command().args(["serve", "--body-time", "1s"]));
+    for (run, message) in [
+        (file, ":2: limits.body_time: renamed to limits.body_total_timeout"),
+        (variable, "TIME: renamed to A2ACLI_SERVE_LIMITS_BODY_TOTAL_TIMEOUT"),
+        (flag, "--body-time was renamed to --body-total-timeout"),
+    ] {
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(message), "{message}: {run:?}");
+    }
+    // Only `serve` had the flag.
+    let other = Run::of(command().args(["send", "hi", "--grace", "1s"]));
+    assert!(other.code == 2 && !other.stderr.contains("renamed"), "{other:?}");
+}
+
+#[test]
+fn the_schema_describes_keys_tables_and_secrets() {
+    let schema = Run::of(command().args(["serve", "--settings-schema"])).json();
+    let limit = &schema["properties"]["limits"]["properties"]["max_body_bytes"];
+    assert_eq!(limit["default"], "8MiB", "{limit}");
+    assert_eq!(limit["type"], serde_json::json!(["string", "integer"]), "{limit}");
+    let basic = &schema["properties"]["auth"]["properties"]["basic"]["items"];
+    assert_eq!(basic["required"], serde_json::json!(["user"]), "{basic}");
+    for key in ["password_hash", "password_hash_file", "tenants"] {
+        assert!(basic["properties"][key].is_object(), "{key}: {basic}");
+    }
+}

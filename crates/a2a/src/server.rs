@@ -395,7 +395,7 @@ impl Server {
     }
 
     /// Serves until `shutdown` is done. Then ends event streams with an error that tells readers
-    /// to come back elsewhere, gives other requests [`Limits::grace`], and returns.
+    /// to come back elsewhere, gives other requests [`Limits::drain_timeout`], and returns.
     ///
     /// # Errors
     ///

@@ -49,7 +49,7 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
         return Failure::usage("a command is missing").with_hint("see --help");
     }
     if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-        && let Some(new) = renamed_flag(flag)
+        && let Some(new) = renamed_flag(flag).filter(|_| is_of_serve(error))
     {
         return Failure::usage(format!("{flag} was renamed to {new}"));
     }
@@ -84,12 +84,12 @@ fn elsewhere(error: &clap::Error) -> Option<String> {
     }
     let name = flag.trim_start_matches('-');
     let (_, client, server) = ELSEWHERE.iter().find(|(names, ..)| names.contains(&name))?;
-    let serves = match error.get(ContextKind::Usage) {
-        Some(usage) => usage.to_string().contains("a2a serve"),
-        None => false,
-    };
-    let ours = if serves { server } else { client };
+    let ours = if is_of_serve(error) { server } else { client };
     (!ours.is_empty()).then(|| format!("did you mean {ours}? see --help"))
+}
+
+fn is_of_serve(error: &clap::Error) -> bool {
+    error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("a2a serve"))
 }
 
 /// What was probably meant.

@@ -52,7 +52,8 @@ section! {
     exec: Exec {
         /// Run a shell command per message: text on stdin, the response on stdout
         command: String, "--exec";
-        /// Run a program with arguments instead of a shell command: a2a serve -- program argument...
+        /// Run a program with arguments instead of a shell command: a2a serve -- program
+        /// argument...
         program: Vec<String> = [], "--";
         /// Max concurrent commands
         concurrency: u16 = 16, "--concurrency";
@@ -83,9 +84,11 @@ pub(crate) enum Io {
 section! {
     /// Proxy
     proxy: Proxy {
-        /// Forward to another agent, with a reference as for -a; without a value, to that of -a or -e
+        /// Forward to another agent, with a reference as for -a; without a value, to that of -a or
+        /// -e
         to: String, "--proxy";
-        /// Binding for upstream calls; repeatable, in order of preference [default: the card's order]
+        /// Binding for upstream calls; repeatable, in order of preference [default: the card's
+        /// order]
         transport: Vec<Binding> = [], "--upstream-transport";
         /// Protocol version for upstream calls [default: the newest of the upstream agent]
         version: Version, "--upstream-version";

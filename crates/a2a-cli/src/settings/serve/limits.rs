@@ -14,7 +14,8 @@ section! {
     limits: Limits {
         /// Max size of a request body
         max_body_bytes: Bytes = "8MiB", "--max-body";
-        /// Max number of JSON values (numbers, strings, arrays, objects) in a request, at all levels
+        /// Max number of JSON values (numbers, strings, arrays, objects) in a request, at all
+        /// levels
         max_json_values: NonZeroUsize = 100_000, "--max-json-values" advanced;
         /// Max bytes of request bodies in transit or waiting to be parsed, across all connections;
         /// each address is limited to a quarter
@@ -41,7 +42,8 @@ section! {
         /// Max open connections; further ones wait in the accept queue
         max_connections: NonZeroUsize = 65_536, "--max-connections" advanced;
         /// Max open connections per IPv4 address or IPv6 /64 network; further ones are closed
-        max_connections_per_address: NonZeroUsize = 16_384, "--max-connections-per-address" advanced;
+        max_connections_per_address: NonZeroUsize = 16_384,
+            "--max-connections-per-address" advanced;
         /// Max pending reset streams per HTTP/2 connection (rapid-reset protection)
         max_reset_streams: NonZeroUsize = 100, "--max-reset-streams" advanced;
         /// Max HTTP/2 control frames per connection in 10 s, such as PING and SETTINGS, in addition
@@ -107,7 +109,7 @@ impl Limits {
             .with_max_pending_body_bytes(self.max_pending_body_bytes.0)
             .with_max_pending_response_bytes(self.max_pending_response_bytes.0)
             .with_body_read_timeout(self.body_read_timeout.0)
-            .with_body_time(self.body_total_timeout.0)
+            .with_body_total_timeout(self.body_total_timeout.0)
             .with_max_header_bytes(self.max_header_bytes.0)
             .with_header_read_timeout(self.header_read_timeout.0)
             .with_first_request_timeout(self.first_request_timeout.0)
@@ -119,10 +121,10 @@ impl Limits {
             .with_max_control_frames(self.max_control_frames.get())
             .with_max_concurrent_streams(self.max_concurrent_streams.get())
             .with_max_health_watches(self.max_health_watches.get())
-            .with_http2_ping(self.http2_ping_interval.0)
-            .with_keep_alive(self.keep_alive_interval.0)
-            .with_stream_grace(self.stream_drain_timeout.0)
-            .with_grace(self.drain_timeout.0)
+            .with_http2_ping_interval(self.http2_ping_interval.0)
+            .with_keep_alive_interval(self.keep_alive_interval.0)
+            .with_stream_drain_timeout(self.stream_drain_timeout.0)
+            .with_drain_timeout(self.drain_timeout.0)
     }
 
     /// The limits of each task.
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn defaults_are_those_of_the_library_except_for_streams_at_shutdown() {
         let limits = LayeredSettings::default().serve().unwrap().limits;
-        let library = a2a_http::Limits::default().with_stream_grace(Duration::from_secs(5));
+        let library = a2a_http::Limits::default().with_stream_drain_timeout(Duration::from_secs(5));
         assert_eq!(limits.http(), library);
         assert_eq!(limits.task(), TaskLimits::default());
     }
