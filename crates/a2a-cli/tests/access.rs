@@ -50,7 +50,7 @@ impl Scene {
             r#"
 [auth]
 realm = "tests"
-free_failures = 1000
+failures_allowed = 1000
 
 [[auth.api_key]]
 caller = "ann"
@@ -358,30 +358,39 @@ fn a_caller_that_can_t_be_one_is_named_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a2a.toml");
     for (text, said) in [
-        ("[[auth.api_key]]\nkey = \"k\"\n", ":1: auth.api_key: caller is missing"),
-        ("[[auth.api_key]]\ncaller = \"a\"\n", ":1: auth.api_key: exactly one of key and sha256"),
-        ("[[auth.api_key]]\ncaller = \"a\"\nsha256 = \"ab\"\n", ":1: auth.api_key: not a SHA-256"),
+        ("[[auth.api_key]]\nkey = \"k\"\n", ":1: auth.api_key[0]: caller is missing"),
+        (
+            "[[auth.api_key]]\ncaller = \"a\"\n",
+            ":1: auth.api_key[0]: exactly one of key and sha256",
+        ),
+        (
+            "[[auth.api_key]]\ncaller = \"a\"\nsha256 = \"ab\"\n",
+            ":1: auth.api_key[0]: not a SHA-256",
+        ),
         (
             "[[auth.api_key]]\ncalller = \"a\"\nkey = \"k\"\n",
-            ":2: auth.api_key.calller: no such key: did you mean caller?",
+            ":2: auth.api_key[0].calller: unknown setting, did you mean caller?",
         ),
-        ("[[auth.api_kye]]\n", ":1: auth.api_kye: no such key: did you mean [[auth.api_key]]?"),
-        ("[auth]\napi_key = \"k\"\n", ":2: auth.api_key: expected tables: [[auth.api_key]]"),
-        ("[[auth.basic]]\nuser = \"a\"\npassword_hash = \"hunter2\"\n", ":1: auth.basic: "),
+        ("[[auth.api_kye]]\n", ":1: auth.api_kye: unknown setting, did you mean [[auth.api_key]]?"),
+        (
+            "[auth]\napi_key = \"k\"\n",
+            ":2: auth.api_key: expected an array of tables, found a string",
+        ),
+        ("[[auth.basic]]\nuser = \"a\"\npassword_hash = \"hunter2\"\n", ":1: auth.basic[0]: "),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = [\"a\"]\n",
-            ":1: auth.jwt: exactly one of jwks_url and jwks_file",
+            ":1: auth.jwt[0]: exactly one of jwks_url and jwks_file",
         ),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = []\njwks_url = \"https://x\"\n",
-            "audiences: is empty",
+            "audiences must not be empty",
         ),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = [\"a\"]\njwks_url = \"http://x/keys\"\n",
             "expected an https URL",
         ),
-        ("[[auth.mtls]]\nany = true\n", ":1: auth.mtls: tls.client_ca_file is required"),
-        ("[[auth.oidc]]\nurl = \"http://x/a\"\naudiences = [\"a\"]\n", ":1: auth.oidc: "),
+        ("[[auth.mtls]]\nany = true\n", ":1: auth.mtls[0]: tls.client_ca_file is required"),
+        ("[[auth.oidc]]\nurl = \"http://x/a\"\naudiences = [\"a\"]\n", ":1: auth.oidc[0]: "),
         ("[[auth.introspection]]\nissuer = \"i\"\n", "client_secret is missing"),
         ("[auth]\nrequire_bearer = \"\"\n", "--require-bearer is empty"),
         ("[auth]\nrequire_bearer = \"t\"\nextended_card_token = \"t\"\n", "--extended-card-token"),

@@ -30,7 +30,7 @@ async fn send(server: &Server, authorization: &str) -> (u16, Value) {
 
 #[tokio::test]
 async fn an_address_that_calls_too_often_has_to_wait() {
-    let server = Server::start(&["--store", "memory", "--address-rate", "3/h"]);
+    let server = Server::start(&["--store", "memory", "--rate-limit-per-address", "3/h"]);
     let mut statuses = Vec::new();
     for _ in 0..4 {
         statuses.push(send(&server, "").await.0);
@@ -57,7 +57,7 @@ async fn a_caller_has_so_many_tasks_at_work_and_no_more() {
 async fn callers_that_nobody_knows_are_held_to_it_where_that_is_asked_for() {
     for (limits_anonymous, last) in [(false, 200), (true, 429)] {
         let mut told = vec!["--store", "memory", "--max-running-tasks", "1"];
-        told.extend(limits_anonymous.then_some("--limit-anonymous"));
+        told.extend(limits_anonymous.then_some("--rate-limit-anonymous"));
         let server = Server::start(&told);
         assert_eq!(send(&server, "").await.0, 200);
         assert_eq!(send(&server, "").await.0, last);
@@ -77,8 +77,8 @@ async fn refused(server: &Server, reason: &str) -> u64 {
 async fn what_is_refused_is_counted_by_its_reason() {
     let bearer = ["--store", "memory", "--require-bearer", "word"];
     for (flags, calls, reason, count) in [
-        (&["--address-rate", "3/h"][..], 5, "rate", 2),
-        (&["--caller-rate", "1/h"], 4, "rate", 3),
+        (&["--rate-limit-per-address", "3/h"][..], 5, "rate", 2),
+        (&["--rate-limit-per-caller", "1/h"], 4, "rate", 3),
         (&["--max-running-tasks", "1"], 3, "quota", 2),
     ] {
         let server = Server::start(&[&bearer[..], flags].concat());
@@ -126,7 +126,7 @@ async fn the_card_is_signed_by_the_key_that_the_server_publishes() {
 
 #[test]
 fn a_rate_that_is_none_is_refused_by_the_name_of_its_flag() {
-    for flag in ["--address-rate", "--caller-rate"] {
+    for flag in ["--rate-limit-per-address", "--rate-limit-per-caller"] {
         let run = Run::of(command().args(["serve", "--store", "memory", flag, "often"]));
         assert_eq!(run.code, 2, "{run:?}");
         assert!(run.stderr.contains(flag) && run.stderr.contains("600/m"), "{run:?}");

@@ -66,7 +66,7 @@ retention = "24h"
 allow = ["10.0.0.0/8"]
 
 [limits]
-max_body = "1MiB"
+max_body_bytes = "1MiB"
 
 [telemetry]
 log_traffic = false
@@ -127,23 +127,29 @@ fn what_is_printed_gives_the_same_settings_again() {
 }
 
 #[test]
-fn what_can_t_be_used_is_named_with_its_line_and_what_was_meant() {
+fn problems_have_their_line_and_a_suggestion() {
     for (text, said) in [
-        ("[listen]\nprot = 1\n", ":2: listen.prot: no such key: did you mean listen.port?"),
-        ("port = 1\n", ":1: port: no such key: did you mean listen.port?"),
+        ("[listen]\nprot = 1\n", ":2: listen.prot: unknown setting, did you mean listen.port?"),
+        ("port = 1\n", ":1: port: unknown setting, did you mean listen.port?"),
         (
             "[store]\nmax-body = 1\n",
-            ":2: store.max-body: no such key: did you mean limits.max_body",
+            ":2: store.max-body: unknown setting, did you mean limits.max_body_bytes?",
         ),
-        ("\n\n[limit]\n", ":3: limit: no such key: did you mean [limits]?"),
-        ("[listen]\nport = \"x\"\n", ":2: listen.port: expected a whole number, found a text"),
-        ("[listen]\nport = 70000\n", ":2: listen.port: 70000 is not in 0..=65535"),
+        ("\n\n[limit]\n", ":3: limit: unknown setting, did you mean [limits]?"),
+        (
+            "[listen]\nport = \"x\"\n",
+            ":2: listen.port: expected an integer from 0 to 65535, found a string",
+        ),
+        (
+            "[listen]\nport = 70000\n",
+            ":2: listen.port: expected an integer from 0 to 65535, found 70000",
+        ),
         ("[agent]\nprofile = \"dmeo\"\n", ":2: agent.profile: expected demo, conformance, bench"),
-        ("[agent]\necho = 1\n", ":2: agent.echo: expected true or false, found the number 1"),
+        ("[agent]\necho = 1\n", ":2: agent.echo: expected true or false, found 1"),
         ("[exec]\ntimeout = \"soon\"\n", ":2: exec.timeout: expected a duration"),
-        ("[webhooks]\nallow = \"x\"\n", ":2: webhooks.allow: expected a list of texts"),
-        ("[webhooks]\nallow = [1]\n", ":2: webhooks.allow: expected a list of texts"),
-        ("listen = 1\n", ":1: listen: expected the table [listen]"),
+        ("[webhooks]\nallow = \"x\"\n", ":2: webhooks.allow: expected an array of strings"),
+        ("[webhooks]\nallow = [1]\n", ":2: webhooks.allow[0]: expected a string, found 1"),
+        ("listen = 1\n", ":1: listen: expected a table"),
         ("[listen]\nport = \n", ":2: "),
         ("[agent]\necho = true\n[exec]\ncommand = \"cat\"\n", "exclude each other"),
         ("[store]\nlocation = \"x\"\nlocation_file = \"y\"\n", "store.location"),
@@ -161,8 +167,9 @@ fn what_can_t_be_used_is_named_with_its_line_and_what_was_meant() {
 }
 
 #[test]
-fn every_problem_is_told_at_once() {
-    let (_folder, path) = written("[listen]\nprot = 1\nhost = 2\n[limits]\nmax_body = \"lots\"\n");
+fn all_problems_are_reported_together() {
+    let (_folder, path) =
+        written("[listen]\nprot = 1\nhost = 2\n[limits]\nmax_body_bytes = \"lots\"\n");
     let run = Run::of(command().args(["serve", "-o", "json", "--settings"]).arg(&path));
     let problems = run.lines()[0]["error"]["details"]["problems"].clone();
     let lines: Vec<_> = problems
@@ -172,7 +179,7 @@ fn every_problem_is_told_at_once() {
         .map(|one| (one["line"].as_u64().unwrap(), one["key"].as_str().unwrap().to_owned()))
         .collect();
     assert_eq!(lines.len(), 3, "{run:?}");
-    for expected in [(2, "listen.prot"), (3, "listen.host"), (5, "limits.max_body")] {
+    for expected in [(2, "listen.prot"), (3, "listen.host"), (5, "limits.max_body_bytes")] {
         assert!(lines.contains(&(expected.0, expected.1.to_owned())), "{run:?}");
     }
 }
@@ -287,8 +294,7 @@ fn a_server_runs_by_its_file() {
 #[test]
 fn the_help_is_in_groups() {
     let help = Run::of(command().args(["serve", "--help"]));
-    for heading in ["Settings:", "Address and protocol:", "Card:", "Store:", "Webhooks:", "Limits:"]
-    {
+    for heading in ["Settings:", "Address and protocol:", "Agent and card:", "Store:", "Limits:"] {
         assert!(help.stdout.lines().any(|line| line == heading), "{heading}: {help:?}");
     }
     assert!(!help.stdout.contains("\nOptions:\n      --host"), "{help:?}");
@@ -338,5 +344,37 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
         if setting["source"] == "default" {
             assert!(example.contains(&format!("\n# {name} = ")), "{path} is not in the example");
         }
+    }
+}
+
+#[test]
+fn renamed_settings_are_rejected_with_their_new_names() {
+    let (_folder, path) = written("[limits]\nbody_time = \"1s\"\n");
+    let file = printed(&path, &[], &[]);
+    let variable = Run::of(command().arg("serve").env("A2ACLI_SERVE_LIMITS_BODY_TIME", "1s"));
+    let flag = Run::of(command().args(["serve", "--body-time", "1s"]));
+    for (run, message) in [
+        (file, ":2: limits.body_time: renamed to limits.body_total_timeout"),
+        (variable, "TIME: renamed to A2ACLI_SERVE_LIMITS_BODY_TOTAL_TIMEOUT"),
+        (flag, "--body-time was renamed to --body-total-timeout"),
+    ] {
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(message), "{message}: {run:?}");
+    }
+    // Only `serve` had the flag.
+    let other = Run::of(command().args(["send", "hi", "--grace", "1s"]));
+    assert!(other.code == 2 && !other.stderr.contains("renamed"), "{other:?}");
+}
+
+#[test]
+fn the_schema_describes_keys_tables_and_secrets() {
+    let schema = Run::of(command().args(["serve", "--settings-schema"])).json();
+    let limit = &schema["properties"]["limits"]["properties"]["max_body_bytes"];
+    assert_eq!(limit["default"], "8MiB", "{limit}");
+    assert_eq!(limit["type"], serde_json::json!(["string", "integer"]), "{limit}");
+    let basic = &schema["properties"]["auth"]["properties"]["basic"]["items"];
+    assert_eq!(basic["required"], serde_json::json!(["user"]), "{basic}");
+    for key in ["password_hash", "password_hash_file", "tenants"] {
+        assert!(basic["properties"][key].is_object(), "{key}: {basic}");
     }
 }

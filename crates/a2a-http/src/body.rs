@@ -25,8 +25,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 ///
 /// [`PayloadTooLarge`](ErrorKind::PayloadTooLarge) beyond [`Limits::max_body_bytes`];
 /// [`DeadlineExceeded`](ErrorKind::DeadlineExceeded) if no data arrives for
-/// [`Limits::body_read_timeout`], or the whole body takes longer than [`Limits::body_time`];
-/// [`Unavailable`](ErrorKind::Unavailable) beyond [`Limits::max_pending_body_bytes`];
+/// [`Limits::body_read_timeout`], or the whole body takes longer than
+/// [`Limits::body_total_timeout`]; [`Unavailable`](ErrorKind::Unavailable) beyond
+/// [`Limits::max_pending_body_bytes`];
 /// [`InvalidRequest`](ErrorKind::InvalidRequest) if the body is incomplete.
 pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
     let mut reading = pin!(read_or_discard(body, limits));
@@ -34,7 +35,7 @@ pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
     if let Some(read) = (&mut reading).now_or_never() {
         return read;
     }
-    timeout(limits.body_time, reading)
+    timeout(limits.body_total_timeout, reading)
         .await
         .unwrap_or_else(|_elapsed| Err(BodyError::TotalTimeout.into()))
 }
@@ -116,7 +117,7 @@ pub async fn discard(mut body: Body, limits: &Limits) {
         }
     };
     // The result does not matter.
-    drop(timeout(limits.body_time, discarding).await);
+    drop(timeout(limits.body_total_timeout, discarding).await);
 }
 
 /// Returns the server limit that made a body fail, for bindings that read bodies themselves. `None`
@@ -211,7 +212,7 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(1)).await;
             byte
         });
-        let limits = limits(1000).with_body_time(Duration::from_secs(20));
+        let limits = limits(1000).with_body_total_timeout(Duration::from_secs(20));
         let start = tokio::time::Instant::now();
         let error = read(Body::from_stream(drip), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);

@@ -23,7 +23,7 @@ pub struct Limits {
     /// Read timeout of a request body: maximum time between two reads. Default: 30 s.
     pub body_read_timeout: Duration,
     /// Total timeout of a request body. Default: 2 min.
-    pub body_time: Duration,
+    pub body_total_timeout: Duration,
     /// Maximum size of a request head, in bytes; at least 8 KiB. Default: 64 KiB.
     pub max_header_bytes: u32,
     /// Read timeout of a request head, and idle timeout of HTTP/1.1 keep-alive connections.
@@ -35,11 +35,12 @@ pub struct Limits {
     /// the connection is closed, or the HTTP/2 stream reset. Default: 60 s.
     pub write_timeout: Duration,
     /// Idle timeout of HTTP/2 connections: they get a GOAWAY, and are closed after
-    /// [`grace`](Self::grace). Also the idle timeout of gRPC health watches. Default: 10 min.
+    /// [`drain_timeout`](Self::drain_timeout). Also the idle timeout of gRPC health watches.
+    /// Default: 10 min.
     pub idle_timeout: Duration,
     /// Keep-alive interval of idle event streams. Default: 4 s, because httpx clients have a
     /// default read timeout of 5 s.
-    pub keep_alive: Duration,
+    pub keep_alive_interval: Duration,
     /// Maximum number of open connections; further ones wait in the accept queue. Default: 65,536.
     pub max_connections: usize,
     /// Maximum number of open connections per IPv4 address or IPv6 /64 network; further ones are
@@ -60,12 +61,12 @@ pub struct Limits {
     pub max_health_watches: usize,
     /// Interval of HTTP/2 keep-alive PINGs, and the timeout of their acknowledgement, after which
     /// the connection is closed. Default: 20 s.
-    pub http2_ping: Duration,
+    pub http2_ping_interval: Duration,
     /// Time that a shutdown waits for all requests, including event streams, before it ends the
     /// streams. Default: none.
-    pub stream_grace: Duration,
+    pub stream_drain_timeout: Duration,
     /// Time that a shutdown then waits for the other requests. Default: 10 s.
-    pub grace: Duration,
+    pub drain_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -76,22 +77,22 @@ impl Default for Limits {
             max_pending_body_bytes: 256 << 20,
             max_pending_response_bytes: 256 << 20,
             body_read_timeout: Duration::from_secs(30),
-            body_time: Duration::from_secs(120),
+            body_total_timeout: Duration::from_secs(120),
             max_header_bytes: 64 << 10,
             header_read_timeout: Duration::from_secs(60),
             first_request_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(600),
-            keep_alive: Duration::from_secs(4),
+            keep_alive_interval: Duration::from_secs(4),
             max_connections: 65_536,
             max_connections_per_address: 16_384,
             max_concurrent_streams: 1_024,
             max_reset_streams: 100,
             max_control_frames: 1_000,
             max_health_watches: 1_024,
-            http2_ping: Duration::from_secs(20),
-            stream_grace: Duration::ZERO,
-            grace: Duration::from_secs(10),
+            http2_ping_interval: Duration::from_secs(20),
+            stream_drain_timeout: Duration::ZERO,
+            drain_timeout: Duration::from_secs(10),
         }
     }
 }
@@ -134,8 +135,8 @@ impl Limits {
 
     /// Sets the total timeout of a request body.
     #[must_use]
-    pub fn with_body_time(mut self, time: Duration) -> Self {
-        self.body_time = time;
+    pub fn with_body_total_timeout(mut self, timeout: Duration) -> Self {
+        self.body_total_timeout = timeout;
         self
     }
 
@@ -176,8 +177,8 @@ impl Limits {
 
     /// Sets the keep-alive interval of idle event streams.
     #[must_use]
-    pub fn with_keep_alive(mut self, interval: Duration) -> Self {
-        self.keep_alive = interval;
+    pub fn with_keep_alive_interval(mut self, interval: Duration) -> Self {
+        self.keep_alive_interval = interval;
         self
     }
 
@@ -225,22 +226,22 @@ impl Limits {
 
     /// Sets the interval and the timeout of HTTP/2 keep-alive PINGs.
     #[must_use]
-    pub fn with_http2_ping(mut self, interval: Duration) -> Self {
-        self.http2_ping = interval;
+    pub fn with_http2_ping_interval(mut self, interval: Duration) -> Self {
+        self.http2_ping_interval = interval;
         self
     }
 
     /// Sets the time that a shutdown waits before it ends event streams.
     #[must_use]
-    pub fn with_stream_grace(mut self, grace: Duration) -> Self {
-        self.stream_grace = grace;
+    pub fn with_stream_drain_timeout(mut self, timeout: Duration) -> Self {
+        self.stream_drain_timeout = timeout;
         self
     }
 
     /// Sets the time that a shutdown then waits for the other requests.
     #[must_use]
-    pub fn with_grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+    pub fn with_drain_timeout(mut self, timeout: Duration) -> Self {
+        self.drain_timeout = timeout;
         self
     }
 }

@@ -220,7 +220,7 @@ fn endless(limits: Limits) -> Router {
 async fn stream_head_is_sent_at_once_and_idle_streams_are_kept_alive() {
     // The request timeouts do not apply to the stream.
     let limits = Limits::default()
-        .with_keep_alive(Duration::from_millis(50))
+        .with_keep_alive_interval(Duration::from_millis(50))
         .with_first_request_timeout(Duration::from_millis(80))
         .with_header_read_timeout(Duration::from_millis(80));
     let running = Running::start(endless(limits.clone()), limits).await;
@@ -262,7 +262,7 @@ async fn shutdown_waits_for_requests_until_the_grace_period_ends() {
     let slow = std::sync::Arc::new(slow);
     let router =
         Router::new().route("/slow", get(async move || slow().await)).route("/stuck", get(stuck));
-    let limits = Limits::default().with_grace(Duration::from_millis(500));
+    let limits = Limits::default().with_drain_timeout(Duration::from_millis(500));
     let running = Running::start(router, limits).await;
     let mut slow = running.connect().await;
     slow.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();

@@ -32,7 +32,8 @@ const GROWTH: u64 = 32 << 20;
 /// Interval of samples.
 const PAUSE: Duration = Duration::from_millis(500);
 /// A reduced response budget, so that small tasks suffice; one address has a quarter.
-const BUDGET: [&str; 4] = ["--max-pending-responses", "64MiB", "--max-list-page", "2MiB"];
+const BUDGET: [&str; 4] =
+    ["--max-pending-response-bytes", "64MiB", "--max-list-page-bytes", "2MiB"];
 /// The share of one address in unread responses.
 const SHARE: u64 = 16 << 20;
 /// Memory for reading and writing tasks, independent of the number of requests: copies of a page

@@ -206,7 +206,8 @@ const CURIOUS: &str = "[exec]\ncommand = \"while read -r line; do echo \
     '{\\\"state\\\":\\\"input_required\\\",\\\"text\\\":\\\"more\\\"}'; done\"\nio = \"jsonl\"\n";
 
 async fn growth(env: &Environment) -> Verdict {
-    let server = server(env, &format!("{CURIOUS}[limits]\nmax_task_history = \"1MiB\"\n")).await?;
+    let server =
+        server(env, &format!("{CURIOUS}[limits]\nmax_task_history_bytes = \"1MiB\"\n")).await?;
     let env = &server.env;
     let text = "x".repeat(64 << 10);
     let mut id = Value::Null;
@@ -238,7 +239,8 @@ async fn growth(env: &Environment) -> Verdict {
 async fn artifact(env: &Environment) -> Verdict {
     let line = "x".repeat(8 << 10);
     let exec = format!("[exec]\ncommand = \"exec yes {line}\"\nchunk = \"\\n\"\n");
-    let server = server(env, &format!("{exec}[limits]\nmax_task_artifacts = \"1MiB\"\n")).await?;
+    let server =
+        server(env, &format!("{exec}[limits]\nmax_task_artifact_bytes = \"1MiB\"\n")).await?;
     let (_, answer) = server.env.call(ANN, "SendMessage", waiting("go")).await?;
     let task = &answer["result"]["task"];
     let reason = task["status"]["message"]["parts"][0]["text"].as_str().unwrap_or_default();
@@ -270,7 +272,7 @@ async fn stored(env: &Environment) -> Verdict {
 
 async fn run_time(env: &Environment) -> Verdict {
     let marker = 60_000 + std::process::id() % 10_000;
-    let exec = format!("[exec]\ncommand = \"sleep {marker}\"\n[limits]\nmax_run_time = \"1s\"\n");
+    let exec = format!("[exec]\ncommand = \"sleep {marker}\"\n[limits]\nrun_timeout = \"1s\"\n");
     let server = server(env, &exec).await?;
     let (_, answer) = server.env.call(ANN, "SendMessage", waiting("go")).await?;
     let status = &answer["result"]["task"]["status"];

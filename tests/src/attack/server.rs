@@ -271,7 +271,7 @@ key_file = "{folder}/server.key"
 allow = ["{ALLOWED}", "{RECEIVERS}"]
 
 [auth]
-free_failures = {FREE_FAILURES}
+failures_allowed = {FREE_FAILURES}
 
 [[auth.jwt]]
 issuer = "{issuer}"

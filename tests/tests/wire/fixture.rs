@@ -190,7 +190,7 @@ impl Served {
                 }
                 "keep-alive-ms" => {
                     let silence = value.parse().map(std::time::Duration::from_millis);
-                    limits = limits.with_keep_alive(silence.expect("a number"));
+                    limits = limits.with_keep_alive_interval(silence.expect("a number"));
                 }
                 "max-running" => {
                     options.config = options.config.with_max_running(value.parse().expect("one"));

@@ -17,7 +17,7 @@ use crate::settings::Flags;
     subcommand_required = true,
     term_width = 100
 )]
-pub(crate) struct Cli {
+pub(super) struct Cli {
     #[command(flatten)]
     pub(super) flags: Flags,
     /// Print the version
@@ -38,7 +38,7 @@ pub(super) enum Command {
     #[command(subcommand)]
     Task(TaskCommand),
     /// Run an agent
-    Serve(Box<Serve>),
+    Serve(Serve),
     /// Inspect the store of an agent
     #[command(subcommand)]
     Store(StoreCommand),
@@ -49,7 +49,7 @@ pub(super) enum Command {
     Completion(Completion),
     /// Run the demo agent
     #[command(name = "demo-server", alias = "server", hide = true)]
-    DemoServer(Box<Serve>),
+    DemoServer(Serve),
 }
 
 #[cfg(test)]
@@ -57,9 +57,10 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+    use crate::settings::serve::with_flags;
 
     #[test]
     fn command_tree_is_consistent() {
-        Cli::command().debug_assert();
+        with_flags(Cli::command()).debug_assert();
     }
 }

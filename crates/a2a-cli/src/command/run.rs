@@ -6,34 +6,36 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 use super::{
     cli::{Cli, Command},
-    part, serve, usage,
+    part, usage,
 };
 use crate::{
     agent,
     failure::{Code, Failure},
     output::Output,
     runtime,
-    settings::{self, Environment, Flags, Settings, serve::Told},
+    settings::{Environment, Flags, Settings, serve::with_flags},
     wire_log::WireLog,
 };
 
 /// Runs a command line and returns the exit status.
 pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
     let output = Output::plain(usage::format(&arguments, environment));
-    let tree = tree(environment);
-    let matches = match tree.clone().try_get_matches_from(&arguments) {
+    let matches = match tree(environment).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return usage::report(&error, output),
     };
-    if let Some((name @ ("serve" | "demo-server"), flags)) = matches.subcommand() {
-        return match serve::start(tree, arguments, name, flags, environment, output) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => report(&failure, output),
-        };
-    }
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error, output),
+    };
+    let command = match (cli.command, matches.subcommand()) {
+        (Command::Serve(serve) | Command::DemoServer(serve), Some((_, matches))) => {
+            return match serve.run(cli.flags, matches, environment, output) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => report(&failure, output),
+            };
+        }
+        (command, _) => command,
     };
     let mut settings = match Settings::resolve(&cli.flags, environment) {
         Ok(settings) => settings,
@@ -44,7 +46,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
     }
     agent::warn_if_insecure(&settings, output);
-    match dispatch(cli.command, &matches, &settings, environment, output) {
+    match dispatch(command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report(&failure, output),
     }
@@ -52,7 +54,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
 
 /// The tree of commands. Its help ends with the effective defaults.
 fn tree(environment: &Environment) -> clap::Command {
-    let tree = settings::serve::with_values_for_switches(Cli::command());
+    let tree = with_flags(Cli::command());
     match Settings::resolve(&Flags::default(), environment) {
         Ok(settings) => with_defaults(tree, &settings.effective_defaults()),
         // An invalid variable is reported when the command runs.
@@ -75,7 +77,7 @@ fn dispatch(
     output: Output,
 ) -> Result<(), Failure> {
     match command {
-        Command::Completion(completion) => completion.run(Cli::command(), output),
+        Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
         Command::Auth(command) => command.run(output),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {
@@ -85,8 +87,8 @@ fn dispatch(
         }
         Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Store(command) => runtime::run_client(settings, command.run(environment, output)),
-        Command::Serve(serve) | Command::DemoServer(serve) => {
-            runtime::run_server(serve.run(&Told::default(), settings, output))
+        Command::Serve(_) | Command::DemoServer(_) => {
+            Err(Failure::internal("serve reads its settings by itself"))
         }
     }
 }

@@ -7,7 +7,6 @@ use a2a_operations::store::{DeadLetter, DeadLetterQuery};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::Keeping;
 use crate::{
     failure::Failure,
     output::{Output, Text},
@@ -114,7 +113,7 @@ impl Chosen {
             Some(location) => Some(location.clone()),
             None => store_location(environment)?,
         };
-        OpenStore::open(&Keeping { store, ..Keeping::default() }).await
+        OpenStore::open(store.as_deref()).await
     }
 
     async fn redeliver(self, environment: &Environment, output: Output) -> Result<(), Failure> {

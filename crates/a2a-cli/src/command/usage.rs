@@ -9,7 +9,7 @@ use crate::{
     output::Output,
     settings::{
         Environment,
-        serve::is_alike,
+        serve::{is_similar, renamed_flag},
         value::{self, Format},
     },
 };
@@ -48,6 +48,11 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::usage("missing command").with_hint("see --help");
     }
+    if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && let Some(new) = renamed_flag(flag).filter(|_| is_of_serve(error))
+    {
+        return Failure::usage(format!("{flag} was renamed to {new}"));
+    }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
@@ -79,12 +84,12 @@ fn equivalent(error: &clap::Error) -> Option<String> {
     }
     let name = flag.trim_start_matches('-');
     let (_, client, server) = FOREIGN_FLAGS.iter().find(|(names, ..)| names.contains(&name))?;
-    let serves = match error.get(ContextKind::Usage) {
-        Some(usage) => usage.to_string().contains("a2a serve"),
-        None => false,
-    };
-    let flag = if serves { server } else { client };
+    let flag = if is_of_serve(error) { server } else { client };
     (!flag.is_empty()).then(|| format!("did you mean {flag}? see --help"))
+}
+
+fn is_of_serve(error: &clap::Error) -> bool {
+    error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("a2a serve"))
 }
 
 /// A similar flag, command or value.
@@ -94,9 +99,9 @@ fn suggestion(error: &clap::Error) -> Option<String> {
         _ => None,
     };
     // A flag with little similarity would mislead.
-    let is_similar = |suggestion: &&str| {
+    let helps = |suggestion: &&str| {
         let flag = suggestion.strip_prefix("--");
-        flag.zip(written).is_none_or(|(flag, written)| is_alike(flag, written))
+        flag.zip(written).is_none_or(|(flag, written)| is_similar(flag, written))
     };
     for kind in
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
@@ -106,7 +111,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
             Some(ContextValue::Strings(suggestions)) => suggestions.first().map(String::as_str),
             _ => None,
         };
-        if let Some(suggestion) = suggestion.filter(is_similar) {
+        if let Some(suggestion) = suggestion.filter(helps) {
             return Some(format!("did you mean {suggestion}? see --help"));
         }
     }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, fs, io::Read as _, path::Path};
 
 use a2a_core::AgentCard;
+use schemars::JsonSchema;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IntoDeserializer as _},
@@ -27,7 +28,8 @@ const CONFORMANCE: &str = include_str!("conformance.toml");
 const ECHO: &str = include_str!("echo.toml");
 
 /// A built-in agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Profile {
     /// For people: words such as `stream 5` and `ask`.
     #[default]

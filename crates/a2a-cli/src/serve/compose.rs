@@ -23,11 +23,11 @@ use super::{
     public_url,
 };
 use crate::{
-    command::{GrpcInCard, Io, Serve},
-    exec::{ExecAgent, Form},
+    exec::{ExecAgent, Form, StderrPolicy},
     failure::Failure,
     log,
     script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent},
+    settings::serve::{GrpcInCard, Io, Serve},
 };
 
 /// How often a run that was cut off is begun again: what goes on where it stood bears nodes that
@@ -89,14 +89,15 @@ pub(super) fn compose(
     } else {
         agent
     };
-    // One for all listeners, so that a caller has its part once. What is measured goes without.
-    // An engine counts the tasks that it runs by itself.
+    // Shared by all listeners, so that the limits hold for all of them together. An engine counts
+    // its own tasks.
     let front: Arc<dyn Agent> = if serve.is_bench() {
         agent
     } else {
-        Arc::new(Quota::new(agent, serve.limits.of_callers(engine.is_none())))
+        Arc::new(Quota::new(agent, serve.limits.quota(engine.is_some())))
     };
-    let origins = TaskOrigins::default().with_retention(serve.keeping.retention);
+    let origins =
+        TaskOrigins::default().with_retention(serve.store.retention.map(|retention| retention.0));
     let of = |card: &AgentCard| {
         let server = Server::new(front.clone(), card.clone())
             .with_revisions(options.revisions.clone())
@@ -116,7 +117,7 @@ pub(super) fn compose(
             .with_grpc_address(format!("{scheme}{}", public_url::reachable(serve, grpc_address)));
     }
     card = served.card_at(address);
-    if serve.grpc_in_card == GrpcInCard::Never {
+    if serve.listen.grpc_in_card == GrpcInCard::Never {
         card.supported_interfaces.retain(|interface| interface.protocol_binding != card::GRPC);
         if card.supported_interfaces.is_empty() {
             return Err(Failure::usage("--grpc-in-card never leaves no interface in the card"));
@@ -190,7 +191,7 @@ pub(super) fn compose(
 
 /// What receivers of webhooks know this server by: where its clients reach it.
 fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
-    match &serve.public_url {
+    match &serve.listen.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => format!("{}://{}", options.scheme(), public_url::reachable(serve, address)),
     }
@@ -251,26 +252,27 @@ fn with_bindings(mut server: Server, bindings: &[Transport]) -> Server {
 }
 
 fn with_places(mut server: Server, serve: &Serve) -> Server {
-    if let Some(path) = &serve.rpc_path {
+    if let Some(path) = &serve.listen.rpc_path {
         server = server.with_rpc_path(path);
     }
-    if let Some(prefix) = &serve.rest_prefix {
+    if let Some(prefix) = &serve.listen.rest_prefix {
         server = server.with_rest_prefix(prefix);
     }
-    if let Some(url) = &serve.public_url {
+    if let Some(url) = &serve.listen.public_url {
         server = server.with_public_url(url);
     }
-    if !serve.access.allowed_origin.is_empty() {
-        server = server.with_allowed_origins(&serve.access.allowed_origin);
+    if !serve.listen.allowed_origins.is_empty() {
+        let origins = serve.listen.allowed_origins.iter().map(|origin| &origin.0);
+        server = server.with_allowed_origins(origins);
     }
     server.with_allowed_hosts(allowed_hosts(serve))
 }
 
 /// The names that a server without authentication goes by.
 fn allowed_hosts(serve: &Serve) -> Vec<String> {
-    let mut hosts = serve.access.allowed_host.clone();
-    hosts.push(serve.host.clone());
-    if serve.profile == Profile::Bench {
+    let mut hosts = serve.listen.allowed_hosts.clone();
+    hosts.push(serve.listen.host.clone());
+    if serve.agent.profile == Profile::Bench {
         // It has nothing that a page could read, and loads are sent under any name.
         hosts.push("*".to_owned());
     }
@@ -280,10 +282,10 @@ fn allowed_hosts(serve: &Serve) -> Vec<String> {
 /// What guards the pages beside the bindings as the server guards those.
 fn site_guard(serve: &Serve, address: SocketAddr) -> SiteGuard {
     let host = |url: &String| Some(url.parse::<Uri>().ok()?.host()?.to_owned());
-    let public = serve.public_url.as_ref().and_then(host);
+    let public = serve.listen.public_url.as_ref().and_then(host);
     SiteGuard::new(address)
         .with_hosts(allowed_hosts(serve).into_iter().chain(public))
-        .with_origins(serve.access.allowed_origin.iter().cloned())
+        .with_origins(serve.listen.allowed_origins.iter().map(|origin| origin.0.clone()))
 }
 
 fn engine(
@@ -299,14 +301,14 @@ fn engine(
         with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
     } else {
         let script =
-            if serve.echo { Arc::new(Script::echo()?) } else { Arc::clone(&options.script) };
+            if serve.agent.echo { Arc::new(Script::echo()?) } else { Arc::clone(&options.script) };
         let card = script.card();
         let agent = ScriptAgent {
             script,
             authorizations,
             trust: options.trust.clone(),
             // Where callers are told apart, they are not to reach what only this machine does.
-            reach: (options.access.is_some() || serve.encryption.production)
+            reach: (options.access.is_some() || serve.listen.production)
                 .then(|| options.webhooks.clone()),
         };
         with_card(serve, options, card, |card| Engine::builder(card, agent))?
@@ -328,19 +330,15 @@ fn engine(
         Some(store) => builder.store(Measured::new(store)),
         None => builder,
     };
-    let limits = &serve.task_limits;
+    let limits = &serve.limits;
     let config = EngineConfig::default()
-        .with_retention(serve.keeping.retention)
-        .with_parked_retention(serve.keeping.parked_retention)
+        .with_retention(serve.store.retention.map(|retention| retention.0))
+        .with_parked_retention(Some(serve.store.parked_retention.0))
         .with_max_reruns(MAX_RERUNS)
-        .with_max_list_bytes(serve.limits.max_list_page)
-        .with_task_limits(limits.of_tasks())
-        .with_run_limits(limits.of_runs());
-    let config = if serve.is_bench() {
-        config
-    } else {
-        config.with_caller_limits(limits.of_callers(&serve.limits))
-    };
+        .with_max_list_bytes(serve.limits.max_list_page_bytes.0)
+        .with_task_limits(limits.task())
+        .with_run_limits(limits.run());
+    let config = if serve.is_bench() { config } else { config.with_caller_limits(limits.caller()) };
     Ok(builder.config(config).build())
 }
 
@@ -358,7 +356,7 @@ fn with_card(
         .with_streaming(streams)
         .with_push_notifications(options.push)
         .with_extended_card(has_extended);
-    for uri in &serve.required_extension {
+    for uri in &serve.agent.required_extensions {
         let mut extension = AgentExtension::new(uri, "Required by this agent");
         extension.required = true;
         card = card.with_extension(extension);
@@ -377,14 +375,14 @@ pub(super) fn with_words(
     options: &Options,
     generated: AgentCard,
 ) -> Result<AgentCard, Failure> {
-    let mut card = match &serve.card {
+    let mut card = match &serve.agent.card_file {
         Some(path) => read_card(path)?,
         None => generated,
     };
-    if let Some(name) = &serve.name {
+    if let Some(name) = &serve.agent.name {
         card.name.clone_from(name);
     }
-    if let Some(description) = &serve.description {
+    if let Some(description) = &serve.agent.description {
         card.description.clone_from(description);
     }
     match &options.access {
@@ -403,25 +401,28 @@ pub(super) fn with_words(
 }
 
 fn exec_agent(serve: &Serve, options: &Options) -> Option<ExecAgent> {
-    let commands = &serve.commands;
-    let (environment, stderr) = (options.exec_environment.clone(), commands.stderr());
-    let agent = match (&serve.exec, serve.program.is_empty()) {
+    let exec = &serve.exec;
+    let (environment, stderr) = (
+        options.exec_environment.clone(),
+        StderrPolicy::new(exec.log_bytes.0, exec.log_rate.0, exec.expose_stderr),
+    );
+    let agent = match (&exec.command, exec.program.is_empty()) {
         (Some(command), _) => ExecAgent::shell(command, environment, stderr),
         (None, false) => {
-            let words = serve.program.iter().map(Into::into).collect();
+            let words = exec.program.iter().map(Into::into).collect();
             ExecAgent::program(words, environment, stderr)
         }
         (None, true) => return None,
     };
-    let form = match (&commands.chunk, commands.io) {
+    let form = match (&exec.chunk, exec.io) {
         (_, Some(Io::Jsonl)) => Form::JsonLines,
         (Some(delimiter), None) => {
             Form::Chunks(delimiter.replace("\\n", "\n").replace("\\t", "\t").into_bytes())
         }
         (None, None) => Form::Whole,
     };
-    let agent = agent.with_form(form).with_timeout(commands.exec_timeout);
-    Some(agent.with_concurrency(commands.concurrency, options.access.is_some()))
+    let agent = agent.with_form(form).with_timeout(exec.timeout.map(|timeout| timeout.0));
+    Some(agent.with_concurrency(exec.concurrency, options.access.is_some()))
 }
 
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {

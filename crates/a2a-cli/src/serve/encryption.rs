@@ -6,9 +6,9 @@ use a2a_http::tls::{ClientCertificates, Pem, Tls, TlsSettings};
 
 use super::{chain, options::Options};
 use crate::{
-    command::{ClientAuth, Encryption, Serve},
     failure::Failure,
     output::Output,
+    settings::serve::{ClientAuth, Serve, Tls as TlsFlags, TlsVersion},
 };
 
 /// Reads certificates and keys; `None` where connections are in clear.
@@ -16,15 +16,15 @@ use crate::{
 /// # Errors
 ///
 /// A usage failure that names the flag.
-pub(super) fn tls(flags: &Encryption) -> Result<Option<Tls>, Failure> {
-    let (certificate, key) = match (&flags.tls_cert, &flags.tls_key) {
+pub(super) fn tls(flags: &TlsFlags) -> Result<Option<Tls>, Failure> {
+    let (certificate, key) = match (&flags.cert_file, &flags.key_file) {
         (Some(certificate), Some(key)) => (certificate, key),
         (Some(_), None) => return Err(Failure::usage("--tls-cert needs --tls-key")),
         (None, Some(_)) => return Err(Failure::usage("--tls-key needs --tls-cert")),
         (None, None) => {
             let given = [
-                ("--tls-client-ca", flags.tls_client_ca.is_some()),
-                ("--tls-revocations", flags.tls_revocations.is_some()),
+                ("--tls-client-ca", flags.client_ca_file.is_some()),
+                ("--tls-crl", flags.crl_file.is_some()),
             ];
             return match given.into_iter().find(|(_, is_given)| *is_given) {
                 Some((flag, _)) => {
@@ -35,20 +35,20 @@ pub(super) fn tls(flags: &Encryption) -> Result<Option<Tls>, Failure> {
         }
     };
     let mut settings = TlsSettings::new(Pem::file(certificate), Pem::file(key))
-        .with_only_tls13(flags.tls_only_13)
-        .with_handshake_timeout(flags.handshake_timeout)
+        .with_only_tls13(flags.min_version == TlsVersion::V1_3)
+        .with_handshake_timeout(flags.handshake_timeout.0)
         .with_max_handshakes(flags.max_handshakes)
-        .with_hsts(Some(flags.hsts).filter(|age| !age.is_zero()));
-    if let Some(roots) = &flags.tls_client_ca {
-        let certificates = match flags.tls_client_auth {
+        .with_hsts(Some(flags.hsts_max_age.0).filter(|age| !age.is_zero()));
+    if let Some(roots) = &flags.client_ca_file {
+        let certificates = match flags.client_auth {
             ClientAuth::Required => ClientCertificates::Required,
             ClientAuth::Optional => ClientCertificates::Optional,
         };
         settings = settings.with_client_roots(Pem::file(roots), certificates);
     }
-    if let Some(lists) = &flags.tls_revocations {
-        if flags.tls_client_ca.is_none() {
-            return Err(Failure::usage("--tls-revocations needs --tls-client-ca"));
+    if let Some(lists) = &flags.crl_file {
+        if flags.client_ca_file.is_none() {
+            return Err(Failure::usage("--tls-crl needs --tls-client-ca"));
         }
         settings = settings.with_revocations(Pem::file(lists));
     }
@@ -69,7 +69,7 @@ pub(super) fn check(
 ) -> Result<(), Failure> {
     // Who names an address with TLS has something in front of this server that speaks it.
     let is_encrypted_in_front =
-        serve.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
+        serve.listen.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
     if options.tls.is_some() || is_here(address) || is_encrypted_in_front {
         return Ok(());
     }
@@ -78,7 +78,7 @@ pub(super) fn check(
     );
     let hint = "give --tls-cert and --tls-key, or --public-url https://… where TLS ends in front \
                 of this server";
-    if serve.encryption.production {
+    if serve.listen.production {
         return Err(Failure::usage(said).with_hint(hint));
     }
     output.warning(&format!("{said}; {hint}"));

@@ -17,9 +17,9 @@ use url::Url;
 
 use super::chain;
 use crate::{
-    command::{Keeping, Serve},
     failure::{Code, Failure},
     script::Profile,
+    settings::serve::Serve,
 };
 
 /// The file of a server that is not told where to keep its tasks.
@@ -70,22 +70,31 @@ impl Plan {
     ///
     /// A usage failure that names the flag.
     pub(super) fn new(serve: &Serve) -> Result<Option<Self>, Failure> {
-        let keeping = &serve.keeping;
-        if serve.proxy.reference.is_some() {
-            return match keeping.first_flag() {
-                Some(flag) => Err(Failure::usage(format!("{flag} is not for --proxy"))
+        let settings = &serve.store;
+        if serve.proxy.to.is_some() {
+            let given = [
+                ("--store", settings.location.is_some()),
+                ("--cluster", settings.cluster.is_some()),
+                ("--node", settings.node.is_some()),
+                ("--secret-key-file", settings.secret_key_file.is_some()),
+                ("--retention", settings.retention.is_some()),
+            ];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((flag, _)) => Err(Failure::usage(format!("{flag} is not for --proxy"))
                     .with_hint("the agent behind keeps the tasks")),
                 None => Ok(None),
             };
         }
-        let place = place(keeping, serve.profile)?;
+        let location = settings.location.as_ref().map(|address| address.0.as_str());
+        let cluster = settings.cluster.as_ref().map(|address| address.0.as_str());
+        let place = place(location, cluster, settings.node.as_deref(), serve.agent.profile)?;
         let keys = match place {
-            Place::Memory if keeping.secret_key_file.is_some() => {
+            Place::Memory if settings.secret_key_file.is_some() => {
                 return Err(Failure::usage("--secret-key-file is not for --store memory")
                     .with_hint("nothing is written there that could be read"));
             }
             Place::Memory => SecretKeys::default(),
-            Place::File(_) | Place::Database { .. } => keys(keeping)?,
+            Place::File(_) | Place::Database { .. } => keys(settings.secret_key_file.as_deref())?,
         };
         Ok(Some(Self { place, keys }))
     }
@@ -109,13 +118,13 @@ impl Plan {
     }
 }
 
-/// The store that flags name, to look into it: nothing is made that is not there.
+/// The store at a location, which must exist.
 ///
 /// # Errors
 ///
 /// A usage failure.
-pub(super) fn existing(keeping: &Keeping) -> Result<Plan, Failure> {
-    let place = place(keeping, Profile::Demo)?;
+pub(super) fn existing(location: Option<&str>) -> Result<Plan, Failure> {
+    let place = place(location, None, None, Profile::Demo)?;
     if let Place::File(path) = &place
         && !path.exists()
     {
@@ -125,19 +134,24 @@ pub(super) fn existing(keeping: &Keeping) -> Result<Plan, Failure> {
     Ok(Plan { place, keys: SecretKeys::default() })
 }
 
-fn place(keeping: &Keeping, profile: Profile) -> Result<Place, Failure> {
-    let store = match (&keeping.store, profile) {
-        (Some(store), _) => store.as_str(),
+fn place(
+    location: Option<&str>,
+    cluster: Option<&str>,
+    node: Option<&str>,
+    profile: Profile,
+) -> Result<Place, Failure> {
+    let store = match (location, profile) {
+        (Some(store), _) => store,
         (None, Profile::Bench) => "memory",
         (None, Profile::Demo | Profile::Conformance) => FILE,
     };
     let scheme = store.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let place = match scheme.as_deref() {
         Some("postgres" | "postgresql") => {
-            let (cluster, node) = (keeping.cluster.clone(), keeping.node.clone());
-            if let Some(cluster) = &cluster {
+            if let Some(cluster) = cluster {
                 check_cluster(cluster)?;
             }
+            let (cluster, node) = (cluster.map(str::to_owned), node.map(str::to_owned));
             return Ok(Place::Database { url: store.to_owned(), cluster, node });
         }
         Some(_) => {
@@ -150,9 +164,7 @@ fn place(keeping: &Keeping, profile: Profile) -> Result<Place, Failure> {
         None if store == "memory" => Place::Memory,
         None => Place::File(store.into()),
     };
-    for (flag, is_given) in
-        [("--cluster", keeping.cluster.is_some()), ("--node", keeping.node.is_some())]
-    {
+    for (flag, is_given) in [("--cluster", cluster.is_some()), ("--node", node.is_some())] {
         if is_given {
             return Err(Failure::usage(format!("{flag} needs --store postgres://…")).with_hint(
                 format!("--store {store} belongs to one process, so there are no nodes"),
@@ -174,9 +186,9 @@ fn check_cluster(cluster: &str) -> Result<(), Failure> {
         .with_hint("a cluster is nats://host or tls://host, with commas between several"))
 }
 
-fn keys(keeping: &Keeping) -> Result<SecretKeys, Failure> {
+fn keys(file: Option<&Path>) -> Result<SecretKeys, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let (text, whence) = match &keeping.secret_key_file {
+    let (text, whence) = match file {
         Some(path) => {
             let whence = format!("--secret-key-file {}", path.display());
             let text = fs::read_to_string(path)
@@ -290,25 +302,16 @@ fn without_secrets(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn keeping(store: Option<&str>, cluster: Option<&str>, node: Option<&str>) -> Keeping {
-        Keeping {
-            store: store.map(Into::into),
-            cluster: cluster.map(Into::into),
-            node: node.map(Into::into),
-            ..Keeping::default()
-        }
-    }
-
     #[test]
     fn a_store_is_told_by_the_form_of_its_name() {
-        let of = |store| place(&keeping(store, None, None), Profile::Demo).unwrap();
+        let of = |store| place(store, None, None, Profile::Demo).unwrap();
         assert_eq!(of(None), Place::File(FILE.into()));
         assert_eq!(of(Some("memory")), Place::Memory);
         assert_eq!(of(Some("./memory")), Place::File("./memory".into()));
         let url = "postgres://me@db/tasks";
         let shared = Place::Database { url: url.into(), cluster: None, node: None };
         assert_eq!(of(Some(url)), shared);
-        let bench = place(&keeping(None, None, None), Profile::Bench).unwrap();
+        let bench = place(None, None, None, Profile::Bench).unwrap();
         assert_eq!(bench, Place::Memory);
     }
 
@@ -323,7 +326,7 @@ mod tests {
             (url, Some("redis://me:secret@bus"), None, "--cluster redis://bus"),
             (url, Some("bus:4222"), None, "--cluster bus:4222"),
         ] {
-            let failure = place(&keeping(store, cluster, node), Profile::Demo).unwrap_err();
+            let failure = place(store, cluster, node, Profile::Demo).unwrap_err();
             assert!(failure.message().starts_with(flag), "{flag}: {failure}");
             assert!(!failure.to_string().contains("secret"), "{failure}");
             assert_eq!(failure.code().exit(), 2, "{flag}");
@@ -336,7 +339,7 @@ mod tests {
         let path = directory.path().join("keys");
         let with = |text: &str| {
             fs::write(&path, text).unwrap();
-            keys(&Keeping { secret_key_file: Some(path.clone()), ..Keeping::default() })
+            keys(Some(&path))
         };
         let key = "07".repeat(32);
         assert!(with(&format!("{key}\n{}\n", "08".repeat(32))).is_ok());

@@ -23,11 +23,10 @@ use a2a_operations::{Store, store::StoreError};
 use tokio::net::TcpListener;
 
 use crate::{
-    command::{Keeping, Serve},
     failure::{Code, Failure, chain},
     log,
     output::Output,
-    settings::{Settings, serve::Told},
+    settings::{Settings, serve::Serve},
     signal,
 };
 use compose::compose;
@@ -39,13 +38,8 @@ use proxy::Upstream;
 const LAST_MOMENT: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
-pub(crate) async fn run(
-    serve: Serve,
-    told: &Told,
-    settings: &Settings,
-    output: Output,
-) -> Result<(), Failure> {
-    let options = Options::new(&serve, told, settings)?;
+pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
+    let options = Options::new(&serve, settings)?;
     let plan = keep::Plan::new(&serve)?;
     let guard = log::start(options.log, options.observe.clone())?;
     let upstream = Upstream::connect(&serve, &options, settings, output).await?;
@@ -78,7 +72,7 @@ pub(crate) async fn run(
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
     for said in access::plaintext_urls(&composed.card) {
         let said = format!("callers send secrets in clear to {said}");
-        if serve.encryption.production {
+        if serve.listen.production {
             return Err(Failure::usage(said).with_hint("name https addresses in the card"));
         }
         output.warning(&said);
@@ -135,13 +129,13 @@ pub(crate) struct OpenStore {
 }
 
 impl OpenStore {
-    /// Opens the store that the flags name.
+    /// Opens the store at a location.
     ///
     /// # Errors
     ///
     /// A failure that names the flag, for a store that is not there or can't be opened.
-    pub(crate) async fn open(keeping: &Keeping) -> Result<Self, Failure> {
-        let mut kept = keep::existing(keeping)?.open().await?;
+    pub(crate) async fn open(location: Option<&str>) -> Result<Self, Failure> {
+        let mut kept = keep::existing(location)?.open().await?;
         match kept.store.take() {
             Some(store) => Ok(Self { store, kept }),
             None => Err(Failure::usage("--store memory is gone when its server has stopped")),
@@ -161,13 +155,13 @@ impl OpenStore {
     }
 }
 
-/// Reads what a server is told, and starts nothing.
+/// Checks settings without starting a server.
 ///
 /// # Errors
 ///
 /// A usage failure for what [`run`] would refuse before it listens.
-pub(crate) fn check(serve: &Serve, told: &Told, settings: &Settings) -> Result<(), Failure> {
-    let options = Options::new(serve, told, settings)?;
+pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
+    let options = Options::new(serve, settings)?;
     compose::with_words(serve, &options, AgentCard::default())?;
     keep::Plan::new(serve)?;
     Ok(())

@@ -20,12 +20,14 @@ use super::{
     encryption,
 };
 use crate::{
-    command::Serve,
     exec::ExecEnvironment,
     failure::Failure,
     log::{Detail, Observe},
     script::{Profile, Script, Switch},
-    settings::{Settings, serve::Told},
+    settings::{
+        Settings,
+        serve::{Secret, Serve},
+    },
 };
 
 /// What the flags and the environment of a server come to.
@@ -76,60 +78,60 @@ impl Options {
     /// # Errors
     ///
     /// A usage failure.
-    pub(super) fn new(serve: &Serve, told: &Told, settings: &Settings) -> Result<Self, Failure> {
-        let completes = serve.default.is_some();
-        let script = match &serve.script {
+    pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
+        let completes = serve.agent.default.is_some();
+        let script = match &serve.agent.script_file {
             Some(path) => Script::read(path)?,
-            None => Script::of_profile(serve.profile, completes)?,
+            None => Script::of_profile(serve.agent.profile, completes)?,
         };
         let is_reduced = script.is_switched(Switch::ReducedCapabilities);
-        if completes && serve.profile != Profile::Conformance {
+        if completes && serve.agent.profile != Profile::Conformance {
             return Err(Failure::usage("--default is only for --profile conformance"));
         }
         let requires_bearer = script.is_switched(Switch::RequireBearer);
-        let bearer = match (&serve.access.extended_card_token, requires_bearer) {
+        let bearer = match (&serve.auth.extended_card_token, requires_bearer) {
             // Suites send wrong tokens, and the right one is known to all.
             (_, true) => {
                 let guard =
                     Guard::new().with_throttle(Throttle::default().with_failures_allowed(u32::MAX));
                 Some(Bearer::new(&script.bearer.accepted, Protects::Everything, guard)?)
             }
-            (Some(token), false) => {
+            (Some(Secret(token)), false) => {
                 Some(Bearer::new(token, Protects::ExtendedCard, access::guard(serve)?)?)
             }
             (None, false) => None,
         };
         let insufficient = script.bearer.insufficient.as_deref();
         let bearer = bearer.map(|bearer| bearer.with_insufficient(insufficient));
-        let access = Access::read(serve, told, &settings.trust)?;
+        let access = Access::read(serve, &settings.trust)?;
         check_access(serve, access.as_ref(), bearer.as_ref())?;
-        let push = !serve.no_push && !is_reduced && script.has_push_notifications();
-        let is_bench = serve.profile == Profile::Bench;
-        let logs_traffic = !serve.quiet && !is_bench;
+        let push = serve.webhooks.enabled && !is_reduced && script.has_push_notifications();
+        let is_bench = serve.agent.profile == Profile::Bench;
+        let logs_traffic = serve.telemetry.log_traffic && !is_bench;
         Ok(Self {
-            host: serve.host.clone(),
-            port: serve.port,
-            grpc_port: serve.grpc_port,
+            host: serve.listen.host.clone(),
+            port: serve.listen.port,
+            grpc_port: serve.listen.grpc_port,
             bindings: bindings(serve, settings)?,
-            revisions: if serve.no_compat { Revisions::latest() } else { serve.protocol.clone() },
-            streaming: !serve.no_streaming && !is_reduced,
+            revisions: serve.listen.protocol.0.clone(),
+            streaming: serve.agent.streaming && !is_reduced,
             push,
-            extended_card: !serve.no_extended_card && !is_reduced,
+            extended_card: serve.agent.extended_card && !is_reduced,
             bearer,
             access,
             webhooks: webhooks(serve)?,
             webhook_key: webhook_key(serve, push)?,
-            card_key: match &serve.card_key {
+            card_key: match &serve.agent.card_key_file {
                 Some(path) => Some(signing_key("--card-key", path)?),
                 None => None,
             },
-            limits: serve.limits.of_connections(),
+            limits: serve.limits.http(),
             address_rate: address_rate(serve)?,
-            tls: encryption::tls(&serve.encryption)?,
+            tls: encryption::tls(&serve.tls)?,
             trust: settings.trust.clone(),
-            exec_environment: exec_environment(serve, told)?,
+            exec_environment: exec_environment(serve)?,
             script: Arc::new(script),
-            log: match (settings.debug, logs_traffic, serve.log_json) {
+            log: match (settings.debug, logs_traffic, serve.telemetry.log_json) {
                 (true, ..) => Detail::Debug,
                 (false, false, _) => Detail::Warnings,
                 (false, true, true) => Detail::TrafficAsJson,
@@ -138,13 +140,14 @@ impl Options {
             logs_traffic,
             observe: Observe {
                 is_buffered: true,
-                otlp_endpoint: serve.otlp_endpoint.clone(),
+                otlp_endpoint: serve.telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
                 // The bench profile measures the library, which records them for nobody otherwise.
-                metrics: !serve.no_metrics && (!is_bench || serve.metrics_listen.is_some()),
-                audit: serve.audit_log.clone(),
+                metrics: serve.telemetry.metrics
+                    && (!is_bench || serve.telemetry.metrics_listen.is_some()),
+                audit: serve.telemetry.audit_file.clone(),
                 trust: settings.trust.clone(),
             },
-            metrics_listen: serve.metrics_listen.clone(),
+            metrics_listen: serve.telemetry.metrics_listen.clone(),
         })
     }
 }
@@ -163,7 +166,7 @@ fn check_access(
         (Some(_), None) if serve.proxy.forward_auth => Err(Failure::usage(
             "--forward-auth is for a server that asks for no credentials of its own",
         )),
-        (None, None) if serve.encryption.production && !serve.access.anonymous => {
+        (None, None) if serve.listen.production && !serve.auth.anonymous => {
             Err(Failure::usage("everybody may call this agent").with_hint(
                 "say who may in [auth] of the settings, or with --require-bearer; --anonymous \
                  says that it is meant so",
@@ -178,7 +181,7 @@ fn bindings(serve: &Serve, settings: &Settings) -> Result<Vec<Transport>, Failur
     let wanted =
         if settings.transport.is_empty() { &Transport::ALL[..] } else { &settings.transport };
     for binding in wanted {
-        let is_off = serve.no_grpc && *binding == Transport::Grpc;
+        let is_off = !serve.listen.grpc && *binding == Transport::Grpc;
         if !is_off && !bindings.contains(binding) {
             bindings.push(*binding);
         }
@@ -191,13 +194,13 @@ fn bindings(serve: &Serve, settings: &Settings) -> Result<Vec<Transport>, Failur
 
 fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
     let mut policy = WebhookPolicy::default()
-        .with_public(!serve.webhooks_allowed_only)
-        .with_http(!serve.webhooks_https_only);
-    let loopback: &[&str] = match serve.profile {
+        .with_public(!serve.webhooks.allowed_only)
+        .with_http(!serve.webhooks.https_only);
+    let loopback: &[&str] = match serve.agent.profile {
         Profile::Conformance => &["127.0.0.0/8", "::1", "localhost"],
         Profile::Demo | Profile::Bench => &[],
     };
-    let given = serve.allow_webhook.iter().map(String::as_str);
+    let given = serve.webhooks.allow.iter().map(String::as_str);
     for text in given.chain(loopback.iter().copied()) {
         let allowed: Allowed = text
             .parse()
@@ -208,8 +211,8 @@ fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
 }
 
 fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure> {
-    let Some(path) = &serve.webhook_key else { return Ok(None) };
-    if serve.proxy.reference.is_some() {
+    let Some(path) = &serve.webhooks.key_file else { return Ok(None) };
+    if serve.proxy.to.is_some() {
         return Err(Failure::usage("--webhook-key is not for --proxy")
             .with_hint("the agent behind calls the webhooks, and signs what it sends"));
     }
@@ -234,12 +237,11 @@ fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
 }
 
 fn address_rate(serve: &Serve) -> Result<Option<AddressRate>, Failure> {
-    let Some(rate) = serve.limits.address_rate else { return Ok(None) };
-    Ok(Some(AddressRate::new(rate).with_proxies(access::proxies(serve)?)))
+    let Some(rate) = serve.limits.rate_limit_per_address else { return Ok(None) };
+    Ok(Some(AddressRate::new(rate.0).with_proxies(access::proxies(serve)?)))
 }
 
-fn exec_environment(serve: &Serve, told: &Told) -> Result<ExecEnvironment, Failure> {
-    let secret = told.secret_variables().clone();
-    ExecEnvironment::new(&serve.commands.exec_env, secret)
+fn exec_environment(serve: &Serve) -> Result<ExecEnvironment, Failure> {
+    ExecEnvironment::new(&serve.exec.env, serve.secret_variables.clone())
         .map_err(|reason| Failure::usage(format!("--exec-env: {reason}")))
 }

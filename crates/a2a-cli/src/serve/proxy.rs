@@ -11,10 +11,12 @@ use axum::{extract::Request, middleware::Next, response::Response};
 use super::{options::Options, record::Lines};
 use crate::{
     agent::{RemoteAgent, Retries},
-    command::{Proxy, Serve},
     failure::Failure,
     output::Output,
-    settings::Settings,
+    settings::{
+        Settings,
+        serve::{Proxy, Serve},
+    },
 };
 
 /// The agent behind this server, ready to be served.
@@ -38,10 +40,10 @@ impl Upstream {
         settings: &Settings,
         output: Output,
     ) -> Result<Option<Self>, Failure> {
-        let Some(reference) = &serve.proxy.reference else {
+        let Some(reference) = &serve.proxy.to else {
             return Ok(None);
         };
-        if !serve.required_extension.is_empty() {
+        if !serve.agent.required_extensions.is_empty() {
             return Err(Failure::usage("--required-extension is not for --proxy")
                 .with_hint("the agent behind says which extensions it requires"));
         }
@@ -73,7 +75,7 @@ impl Upstream {
             format!("{} {}", interface.protocol_binding, interface.url)
         });
         let mut card = forward.front_card(&client.card());
-        let agent: Arc<dyn Agent> = match &serve.proxy.record {
+        let agent: Arc<dyn Agent> = match &serve.proxy.record_file {
             Some(path) => {
                 let lines = Lines::append_to(path)?;
                 Arc::new(Recorder::new(forward, move |entry| lines.write(&entry)))
@@ -96,8 +98,8 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
         upstream.agent_card = Some(reference.to_owned());
         upstream.endpoint = None;
     }
-    upstream.transport.clone_from(&proxy.upstream_transport);
-    upstream.version = proxy.upstream_version;
+    upstream.transport = proxy.transport.iter().map(|binding| binding.0).collect();
+    upstream.version = proxy.version.map(|version| version.0);
     // To stand between revisions is what a proxy is for.
     upstream.any_version = true;
     upstream.passes_credentials = proxy.forward_auth;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use url::Url;
 
-use crate::{command::Serve, failure::Failure, output::Output};
+use crate::{failure::Failure, output::Output, settings::serve::Serve};
 
 /// Warns if the card names localhost although the server listens on all addresses.
 ///
@@ -12,7 +12,7 @@ use crate::{command::Serve, failure::Failure, output::Output};
 ///
 /// A usage failure in place of the warning, with `--production`.
 pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Result<(), Failure> {
-    if serve.public_url.is_some() || !address.ip().is_unspecified() {
+    if serve.listen.public_url.is_some() || !address.ip().is_unspecified() {
         return Ok(());
     }
     let said = format!(
@@ -20,7 +20,7 @@ pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Resul
          other machines can't follow it"
     );
     let hint = "name the URL that clients use with --public-url";
-    if serve.encryption.production {
+    if serve.listen.production {
         return Err(Failure::usage(said).with_hint(hint));
     }
     output.warning(&format!("{said}; {hint}"));
@@ -33,7 +33,7 @@ pub(super) fn reachable(serve: &Serve, address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();
     }
-    let public = serve.public_url.as_ref().and_then(|url| Url::parse(url).ok());
+    let public = serve.listen.public_url.as_ref().and_then(|url| Url::parse(url).ok());
     let host = public.as_ref().and_then(Url::host_str).unwrap_or("localhost");
     format!("{host}:{}", address.port())
 }

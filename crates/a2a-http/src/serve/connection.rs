@@ -65,8 +65,8 @@ pub(super) fn builder(limits: &Limits) -> Builder {
         .max_pending_accept_reset_streams(limits.max_reset_streams)
         .max_local_error_reset_streams(limits.max_reset_streams)
         .max_send_buf_size(MAX_SEND_BYTES)
-        .keep_alive_interval(limits.http2_ping)
-        .keep_alive_timeout(limits.http2_ping);
+        .keep_alive_interval(limits.http2_ping_interval)
+        .keep_alive_timeout(limits.http2_ping_interval);
     Builder { http1: builder.clone().http1_only(), http2: builder.http2_only() }
 }
 
@@ -137,7 +137,7 @@ impl Connection {
                         if idle_deadline <= now {
                             is_stopping = true;
                             connection.as_mut().graceful_shutdown();
-                            deadline.as_mut().reset(now + limits.grace);
+                            deadline.as_mut().reset(now + limits.drain_timeout);
                         } else {
                             deadline.as_mut().reset(idle_deadline);
                         }

@@ -49,7 +49,7 @@ impl<B> RequestBody<B> {
         Self {
             body,
             read_timeout: limits.body_read_timeout,
-            total_timeout: limits.body_time,
+            total_timeout: limits.body_total_timeout,
             max_bytes: limits.max_body_bytes,
             reservation: Some(reservation),
             pending: None,

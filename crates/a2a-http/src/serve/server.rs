@@ -122,9 +122,9 @@ impl Server {
     }
 
     /// Serves until `shutdown` completes, then shuts down gracefully: stops accepting, waits up to
-    /// [`Limits::stream_grace`] for all requests, ends event streams with an error on which clients
-    /// resume on another node, waits up to [`Limits::grace`] for the other requests, and closes the
-    /// remaining connections.
+    /// [`Limits::stream_drain_timeout`] for all requests, ends event streams with an error on which
+    /// clients resume on another node, waits up to [`Limits::drain_timeout`] for the other
+    /// requests, and closes the remaining connections.
     ///
     /// Accept errors are logged and retried.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
@@ -194,9 +194,10 @@ impl Server {
         }
         drop(listener);
         stop.cancel();
-        let in_time = timeout(limits.stream_grace, join_all(&mut connections)).await.is_ok();
+        let in_time =
+            timeout(limits.stream_drain_timeout, join_all(&mut connections)).await.is_ok();
         self.drain.start();
-        if !in_time && timeout(limits.grace, join_all(&mut connections)).await.is_err() {
+        if !in_time && timeout(limits.drain_timeout, join_all(&mut connections)).await.is_err() {
             tracing::info!(connections = connections.len(), "shutdown grace period expired");
         }
         connections.shutdown().await;

@@ -36,8 +36,8 @@ const PING: &[u8] = b": ping\n\n";
 ///
 /// `frame` appends one event, or the error that ends the stream, to the buffer as JSON without line
 /// breaks. The position of the event is its `id:`, from which a client can resume. All ready events
-/// are sent in one write. After [`Limits::keep_alive`] without a write, a comment is sent. When the
-/// server drains, the stream ends with an error of kind
+/// are sent in one write. After [`Limits::keep_alive_interval`] without a write, a comment is sent.
+/// When the server drains, the stream ends with an error of kind
 /// [`Unavailable`](a2a_core::ErrorKind::Unavailable).
 ///
 /// Dropping the response detaches the client and cancels nothing.
@@ -70,7 +70,7 @@ fn stream_response(
     error_type: &'static [u8],
 ) -> Response<Body> {
     // An interval of zero would be a busy loop.
-    let interval = limits.keep_alive.max(Duration::from_millis(1));
+    let interval = limits.keep_alive_interval.max(Duration::from_millis(1));
     let body = EventBody {
         events: Some(events),
         frame,

@@ -155,7 +155,7 @@ async fn idle_connection_gets_a_goaway() {
     let limits = Limits::default()
         .with_first_request_timeout(SHORT)
         .with_idle_timeout(SHORT)
-        .with_grace(SHORT);
+        .with_drain_timeout(SHORT);
     let (router, in_flight) = endless();
     let router = router.route("/x", route(async || "x"));
     let address = start(router, limits).await;
@@ -193,7 +193,7 @@ async fn stalled_request_body_ends_the_request() {
             .map_or_else(|error| error.to_string(), |_| "?".into())
     };
     let router = Router::new().route("/", route(read));
-    let limits = Limits::default().with_body_read_timeout(SHORT).with_body_time(SHORT * 3);
+    let limits = Limits::default().with_body_read_timeout(SHORT).with_body_total_timeout(SHORT * 3);
     let address = start(router, limits).await;
     for drips in [false, true] {
         let mut peer = Peer::connect(address, &[]).await;

@@ -37,7 +37,7 @@ async fn drip(stream: &mut TcpStream, bytes: &'static [u8]) {
 
 #[tokio::test]
 async fn slow_body_exceeds_the_total_timeout() {
-    let limits = Limits::default().with_body_time(SHORT * 2);
+    let limits = Limits::default().with_body_total_timeout(SHORT * 2);
     let address = start(reading(&limits), limits).await;
     let mut slow = Vec::new();
     for head in ["content-length: 1000000", "transfer-encoding: chunked"] {

@@ -1,6 +1,6 @@
 //! Bearer tokens of external issuers.
 
-use std::{fs, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 use a2a_auth::{
     jose::{JwkSet, RemoteKeys},
@@ -13,121 +13,120 @@ use a2a_core::{
 use a2a_http::tls::ClientTls;
 use url::Url;
 
-use super::{Declared, http};
+use super::{Declared, http, invalid};
 use crate::{
     failure::Failure,
-    settings::{
-        serve::{Row, Told},
-        value,
+    settings::serve::{
+        Duration,
+        auth::{self as settings, Auth},
     },
 };
 
-/// Reads a table of some type.
-type Read = fn(&Row, &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure>;
+/// A security scheme and its verifier, or why there is none.
+type Verified = Result<(Scheme, Arc<dyn Verifier>), String>;
 
 /// Returns a scheme for each issuer in the settings file.
 ///
 /// # Errors
 ///
-/// A usage failure that names the location in the file.
-pub(super) fn of_issuers(told: &Told, trust: &ClientTls) -> Result<Vec<Declared>, Failure> {
-    let kinds: [(&str, Read); 3] =
-        [("jwt", of_keys), ("oidc", of_discovery), ("introspection", of_introspection)];
+/// A usage failure that names the table in the file.
+pub(super) fn of_issuers(auth: &Auth, trust: &ClientTls) -> Result<Vec<Declared>, Failure> {
     let mut schemes = Vec::new();
-    for (kind, read) in kinds {
-        for (index, row) in told.rows(&format!("auth.{kind}")).enumerate() {
-            let (scheme, verifier) = read(row, trust)?;
-            let name = match (row.text("scheme"), index) {
-                (Some(name), _) => name.to_owned(),
-                (None, 0) => kind.to_owned(),
-                (None, more) => format!("{kind}{}", more + 1),
-            };
-            let scopes = row.list("scopes").to_vec();
-            schemes.push(Declared {
-                name,
-                scheme,
-                scopes,
-                verifier,
-                source: format!("auth.{kind}"),
-            });
-        }
+    let mut declare = |table: &str, index, name: Option<&String>, scopes: &[String], verified| {
+        let (scheme, verifier) = Verified::map_err(verified, |error| invalid(table, index, error))?;
+        let name = match (name, index) {
+            (Some(name), _) => name.clone(),
+            (None, 0) => table.to_owned(),
+            (None, index) => format!("{table}{}", index + 1),
+        };
+        let (scopes, source) = (scopes.to_vec(), format!("auth.{table}"));
+        schemes.push(Declared { name, scheme, scopes, verifier, source });
+        Ok(())
+    };
+    for (index, row) in auth.jwt.iter().enumerate() {
+        declare("jwt", index, row.scheme.as_ref(), &row.scopes, of_keys(row, trust))?;
+    }
+    for (index, row) in auth.oidc.iter().enumerate() {
+        declare("oidc", index, row.scheme.as_ref(), &row.scopes, of_discovery(row, trust))?;
+    }
+    for (index, row) in auth.introspection.iter().enumerate() {
+        let verified = of_introspection(row, trust);
+        declare("introspection", index, row.scheme.as_ref(), &row.scopes, verified)?;
     }
     Ok(schemes)
 }
 
 /// An issuer with a key set in a file or at a URL.
-fn of_keys(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
-    let issuer = row.text("issuer").unwrap_or_default();
-    let (first, more) = audiences(row)?;
-    let jwt = match (row.text("jwks_url"), row.text("jwks_file")) {
+fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
+    let (first, more) = audiences(&row.audiences)?;
+    let jwt = match (&row.jwks_url, &row.jwks_file) {
         (Some(url), None) => {
-            encrypted(url).map_err(|error| row.failure(format!("jwks_url: {error}")))?;
+            encrypted(url).map_err(|error| format!("jwks_url: {error}"))?;
             let keys = RemoteKeys::at_with_tls(url, trust.clone());
-            Jwt::new(issuer, first, keys.map_err(|error| row.failure(error))?)
+            Jwt::new(&row.issuer.0, first, keys.map_err(|error| error.to_string())?)
         }
-        (None, Some(path)) => Jwt::new(issuer, first, keys(row, path)?),
-        _ => return Err(row.failure("exactly one of jwks_url and jwks_file is required")),
+        (None, Some(path)) => {
+            let invalid = |error| format!("jwks_file {}: {error}", path.display());
+            Jwt::new(&row.issuer.0, first, keys(path).map_err(invalid)?)
+        }
+        _ => return Err("exactly one of jwks_url and jwks_file is required".to_owned()),
     };
-    Ok((http("bearer", "JWT"), Arc::new(complete(jwt, more, row)?)))
+    let jwt = complete(jwt, more, &row.claims, row.leeway.as_ref());
+    Ok((http("bearer", "JWT"), Arc::new(jwt)))
 }
 
 /// An issuer with an OpenID Connect discovery document.
-fn of_discovery(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
-    let url = row.text("url").unwrap_or_default();
-    let (first, more) = audiences(row)?;
+fn of_discovery(row: &settings::Oidc, trust: &ClientTls) -> Verified {
+    let url = &row.url.0;
+    let (first, more) = audiences(&row.audiences)?;
     let jwt =
-        Jwt::discovered_with_tls(url, first, trust.clone()).map_err(|error| row.failure(error))?;
+        Jwt::discovered_with_tls(url, first, trust.clone()).map_err(|error| error.to_string())?;
     let scheme = OpenIdConnectSecurityScheme {
-        open_id_connect_url: url.to_owned(),
+        open_id_connect_url: url.clone(),
         ..OpenIdConnectSecurityScheme::default()
     };
-    let scheme = Scheme::OpenIdConnectSecurityScheme(scheme);
-    Ok((scheme, Arc::new(complete(jwt, more, row)?)))
+    let jwt = complete(jwt, more, &row.claims, row.leeway.as_ref());
+    Ok((Scheme::OpenIdConnectSecurityScheme(scheme), Arc::new(jwt)))
 }
 
 /// An issuer with a token introspection endpoint.
-fn of_introspection(row: &Row, trust: &ClientTls) -> Result<(Scheme, Arc<dyn Verifier>), Failure> {
-    let text = |name| row.text(name).unwrap_or_default();
-    let verifier =
-        Introspection::new(text("issuer"), text("url"), text("client_id"), text("client_secret"));
+fn of_introspection(row: &settings::Introspection, trust: &ClientTls) -> Verified {
+    let (id, secret) = (&row.client_id.0, &row.client_secret.0);
+    let verifier = Introspection::new(&row.issuer.0, &row.url.0, id, secret);
     let verifier = verifier.and_then(|verifier| verifier.with_tls(trust.clone()));
-    let mut verifier = verifier.map_err(|error| row.failure(error))?;
-    for audience in row.list("audiences") {
+    let mut verifier = verifier.map_err(|error| error.to_string())?;
+    for audience in &row.audiences {
         verifier = verifier.with_audience(audience);
     }
-    if let [_, ..] = row.list("claims") {
-        verifier = verifier.with_claims(row.list("claims"));
+    if !row.claims.is_empty() {
+        verifier = verifier.with_claims(&row.claims);
     }
-    if let Some(lifetime) = row.text("lifetime") {
-        let lifetime = value::duration(lifetime).map_err(|error| row.failure(error))?;
-        verifier = verifier.with_lifetime(lifetime);
+    if let Some(lifetime) = &row.lifetime {
+        verifier = verifier.with_lifetime(lifetime.0);
     }
     Ok((http("bearer", ""), Arc::new(verifier)))
 }
 
-fn audiences(row: &Row) -> Result<(&String, &[String]), Failure> {
-    row.list("audiences").split_first().ok_or_else(|| row.failure("audiences must not be empty"))
+fn audiences(audiences: &[String]) -> Result<(&String, &[String]), String> {
+    audiences.split_first().ok_or_else(|| "audiences must not be empty".to_owned())
 }
 
-fn complete(jwt: Jwt, more: &[String], row: &Row) -> Result<Jwt, Failure> {
+fn complete(jwt: Jwt, more: &[String], claims: &[String], leeway: Option<&Duration>) -> Jwt {
     let mut jwt = more.iter().fold(jwt, |jwt, audience| jwt.with_audience(audience));
-    if let [_, ..] = row.list("claims") {
-        jwt = jwt.with_claims(row.list("claims"));
+    if !claims.is_empty() {
+        jwt = jwt.with_claims(claims);
     }
-    Ok(match row.text("leeway") {
-        Some(leeway) => {
-            jwt.with_leeway(value::duration(leeway).map_err(|error| row.failure(error))?)
-        }
+    match leeway {
+        Some(leeway) => jwt.with_leeway(leeway.0),
         None => jwt,
-    })
+    }
 }
 
-fn keys(row: &Row, path: &str) -> Result<JwkSet, Failure> {
-    let invalid = |error: &dyn std::fmt::Display| row.failure(format!("jwks_file {path}: {error}"));
-    let text = fs::read(path).map_err(|error| invalid(&error))?;
-    let keys: JwkSet = serde_json::from_slice(&text).map_err(|error| invalid(&error))?;
+fn keys(path: &Path) -> Result<JwkSet, String> {
+    let text = fs::read(path).map_err(|error| error.to_string())?;
+    let keys: JwkSet = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     if keys.keys().is_empty() {
-        return Err(invalid(&"no supported signing key"));
+        return Err("no supported signing key".to_owned());
     }
     Ok(keys)
 }

@@ -1,24 +1,25 @@
-//! The settings that a server goes by, as a file that says the same again.
+//! Prints the settings of a server: as a settings file, or as JSON.
 
-use serde_json::{Value, json};
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
 
 use super::{
-    Effective, Source,
-    key::{KEYS, SECTIONS},
+    FILE_SUFFIX, Setting, layer::Source, layered::LayeredSettings, schema, sections, settings,
+    types::Written,
 };
 use crate::{failure::Failure, output::Output};
 
 const HEAD: &str = "\
-# The settings of `a2a serve`, each with its source. Read as --settings, they give the same again,
-# apart from secrets that stand here as (set).
+# Settings of `a2a serve` with their sources. With --settings, this file gives the same settings
+# again, except for secrets shown as (set).
 ";
 
-impl Effective<'_> {
+impl LayeredSettings {
     /// Prints the settings: as TOML, or with `-o json` as the list of `a2a config show`.
     ///
     /// # Errors
     ///
-    /// Whoever read the output has gone.
+    /// The output is closed.
     pub(crate) fn print(&self, output: Output) -> Result<(), Failure> {
         if output.is_json() {
             return output.json(&self.to_json());
@@ -26,61 +27,90 @@ impl Effective<'_> {
         output.write(self.to_toml().as_bytes())
     }
 
+    fn value<'a>(&'a self, setting: &'a Setting) -> &'a Value {
+        self.layer.values.get(setting.path).unwrap_or(&setting.default)
+    }
+
+    /// The rows of a table that may be repeated, with their sources.
+    fn rows<'a>(
+        &'a self,
+        table: &'a Setting,
+    ) -> impl Iterator<Item = (&'a Map<String, Value>, Source)> {
+        let rows = self.value(table).as_array().into_iter().flatten().enumerate();
+        rows.filter_map(|(index, row)| {
+            Some((row.as_object()?, self.layer.source(&format!("{}[{index}]", table.path))))
+        })
+    }
+
     fn to_toml(&self) -> String {
-        let mut text = HEAD.to_owned();
-        for section in SECTIONS {
-            text.push_str(&format!("\n# {}\n[{}]\n", section.about, section.name));
-            for key in KEYS.iter().filter(|key| key.section == section.name) {
-                let (texts, source) = self.value(key);
-                let line = match (texts, self.reference(key)) {
-                    (_, Some(reference)) => format!("{reference} # {source}"),
-                    (Some(texts), None) if key.form.may_show(&texts) => {
-                        format!("{} = {} # {source}", key.name, key.form.to_toml(&texts))
+        let mut lines = vec![HEAD.to_owned()];
+        for section in sections() {
+            lines.push(format!("\n# {}\n[{}]\n", section.title, section.name));
+            for setting in section.settings.iter().filter(|setting| setting.flag.is_some()) {
+                lines.push(match self.value(setting) {
+                    Value::Null => format!("# {} is not set\n", setting.key),
+                    value => {
+                        let line = line(setting.key, &setting.schema, value);
+                        format!("{line} # {}\n", self.layer.source(setting.path))
                     }
-                    (Some(_), None) => format!("# {} = (set) # {source}", key.name),
-                    (None, None) => format!("# {} is not set", key.name),
-                };
-                text.push_str(&line);
-                text.push('\n');
+                });
             }
-            for row in self.told.rows.iter().filter(|row| row.table.section == section.name) {
-                text.push_str(&format!("\n[[{}]] # {}\n", row.table.path(), row.source()));
-                for line in row.lines() {
-                    text.push_str(&line);
-                    text.push('\n');
+            for table in section.settings.iter().filter(|setting| setting.flag.is_none()) {
+                for (row, source) in self.rows(table) {
+                    lines.push(format!("\n[[{}]] # {source}\n", table.path));
+                    let schema = &table.schema["items"]["properties"];
+                    let of_row = row.iter().map(|(key, value)| line(key, &schema[key], value));
+                    lines.extend(of_row.map(|line| format!("{line}\n")));
                 }
             }
         }
-        text
+        lines.concat()
     }
 
     fn to_json(&self) -> Value {
-        let keys = KEYS.iter().map(|key| {
-            let (texts, source) = self.value(key);
-            let is_secret = texts.as_ref().is_some_and(|texts| !key.form.may_show(texts));
-            let value = match texts {
-                None => Value::Null,
-                Some(_) if is_secret => "(set)".into(),
-                Some(texts) => key.form.to_json(&texts),
+        let mut all = Vec::new();
+        for setting in settings() {
+            let mut push = |value: Value, source: Source| {
+                let (word, path) = match source {
+                    Source::Default => ("default", None),
+                    Source::File { path, .. } => ("file", Some(path.display().to_string())),
+                    Source::Variable(_) => ("env", None),
+                    Source::Flag(_) => ("flag", None),
+                };
+                let name = setting.path;
+                all.push(json!({ "name": name, "value": value, "source": word, "path": path }));
             };
-            json!({
-                "name": key.path(),
-                "value": value,
-                "source": source.word(),
-                "path": match &source {
-                    Source::File { path, .. } => Some(path.display().to_string()),
-                    _ => None,
-                },
-            })
-        });
-        let rows = self.told.rows.iter().map(|row| {
-            json!({
-                "name": row.table.path(),
-                "value": row.to_json(),
-                "source": row.source().word(),
-                "path": row.file.display().to_string(),
-            })
-        });
-        json!({ "settings": keys.chain(rows).collect::<Vec<_>>() })
+            if setting.flag.is_some() {
+                let value = shown(&setting.schema, self.value(setting));
+                push(value, self.layer.source(setting.path));
+            }
+            for (row, source) in self.rows(setting) {
+                let schema = &setting.schema["items"]["properties"];
+                let row = row.iter().map(|(key, value)| (key.clone(), shown(&schema[key], value)));
+                push(row.collect::<Map<_, _>>().into(), source);
+            }
+        }
+        json!({ "settings": all })
     }
+}
+
+/// A line of the settings file. Secrets are shown by their location.
+fn line(key: &str, schema: &Value, value: &Value) -> String {
+    let toml =
+        |value| toml::Value::try_from(value).map_or_else(|_| String::new(), |one| one.to_string());
+    if let Some(name) = value.get("env").and_then(Value::as_str) {
+        return format!("{key} = {}", toml(&Value::from(format!("env:{name}"))));
+    }
+    match value.get("file") {
+        Some(file) => format!("{key}{FILE_SUFFIX} = {}", toml(file)),
+        None if schema::may_show(schema, value) => format!("{key} = {}", toml(value)),
+        None => format!("# {key} = (set)"),
+    }
+}
+
+/// A value in JSON, which for an address is what its variable or file has.
+fn shown(schema: &Value, value: &Value) -> Value {
+    let read = |value| Written::deserialize(value).ok()?.read().ok().map(Value::from);
+    let value = if value.is_object() { read(value) } else { None }.unwrap_or_else(|| value.clone());
+    if value.is_null() || schema::may_show(schema, &value) { value } else { "(set)".into() }
 }

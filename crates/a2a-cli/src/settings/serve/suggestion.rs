@@ -1,62 +1,117 @@
-//! What was probably meant by a key that there is not.
+//! Suggestions for unknown settings, and the new names of renamed ones.
 
-use super::{
-    key::{KEYS, SECTIONS},
-    table::TABLES,
-};
+use super::{section::variable, sections, setting, settings};
 
-/// How alike two words have to be, from 0 to 1, for one to be meant by the other.
-const ALIKE: f64 = 0.8;
+/// The similarity, from 0 to 1, above which one word may be a typo of another.
+const SIMILAR: f64 = 0.8;
 
-/// The key that is most like `path`, which has a section in front or not.
-pub(super) fn of(path: &str) -> Option<String> {
-    let wanted = path.to_ascii_lowercase().replace('-', "_");
-    let (section, last) = wanted.rsplit_once('.').unwrap_or(("", &wanted));
-    // The name or the flag is right, and the section is not.
-    let elsewhere = KEYS.iter().find(|key| key.name == last || key.flag == last);
-    if let Some(key) = elsewhere {
-        return Some(key.path());
+/// Renamed settings: the old key, the old flag if it was renamed too, and the new key.
+const RENAMED: &[(&str, Option<&str>, &str)] = &[
+    ("auth.first_pause", Some("--first-pause"), "auth.backoff_min"),
+    ("auth.free_failures", Some("--free-failures"), "auth.failures_allowed"),
+    ("auth.longest_pause", Some("--longest-pause"), "auth.backoff_max"),
+    ("limits.address_rate", Some("--address-rate"), "limits.rate_limit_per_address"),
+    ("limits.body_time", Some("--body-time"), "limits.body_total_timeout"),
+    ("limits.body_timeout", Some("--body-timeout"), "limits.body_read_timeout"),
+    ("limits.caller_rate", Some("--caller-rate"), "limits.rate_limit_per_caller"),
+    ("limits.grace", Some("--grace"), "limits.drain_timeout"),
+    ("limits.header_timeout", Some("--header-timeout"), "limits.header_read_timeout"),
+    ("limits.http2_ping", Some("--http2-ping"), "limits.http2_ping_interval"),
+    ("limits.keep_alive", Some("--keep-alive"), "limits.keep_alive_interval"),
+    ("limits.limit_anonymous", Some("--limit-anonymous"), "limits.rate_limit_anonymous"),
+    ("limits.max_body", None, "limits.max_body_bytes"),
+    ("limits.max_header", Some("--max-header"), "limits.max_header_bytes"),
+    ("limits.max_http2_streams", Some("--max-http2-streams"), "limits.max_concurrent_streams"),
+    ("limits.max_list_page", Some("--max-list-page"), "limits.max_list_page_bytes"),
+    ("limits.max_pending_bodies", Some("--max-pending-bodies"), "limits.max_pending_body_bytes"),
+    (
+        "limits.max_pending_responses",
+        Some("--max-pending-responses"),
+        "limits.max_pending_response_bytes",
+    ),
+    ("limits.max_run_time", Some("--max-run-time"), "limits.run_timeout"),
+    ("limits.max_silence", Some("--max-silence"), "limits.run_idle_timeout"),
+    ("limits.max_task_artifacts", Some("--max-task-artifacts"), "limits.max_task_artifact_bytes"),
+    ("limits.max_task_history", Some("--max-task-history"), "limits.max_task_history_bytes"),
+    ("limits.stream_grace", Some("--stream-grace"), "limits.stream_drain_timeout"),
+    ("tls.hsts", Some("--hsts"), "tls.hsts_max_age"),
+    ("tls.only_13", Some("--tls-only-13"), "tls.min_version"),
+    ("tls.revocations_file", Some("--tls-revocations"), "tls.crl_file"),
+];
+
+/// The new name of a renamed flag.
+pub(crate) fn renamed_flag(flag: &str) -> Option<&'static str> {
+    let (_, _, new) = RENAMED.iter().find(|(_, old, _)| *old == Some(flag))?;
+    setting(new)?.flag
+}
+
+/// The message for an unknown key of the settings file.
+pub(super) fn unknown(path: &str) -> String {
+    if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| *old == path) {
+        return format!("renamed to {new}");
     }
-    let keys = KEYS.iter().map(|key| {
-        let name = strsim::jaro_winkler(key.name, last);
-        // Of two that are as like, the one of the same table.
-        let nearer = if key.section == section { 0.05 } else { 0.0 };
-        (name + nearer, key.path())
+    with_suggestion(suggestion(path))
+}
+
+/// The message for an unknown variable.
+pub(super) fn unknown_variable(name: &str) -> String {
+    if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| variable(old) == name) {
+        return format!("renamed to {}", variable(new));
+    }
+    let names = settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
+    let similar = most_similar(names.map(|one| (strsim::jaro_winkler(&one, name), one)));
+    with_suggestion(similar)
+}
+
+fn with_suggestion(name: Option<String>) -> String {
+    match name {
+        Some(name) => format!("unknown setting, did you mean {name}?"),
+        None => "unknown setting".to_owned(),
+    }
+}
+
+/// The key, section or table that is most similar to a path, with or without a section.
+fn suggestion(path: &str) -> Option<String> {
+    let wanted = path.to_ascii_lowercase().replace('-', "_");
+    let (parent, last) = wanted.rsplit_once('.').unwrap_or(("", &wanted));
+    if let Some((table, _)) = parent.split_once('[') {
+        let table = setting(table)?;
+        let keys = table.schema["items"]["properties"].as_object()?.keys();
+        return most_similar(keys.map(|key| (strsim::jaro_winkler(key, last), key.clone())));
+    }
+    // The key or the flag is right, and the section is not.
+    let flag = format!("--{}", last.replace('_', "-"));
+    let elsewhere = settings().find(|one| one.key == last || one.flag == Some(flag.as_str()));
+    if let Some(setting) = elsewhere {
+        return Some(setting.path.to_owned());
+    }
+    let keys = settings().map(|setting| {
+        let similarity = strsim::jaro_winkler(setting.key, last);
+        // Of two that are equally similar, the one in the same section.
+        let nearer = if setting.section == parent { 0.05 } else { 0.0 };
+        let name = match setting.flag {
+            Some(_) => setting.path.to_owned(),
+            None => format!("[[{}]]", setting.path),
+        };
+        (similarity + nearer, name)
     });
-    let sections = SECTIONS
+    let sections = sections()
         .iter()
-        .filter(|_| section.is_empty())
+        .filter(|_| parent.is_empty())
         .map(|section| (strsim::jaro_winkler(section.name, last), format!("[{}]", section.name)));
-    let tables = TABLES.iter().map(|table| {
-        let nearer = if table.section == section { 0.05 } else { 0.0 };
-        (strsim::jaro_winkler(table.name, last) + nearer, format!("[[{}]]", table.path()))
-    });
-    most_alike(keys.chain(sections).chain(tables))
+    most_similar(keys.chain(sections))
 }
 
-/// Whether one word may be meant by the other.
-pub(crate) fn is_alike(one: &str, other: &str) -> bool {
-    strsim::jaro_winkler(one, other) > ALIKE
+/// Returns whether one word may be a typo of the other.
+pub(crate) fn is_similar(one: &str, other: &str) -> bool {
+    strsim::jaro_winkler(one, other) > SIMILAR
 }
 
-/// The word that is most like `name`.
-pub(super) fn closest(
-    words: impl Iterator<Item = &'static str>,
-    name: &str,
-) -> Option<&'static str> {
-    most_alike(words.map(|word| (strsim::jaro_winkler(word, name), word)))
-}
-
-fn most_alike<T>(words: impl Iterator<Item = (f64, T)>) -> Option<T> {
+fn most_similar(words: impl Iterator<Item = (f64, String)>) -> Option<String> {
     words
-        .filter(|(alike, _)| *alike > ALIKE)
+        .filter(|(similarity, _)| *similarity > SIMILAR)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, word)| word)
-}
-
-/// The variable that is most like `name`.
-pub(super) fn of_variable(name: &str) -> Option<String> {
-    most_alike(KEYS.iter().map(|key| (strsim::jaro_winkler(&key.variable(), name), key.variable())))
 }
 
 #[cfg(test)]
@@ -64,19 +119,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_key_is_meant() {
+    fn the_most_similar_key_is_suggested() {
         for (written, meant) in [
             ("listen.prot", Some("listen.port")),
             ("port", Some("listen.port")),
-            ("store.max_body", Some("limits.max_body")),
-            ("limits.max-bdy", Some("limits.max_body")),
+            ("store.max_body", Some("limits.max_body_bytes")),
+            ("limits.max-bdy", Some("limits.max_body_bytes")),
             ("webhooks.allow-webhook", Some("webhooks.allow")),
             ("lisen", Some("[listen]")),
             ("listen.zzz", None),
         ] {
-            assert_eq!(of(written).as_deref(), meant, "{written}");
+            assert_eq!(suggestion(written).as_deref(), meant, "{written}");
         }
-        let meant = of_variable("A2ACLI_SERVE_LISTEN_PROT");
-        assert_eq!(meant.as_deref(), Some("A2ACLI_SERVE_LISTEN_PORT"));
+        let message = unknown_variable("A2ACLI_SERVE_LISTEN_PROT");
+        assert!(message.ends_with("did you mean A2ACLI_SERVE_LISTEN_PORT?"), "{message}");
+    }
+
+    #[test]
+    fn renamed_settings_are_gone_and_their_new_names_exist() {
+        for (old, old_flag, new) in RENAMED {
+            assert!(setting(old).is_none(), "{old}");
+            let setting = setting(new).unwrap_or_else(|| panic!("{new}"));
+            assert_eq!(unknown(old), format!("renamed to {new}"));
+            let message = unknown_variable(&variable(old));
+            assert_eq!(message, format!("renamed to {}", setting.variable()));
+            if let Some(flag) = old_flag {
+                assert!(settings().all(|setting| setting.flag != Some(flag)), "{flag}");
+                assert_eq!(renamed_flag(flag), setting.flag);
+            }
+        }
     }
 }

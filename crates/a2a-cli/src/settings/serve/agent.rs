@@ -1,0 +1,103 @@
+//! The sections `[agent]`, `[exec]` and `[proxy]`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    section::section,
+    types::{Binding, Bytes, Duration, RateLimit, Version},
+};
+use crate::script::Profile;
+
+section! {
+    /// Agent and card
+    agent: Agent {
+        /// Run the demo agent, which is the default
+        demo: bool = false, "--demo";
+        /// Run the agent that a script (TOML) describes, to test clients against; see
+        /// docs/scripts.md
+        script_file: PathBuf, "--script";
+        /// Run an agent that echoes messages
+        echo: bool = false, "--echo";
+        /// Profile of the demo agent
+        profile: Profile = "demo", "--profile";
+        /// With --profile conformance: echo messages without a rule and complete the task
+        default: Fallback, "--default";
+        /// JSON file with the agent card; its interfaces are replaced by those that are served
+        card_file: PathBuf, "--card";
+        /// PEM file with the private key that signs the card. The public key is served at
+        /// /.well-known/jwks.json
+        card_key_file: PathBuf, "--card-key";
+        /// Name in the card
+        name: String, "--name";
+        /// Description in the card
+        description: String, "--description";
+        /// Streaming
+        streaming: bool = true, "--no-streaming";
+        /// The extended card
+        extended_card: bool = true, "--no-extended-card";
+        /// URI of an extension that callers must activate; repeatable
+        required_extensions: Vec<String> = [], "--required-extension";
+    }
+}
+
+/// What the conformance profile does with messages that no rule matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fallback {
+    Complete,
+}
+
+section! {
+    /// Command as agent
+    exec: Exec {
+        /// Run a shell command per message: text on stdin, the response on stdout
+        command: String, "--exec";
+        /// Run a program with arguments instead of a shell command: a2a serve -- program
+        /// argument...
+        program: Vec<String> = [], "--";
+        /// Max concurrent commands
+        concurrency: u16 = 16, "--concurrency";
+        /// Timeout of a command
+        timeout: Duration, "--exec-timeout";
+        /// Stream stdout, split at this delimiter; \n and \t are escapes
+        chunk: String, "--chunk";
+        /// Exchange JSON lines with the command
+        io: Io, "--io";
+        /// Additional environment variable that commands inherit; repeatable
+        env: Vec<String> = [], "--exec-env";
+        /// Send the last 4 KiB of stderr to the caller if a command fails
+        expose_stderr: bool = false, "--exec-expose-stderr";
+        /// Max bytes of stderr to log per command
+        log_bytes: Bytes = "64KiB", "--exec-log-bytes" advanced;
+        /// Max rate of logged stderr lines, across all commands
+        log_rate: RateLimit = "100/s", "--exec-log-rate" advanced;
+    }
+}
+
+/// The protocol between the server and a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Io {
+    Jsonl,
+}
+
+section! {
+    /// Proxy
+    proxy: Proxy {
+        /// Forward to another agent, with a reference as for -a; without a value, to that of -a or
+        /// -e
+        to: String, "--proxy";
+        /// Binding for upstream calls; repeatable, in order of preference [default: the card's
+        /// order]
+        transport: Vec<Binding> = [], "--upstream-transport";
+        /// Protocol version for upstream calls [default: the newest of the upstream agent]
+        version: Version, "--upstream-version";
+        /// Forward the Authorization header of callers instead of the proxy's own credentials
+        forward_auth: bool = false, "--forward-auth";
+        /// File to append all traffic to, as JSON lines without secrets
+        record_file: PathBuf, "--record";
+    }
+}

@@ -1,0 +1,228 @@
+//! The settings of all sources together: flags override variables, variables the file, and the
+//! file the defaults.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use clap::ArgMatches;
+use serde::Deserialize as _;
+use serde_json::json;
+
+use super::{
+    FILE_SUFFIX, PREFIX, Serve, Setting,
+    file::{self, File},
+    flags,
+    layer::{self, Layer, Problem, Source},
+    schema, setting, settings, suggestion,
+    types::Written,
+};
+use crate::{failure::Failure, output::Output, settings::Environment};
+
+/// The variable in place of `--settings`.
+const SETTINGS: &str = "A2ACLI_SERVE_SETTINGS";
+
+/// Variables with other names than their settings.
+const MORE_VARIABLES: [(&str, &str); 2] =
+    [("store.secret_key_file", "A2ACLI_SECRET_KEY_FILE"), ("tls.ca_file", "A2ACLI_CA_CERT")];
+
+/// Settings that exclude each other.
+const EXCLUSIVE: [&[&str]; 5] = [
+    &["agent.demo", "agent.script_file", "agent.echo", "exec.command", "exec.program", "proxy.to"],
+    &["agent.script_file", "agent.profile"],
+    &["agent.script_file", "agent.default"],
+    &["exec.chunk", "exec.io"],
+    &["telemetry.metrics", "telemetry.metrics_listen"],
+];
+
+/// The settings of all sources.
+#[derive(Default)]
+pub(crate) struct LayeredSettings {
+    pub(super) layer: Layer,
+    secret_variables: BTreeSet<String>,
+}
+
+impl LayeredSettings {
+    /// Reads all sources.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure with all problems.
+    pub(crate) fn read(
+        matches: &ArgMatches,
+        environment: &Environment,
+        output: Output,
+    ) -> Result<Self, Failure> {
+        let mut layered = Self::default();
+        let mut problems = Vec::new();
+        let path = matches.get_one::<PathBuf>("settings").cloned();
+        if let Some(path) = path.or_else(|| environment.get(SETTINGS).map(Into::into)) {
+            let text = file::text(&path)?;
+            let file = File::read(&path, &text);
+            if file.has_secret && is_readable_by_others(&path) {
+                let path = path.display();
+                output.warning(&format!(
+                    "{path} contains secrets and is readable by other users: chmod 600 {path}"
+                ));
+            }
+            layered.secret_variables = file.secret_variables;
+            problems.extend(file.problems);
+            layered.merge(file.layer, &mut problems);
+        }
+        let (variables, found) = variables(environment);
+        problems.extend(found);
+        layered.merge(variables, &mut problems);
+        layered.merge(flags::layer(matches)?, &mut problems);
+        if !problems.is_empty() {
+            problems.sort_by(|one, other| one.source.cmp(&other.source));
+            return Err(layer::failure(&problems));
+        }
+        layered.exclude()?;
+        Ok(layered)
+    }
+
+    /// Adds a layer over those that are there.
+    fn merge(&mut self, layer: Layer, problems: &mut Vec<Problem>) {
+        problems.extend(layer.problems());
+        self.layer.values.extend(layer.values);
+        self.layer.sources.extend(layer.sources);
+    }
+
+    /// Applies the exclusive groups: the setting of the highest source overrides the others.
+    fn exclude(&mut self) -> Result<(), Failure> {
+        for group in EXCLUSIVE {
+            let is_set = |path: &&str| {
+                let value = self.layer.values.get(*path);
+                value.is_some() && value != setting(path).map(|setting| &setting.default)
+            };
+            let mut set: Vec<_> = group.iter().copied().filter(is_set).collect();
+            set.sort_by_key(|path| self.layer.source(path).rank());
+            let Some(highest) = set.pop() else { continue };
+            for lower in set {
+                if self.layer.source(lower).rank() == self.layer.source(highest).rank() {
+                    let (one, other) = (self.place_of(lower), self.place_of(highest));
+                    return Err(Failure::usage(format!("{one} and {other} exclude each other")));
+                }
+                self.layer.values.remove(lower);
+                self.layer.sources.remove(lower);
+            }
+        }
+        // In a file, the settings of a proxy may wait for one.
+        let is_flag =
+            |setting: &&Setting| matches!(self.layer.source(setting.path), Source::Flag(_));
+        let mut proxy = settings().filter(|setting| setting.section == "proxy");
+        match proxy.find(is_flag).and_then(|setting| setting.flag) {
+            Some(flag) if !self.layer.values.contains_key("proxy.to") => {
+                Err(Failure::usage(format!("{flag} is only for --proxy")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The settings as their types.
+    ///
+    /// # Errors
+    ///
+    /// None that [`read`](Self::read) has not reported.
+    pub(crate) fn serve(&self) -> Result<Serve, Failure> {
+        let mut serve = Serve::deserialize(&self.layer.tree())
+            .map_err(|error| Failure::internal(error.to_string()))?;
+        serve.secret_variables.clone_from(&self.secret_variables);
+        Ok(serve)
+    }
+
+    /// Adds the source to a failure that begins with a flag, or with a table of the file.
+    pub(crate) fn place(&self, failure: Failure) -> Failure {
+        for (path, source) in &self.layer.sources {
+            let flag = setting(path).and_then(|setting| setting.flag);
+            let rest = failure.message().strip_prefix(flag.unwrap_or(path));
+            let is_named = rest.is_some_and(|rest| !rest.starts_with(['-', '[', '.']));
+            match source {
+                Source::File { .. } | Source::Variable(_) if is_named => {
+                    let place = flag.map_or_else(|| source.to_string(), |_| self.place_of(path));
+                    return failure.with_place(&place);
+                }
+                _ => {}
+            }
+        }
+        failure
+    }
+
+    /// The source of a setting, for a message.
+    fn place_of(&self, path: &str) -> String {
+        match self.layer.source(path) {
+            source @ Source::File { .. } => format!("{source}: {path}"),
+            source => source.to_string(),
+        }
+    }
+}
+
+/// Reads the variables.
+fn variables(environment: &Environment) -> (Layer, Vec<Problem>) {
+    let (mut layer, mut problems) = (Layer::default(), Vec::new());
+    let mut known = vec![SETTINGS.to_owned()];
+    for setting in settings().filter(|setting| setting.flag.is_some()) {
+        let own = setting.variable();
+        let is_secret = schema::is_secret(&setting.schema);
+        let more = MORE_VARIABLES.iter().filter(|(path, _)| *path == setting.path);
+        let found = std::iter::once(own.as_str())
+            .chain(more.map(|(_, name)| *name))
+            .find_map(|name| Some((name, environment.get(name)?)));
+        if let Some((name, text)) = found {
+            let value = match is_secret {
+                true => json!({ "env": name }),
+                false => flags::value(setting, text.split(',').map(str::trim)),
+            };
+            layer.insert(setting.path, value, Source::Variable(name.to_owned()));
+        }
+        if is_secret {
+            let of_file = format!("{own}{}", FILE_SUFFIX.to_ascii_uppercase());
+            if let Some(path) = environment.get(&of_file) {
+                let source = Source::Variable(of_file.clone());
+                if found.is_some() {
+                    let (key, message) = (own.clone(), format!("excludes {own}"));
+                    problems.push(Problem { source: source.clone(), key, message });
+                }
+                layer.insert(setting.path, json!({ "file": path }), source);
+            }
+            known.push(of_file);
+        }
+        known.push(own);
+    }
+    for name in environment.names().filter(|name| name.starts_with(PREFIX)) {
+        if !known.iter().any(|one| one == name) {
+            let (source, key) = (Source::Variable(name.to_owned()), name.to_owned());
+            problems.push(Problem { source, key, message: suggestion::unknown_variable(name) });
+        }
+    }
+    (layer, problems)
+}
+
+fn is_readable_by_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _access_is_by_lists = path;
+        false
+    }
+}
+
+/// The location of the store that the variables name, for `a2a store`.
+///
+/// # Errors
+///
+/// A usage failure that names the variable.
+pub(crate) fn store_location(environment: &Environment) -> Result<Option<String>, Failure> {
+    let (variables, _of_the_server) = variables(environment);
+    let Some(value) = variables.values.get("store.location") else { return Ok(None) };
+    let written = Written::deserialize(value).map_err(|error| error.to_string());
+    written
+        .and_then(Written::read)
+        .map(Some)
+        .map_err(|error| Failure::usage(format!("{}: {error}", variables.source("store.location"))))
+}
