@@ -58,7 +58,7 @@ async fn explicit_credential_is_sent_where_the_card_declares_its_scheme() {
         (&key(), with(&open, &[("b", SecurityScheme::bearer())]), vec![]),
         (
             &key(),
-            with(&open, &[query_key.clone()]),
+            with(&open, std::slice::from_ref(&query_key)),
             vec![(Place::Query("key".into()), "k".to_owned())],
         ),
         (&key(), with(&over_grpc, &[query_key]), vec![]),
