@@ -57,11 +57,11 @@ enum Sdk {
     Js,
     #[value(name = "python-0.3")]
     Python03,
-    /// The current one, with what it has for 0.3 switched on.
+    /// The current one with 0.3 compatibility.
     PythonCompat,
     #[value(name = "python-0.2")]
     Python02,
-    /// The current one, with what it has for 0.3 switched on.
+    /// The current one with 0.3 compatibility.
     JsCompat,
     #[value(name = "js-0.3")]
     Js03,

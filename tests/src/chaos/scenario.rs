@@ -198,7 +198,7 @@ impl<'a> Remaining<'a> {
         Some(first)
     }
 
-    /// Takes what is expected, if that comes next.
+    /// Removes the next event if it is the expected one.
     fn next(&mut self, expected: &str) -> Result<(), String> {
         match self.0.split_first() {
             Some((first, rest)) if first == expected => {
