@@ -83,7 +83,7 @@ fn a_credential_does_not_go_in_clear_where_a_card_says_so() {
     let send = ["send", "hello", "--transport", "rest", "-a", &base, "--ca-cert", &root];
     let refused = Run::of(command().args(send).args(["--bearer", "t0ken"]));
     assert_eq!(refused.code, 4, "{refused:?}");
-    assert!(refused.stderr.contains("in clear"), "{refused:?}");
+    assert!(refused.stderr.contains("in plaintext"), "{refused:?}");
     assert!(!refused.stderr.contains("t0ken"), "{refused:?}");
     // To another place it does not go either, unless that is named; nobody is there.
     let elsewhere = start("https://agent.invalid");
@@ -207,7 +207,7 @@ fn what_is_served_in_clear_beyond_this_machine_is_warned_of_and_refused_in_produ
     let beyond = ["serve", "--host", "0.0.0.0", "--port", "0", "--store", "memory"];
     let refused = Run::of(command().args(beyond).args(["--production", "--require-bearer", "t"]));
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.stderr.contains("in clear") && refused.stderr.contains("--tls-cert"));
+    assert!(refused.stderr.contains("in plaintext") && refused.stderr.contains("--tls-cert"));
     let refused = Run::of(
         command().args(beyond).arg("--anonymous").env("A2ACLI_SERVE_LISTEN_PRODUCTION", "yes"),
     );
@@ -225,6 +225,6 @@ fn what_is_served_in_clear_beyond_this_machine_is_warned_of_and_refused_in_produ
         drop(server);
         let stderr = stderr.join().unwrap();
         assert_eq!(stderr.contains("warning: "), is_warned, "{arguments:?}: {stderr}");
-        assert_eq!(stderr.contains("in clear"), is_warned, "{arguments:?}: {stderr}");
+        assert_eq!(stderr.contains("in plaintext"), is_warned, "{arguments:?}: {stderr}");
     }
 }

@@ -89,6 +89,13 @@ impl Default for ClientBuilder {
     }
 }
 
+impl Client {
+    /// Returns a builder.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+}
+
 impl ClientBuilder {
     /// Prefers these bindings, in this order, to the other bindings of the card.
     pub fn prefer(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {

@@ -19,8 +19,8 @@ use futures_core::Stream;
 use futures_util::stream;
 
 use crate::{
-    ClientBuilder, DiscoveryError, Events, MessageRequest, SelectedInterface, SendOutcome,
-    candidate::Candidates, client_event::Observer, preflight::SharedCard,
+    DiscoveryError, Events, MessageRequest, SelectedInterface, SendOutcome, candidate::Candidates,
+    client_event::Observer, preflight::SharedCard,
 };
 
 /// A client of one agent, cheap to clone.
@@ -56,11 +56,6 @@ impl Client {
     /// [`DiscoveryError`] if there is no card, or if it has no supported interface.
     pub async fn connect(reference: &str) -> Result<Self, DiscoveryError> {
         Self::builder().connect(reference).await
-    }
-
-    /// Returns a builder.
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder::default()
     }
 
     /// Creates a client of an existing agent, such as an engine in this process.

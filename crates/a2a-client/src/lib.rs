@@ -25,6 +25,7 @@ mod authenticated;
 mod backoff;
 mod builder;
 mod candidate;
+mod candidate_selection;
 mod card_cache;
 mod card_document;
 mod card_fetch;

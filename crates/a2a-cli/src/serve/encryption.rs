@@ -4,14 +4,14 @@ use std::{error::Error, net::SocketAddr};
 
 use a2a_http::tls::{ClientCertificates, Pem, Tls, TlsSettings};
 
-use super::{chain, options::Options};
+use super::chain;
 use crate::{
     failure::Failure,
     output::Output,
     settings::serve::{ClientAuth, Serve, Tls as TlsFlags, TlsVersion},
 };
 
-/// Reads certificates and keys; `None` where connections are in clear.
+/// Reads certificates and keys; `None` for plaintext connections.
 ///
 /// # Errors
 ///
@@ -56,32 +56,29 @@ pub(super) fn tls(flags: &TlsFlags) -> Result<Option<Tls>, Failure> {
     settings.load().map(Some).map_err(|error| unusable(&error))
 }
 
-/// Warns of connections in clear beyond this machine, or refuses them.
+/// Warns about plaintext connections beyond loopback, or rejects them.
 ///
 /// # Errors
 ///
 /// A usage failure with `--production`.
 pub(super) fn check(
     serve: &Serve,
-    options: &Options,
+    has_tls: bool,
     address: SocketAddr,
     output: Output,
 ) -> Result<(), Failure> {
-    // Who names an address with TLS has something in front of this server that speaks it.
+    // A public URL with TLS implies a proxy in front that terminates it.
     let is_encrypted_in_front =
         serve.listen.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
-    if options.tls.is_some() || is_here(address) || is_encrypted_in_front {
+    if has_tls || is_here(address) || is_encrypted_in_front {
         return Ok(());
     }
-    let said = format!(
-        "{address} is served in clear: whoever is on the way reads and changes what is said there"
-    );
-    let hint = "give --tls-cert and --tls-key, or --public-url https://… where TLS ends in front \
-                of this server";
+    let problem = format!("{address} is served in plaintext, without encryption");
+    let hint = "use --tls-cert and --tls-key, or --public-url https://… if a proxy terminates TLS";
     if serve.listen.production {
-        return Err(Failure::usage(said).with_hint(hint));
+        return Err(Failure::usage(problem).with_hint(hint));
     }
-    output.warning(&format!("{said}; {hint}"));
+    output.warning(&format!("{problem}; {hint}"));
     Ok(())
 }
 

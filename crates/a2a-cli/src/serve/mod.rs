@@ -53,7 +53,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
-    encryption::check(&serve, &options, address, output)?;
+    encryption::check(&serve, options.tls.is_some(), address, output)?;
     public_url::check(&serve, address, output)?;
     signal::survive_file_size_limit();
     // Before the address is announced: a supervisor may stop the server as soon as it reads it.
@@ -70,14 +70,14 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     kept.lines
         .extend(metrics.as_ref().map(|(_, place)| ("Metrics", format!("http://{place}/metrics"))));
     let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
-    for said in access::plaintext_urls(&composed.card) {
-        let said = format!("callers send secrets in clear to {said}");
+    for url in access::plaintext_urls(&composed.card) {
+        let problem = format!("callers send credentials in plaintext to {url}");
         if serve.listen.production {
-            return Err(Failure::usage(said).with_hint("name https addresses in the card"));
+            return Err(Failure::usage(problem).with_hint("use https URLs in the card"));
         }
-        output.warning(&said);
+        output.warning(&problem);
     }
-    // Whoever started this may have stopped reading; that is no reason not to serve.
+    // Output may be closed; the server runs anyway.
     let _gone = announce::announce(&composed.card, options.scheme(), address, &kept.lines, output);
 
     idle_memory::return_regularly();

@@ -10,7 +10,7 @@ use a2a_core::{
 
 use serde_json::Value;
 
-use super::{Access, Declared};
+use super::{Access, declared::Declared};
 use crate::failure::Failure;
 
 impl Access {

@@ -1,6 +1,7 @@
 //! Authentication of callers, as configured in the settings.
 
 mod card;
+mod declared;
 mod tokens;
 
 pub(super) use card::{check_open, plaintext_urls};
@@ -12,13 +13,15 @@ use std::{
 };
 
 use a2a_auth::server::{
-    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy, Verifier,
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
 };
 use a2a_core::v1::{
-    ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
+    ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
 };
 use a2a_http::tls::ClientTls;
 use a2a_operations::Caller;
+
+use declared::{Declared, http, invalid};
 
 use crate::{
     failure::Failure,
@@ -35,18 +38,6 @@ pub(super) struct Access {
     schemes: Vec<Declared>,
     guard: Guard,
     is_open: bool,
-}
-
-/// A security scheme and its verifier.
-#[derive(Debug)]
-struct Declared {
-    name: String,
-    scheme: Scheme,
-    /// The required scopes.
-    scopes: Vec<String>,
-    verifier: Arc<dyn Verifier>,
-    /// The flag or settings table that configures it, for messages.
-    source: String,
 }
 
 impl Access {
@@ -130,11 +121,6 @@ fn tenants(serve: &Serve) -> BTreeMap<String, BTreeSet<String>> {
 
 fn caller(name: &str, scopes: &[String]) -> Caller {
     Caller::authenticated(name).with_scopes(scopes)
-}
-
-/// A failure for a table of the settings file, such as `auth.api_key[0]`.
-fn invalid(table: &str, index: usize, error: impl Display) -> Failure {
-    Failure::usage(format!("auth.{table}[{index}]: {error}"))
 }
 
 /// The secret of a caller, or its digest.
@@ -267,14 +253,6 @@ fn certificates(serve: &Serve) -> Result<Option<Declared>, Failure> {
         verifier: Arc::new(known),
         source: "auth.mtls".into(),
     }))
-}
-
-fn http(scheme: &str, format: &str) -> Scheme {
-    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
-        scheme: scheme.into(),
-        bearer_format: format.into(),
-        ..HttpAuthSecurityScheme::default()
-    })
 }
 
 /// Rejects an empty secret, which would be trivial to guess.
