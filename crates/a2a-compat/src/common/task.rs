@@ -72,7 +72,7 @@ impl Format {
         for (position, artifact) in (0..).zip(objects_in(task, "artifacts")) {
             if self == Self::V0_1 {
                 // Indexes may be missing or equal; ids are unique.
-                let mut ids = (artifact_index(artifact)..).map(artifact_id);
+                let mut ids = (artifact_index(artifact)..=u32::MAX).map(artifact_id);
                 let id = ids.find(|id| !known.contains(id)).unwrap_or_default();
                 artifact.insert("artifactId".into(), id.clone().into());
                 known.push(id);

@@ -339,6 +339,9 @@ fn artifacts_with_missing_or_equal_indexes_get_unique_ids() {
     ]}));
     let ids: Vec<_> = task.artifacts.iter().map(|artifact| &*artifact.artifact_id).collect();
     assert_eq!(ids, ["artifact-0", "artifact-1", "artifact-5", "artifact-6", "artifact-2"]);
+    let last = json!({"parts": [part], "index": u32::MAX});
+    let task = json!({"id": "t", "status": {"state": "completed"}, "artifacts": [last]});
+    assert_eq!(read_task(task).artifacts[0].artifact_id, "artifact-4294967295");
 }
 
 #[test]
