@@ -39,7 +39,7 @@ async fn a_server_bears_what_is_tried_on_it() {
         group.attacks.retain(|attack| QUICK.contains(&attack.name));
     }
     let mut told = String::new();
-    let outcome = run(&started.scene, &groups, |line| {
+    let outcome = run(&started.env, &groups, |line| {
         told.push_str(&line);
         told.push('\n');
     })
