@@ -182,7 +182,7 @@ impl Served {
                 "no-streaming" => options.streaming = false,
                 "no-push" => options.push = false,
                 "no-extended-card" => options.extended_card = ExtendedCard::Absent,
-                "capabilities-extended-card" => options.extended_card = ExtendedCard::PromisedOnly,
+                "promises-extended-card" => options.extended_card = ExtendedCard::PromisedOnly,
                 "requires-extension" => options.required_extension = Some("urn:example:required"),
                 "lenient" => policy = VersionPolicy::Lenient,
                 "max-body-bytes" => {

@@ -395,7 +395,7 @@ async fn unsupported_capabilities_are_rejected_with_a_reason() {
 
     for (setting, reason) in [
         ("no-extended-card", "UNSUPPORTED_OPERATION"),
-        ("capabilities-extended-card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
+        ("promises-extended-card", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
     ] {
         let served = Served::start(&[setting]).await;
         let request = v1::GetExtendedAgentCardRequest::default();
