@@ -1,6 +1,8 @@
 //! Checks what no compiler checks.
 
 mod arrows;
+mod code_map;
+mod cycles;
 mod engine;
 mod text;
 
@@ -10,6 +12,8 @@ pub(crate) fn run() -> Result {
     let mut faults = text::faults()?;
     faults.extend(arrows::faults()?);
     faults.extend(engine::faults()?);
+    faults.extend(code_map::faults()?);
+    faults.extend(cycles::faults()?);
     for fault in &faults {
         eprintln!("{fault}");
     }

@@ -45,7 +45,7 @@ pub(super) fn find(root: &Path) -> Result<Found> {
     let mut found = Found::default();
     for (path, language, text) in &sources {
         // A test of a suite has no attribute: its name is passed to a macro.
-        let is_in_suite = path.starts_with("tests/") || path.contains("/testing/");
+        let is_in_suite = path.starts_with("tests/") || path.contains("-testing/");
         let is_named_elsewhere = |name: &str| is_in_suite && mentions(&all, name) > 1;
         found.scan(path, *language, text, &is_named_elsewhere);
     }

@@ -15,9 +15,7 @@ use std::{
 use a2a_auth::server::{
     ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
 };
-use a2a_core::v1::{
-    ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
-};
+use a2a_core::v1::{ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme};
 use a2a_http::tls::ClientTls;
 use a2a_operations::Caller;
 
