@@ -1,4 +1,4 @@
-//! What the process tells of itself: a log on stderr, and what operators ask for besides.
+//! The log on stderr, and telemetry.
 
 use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
@@ -15,40 +15,39 @@ use http::{HeaderName, StatusCode, header};
 
 use crate::failure::Failure;
 
-/// How much is logged, and how.
+/// The level and format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// What somebody should act on.
+    /// Warnings and errors.
     Warnings,
-    /// Every request too.
+    /// One line per request as well.
     Traffic,
     /// The same as JSON lines.
     TrafficAsJson,
-    /// What a developer follows.
+    /// Debug output.
     Debug,
 }
 
-/// What a server tells besides its log.
+/// Telemetry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observe {
-    /// Where spans are sent to; without it, the standard variables say so.
+    /// The OTLP collector; default: the standard variables.
     pub(crate) otlp_endpoint: Option<String>,
-    /// Whether the log is buffered: not where it has to keep the order of what a command prints.
+    /// Whether the log is buffered. Commands don't, to keep the order of their output.
     pub(crate) is_buffered: bool,
-    /// Whether metrics are kept.
+    /// Whether metrics are recorded.
     pub(crate) metrics: bool,
-    /// Where security events are written to; `-` is stderr.
+    /// The file of security events; `-` is stderr.
     pub(crate) audit: Option<PathBuf>,
-    /// Whose certificates are believed where spans are sent to.
+    /// TLS configuration for the collector.
     pub(crate) trust: ClientTls,
 }
 
-/// Starts to log to stderr, panics included, and to tell what else is asked for. `RUST_LOG`
-/// overrides the detail.
+/// Starts the log, which includes panics, and telemetry. `RUST_LOG` overrides `detail`.
 ///
 /// # Errors
 ///
-/// A usage failure for something that can't be used.
+/// A usage failure for invalid settings.
 pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> {
     let fallback = match detail {
         Detail::Warnings => "warn",
@@ -85,10 +84,10 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> 
     Ok(guard)
 }
 
-/// The variable in which a command finds the trace that it is run in.
+/// The variable with the trace context of a command.
 pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
 
-/// The span of a command that calls an agent, in the trace that [`TRACEPARENT`] names.
+/// The span of a command that calls an agent, in the trace of [`TRACEPARENT`].
 pub(crate) fn command_span() -> tracing::Span {
     let span = tracing::info_span!("command", otel.kind = "internal", otel.name = "a2a");
     let parent = std::env::var(TRACEPARENT).ok().and_then(|text| text.parse().ok());
@@ -108,8 +107,7 @@ pub(crate) async fn traffic(request: Request, next: Next) -> Response {
     response
 }
 
-/// Serves something to this machine alone. What a proxy on this machine passes on is not from
-/// it, as far as proxies say so.
+/// Serves routes to loopback addresses only. Requests that a local proxy forwards are not local.
 pub(crate) fn for_this_machine(router: Router) -> Router {
     router.route_layer(middleware::from_fn(this_machine))
 }

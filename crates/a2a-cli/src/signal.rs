@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-/// Has writes beyond the limit of file sizes (`ulimit -f`) fail instead of ending the process.
+/// Makes writes beyond the file size limit (`ulimit -f`) fail instead of ending the process.
 /// With a handler, child processes start with the default action; ignored, it would be ignored
 /// in them too.
 pub(crate) fn survive_file_size_limit() {
@@ -10,7 +10,7 @@ pub(crate) fn survive_file_size_limit() {
     {
         use rustix::process::Signal;
         use tokio::signal::unix::{SignalKind, signal};
-        // The handler stays when what it tells is dropped.
+        // The handler stays when its receiver is dropped.
         if let Err(error) = signal(SignalKind::from_raw(Signal::XFSZ.as_raw())) {
             tracing::warn!(%error, "SIGXFSZ is not handled");
         }
@@ -34,7 +34,7 @@ pub(crate) fn received() -> impl Future<Output = ()> {
             }
             return;
         }
-        // Without a handler the signal still ends the process, only less politely.
+        // Without a handler, the signal ends the process without a drain.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

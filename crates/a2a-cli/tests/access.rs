@@ -395,7 +395,7 @@ fn a_caller_that_can_t_be_one_is_named_with_its_line() {
         ("[auth]\nrequire_bearer = \"\"\n", "--require-bearer is empty"),
         ("[auth]\nrequire_bearer = \"t\"\nextended_card_token = \"t\"\n", "--extended-card-token"),
         ("[listen]\ntrusted_proxies = [\"10.0.0.0/8\"]\n", "--trusted-proxy"),
-        ("[listen]\nproduction = true\n", "everybody may call"),
+        ("[listen]\nproduction = true\n", "requires authentication"),
     ] {
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

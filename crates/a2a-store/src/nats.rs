@@ -24,7 +24,7 @@
 //!
 //! - Signals that cannot be published are retained and published later, one entry per task, up to
 //!   10,000 entries and 4 MiB of events. Beyond the size, only events are dropped; beyond the
-//!   number, all nodes are told to reload everything.
+//!   number, all nodes are signalled to reload everything.
 //! - A node that lost its connection resumes after the last signal it received. If that is
 //!   impossible, because the server was restarted or the stream was trimmed, it reloads everything.
 //! - A node may crash between a write and its publication. Each node therefore sends a heartbeat at

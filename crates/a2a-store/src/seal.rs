@@ -127,8 +127,8 @@ impl SecretKeys {
         }
     }
 
-    pub(crate) fn open(&self, place: &[u8], kept: &[u8]) -> Result<Vec<u8>, SealError> {
-        match kept.split_first() {
+    pub(crate) fn open(&self, place: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        match sealed.split_first() {
             Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),
             Some((&SEALED, sealed)) => self.unseal(place, sealed),
             _ => Err(SealError::Form),

@@ -1,4 +1,4 @@
-//! The card for authenticated callers, with the interfaces that are served.
+//! The extended card, with the served interfaces.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use a2a_core::{
 use a2a_operations::{Agent, Call, CardSigner, Reply, forward_agent};
 use async_trait::async_trait;
 
-/// An agent whose extended card names the same interfaces as its public one, where it names none
-/// itself, and is signed where the public one is.
+/// Adds the interfaces of the public card to an extended card without interfaces, and signs it if
+/// the public card is signed.
 pub(crate) struct Extended {
     agent: Arc<dyn Agent>,
     interfaces: Vec<AgentInterface>,

@@ -1,4 +1,4 @@
-//! Whether a server is ready for requests, and what it waits for if it is not.
+//! Readiness: the checks behind `/readyz`.
 
 use std::{
     fmt::Write as _,
@@ -22,18 +22,17 @@ use futures_util::{
 use http::{StatusCode, header};
 use tokio::time::{Instant, timeout};
 
-/// How long a check may take.
+/// Timeout of a check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long what the checks came to is believed.
-const FRESH: Duration = Duration::from_secs(1);
+/// How long results are cached.
+const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Check = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
-/// The parts that are not ready.
+/// The names of failed checks.
 type Missing = Arc<[&'static str]>;
 
-/// What has to work for requests to be served, checked once a second at most however often
-/// anybody asks.
+/// The checks of a server, run at most once a second.
 #[derive(Clone, Default)]
 pub(crate) struct Readiness {
     checks: Vec<(&'static str, Check)>,
@@ -56,7 +55,8 @@ impl Readiness {
         self.checks.push((part, Arc::new(move || check().boxed())));
     }
 
-    /// Serves `/healthz` for "the process lives", `/readyz` for "send it requests".
+    /// Serves `/healthz`, which succeeds while the process runs, and `/readyz`, which succeeds while
+    /// it accepts requests.
     pub(crate) fn router(self) -> Router {
         let ready = async move |request: Request| {
             let json = request
@@ -64,7 +64,7 @@ impl Readiness {
                 .get(header::ACCEPT)
                 .is_some_and(|accept| accept.as_bytes().starts_with(b"application/json"));
             let draining = Drain::of(request.extensions()).has_started();
-            // A server that stops says so, whatever its parts are up to.
+            // Draining takes precedence over the checks.
             let missing = if draining { Arc::default() } else { self.missing().await };
             answer(draining, &missing, json)
         };
@@ -75,7 +75,7 @@ impl Readiness {
         let missing = {
             let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
             match &*latest {
-                Some(latest) if latest.begun.elapsed() < FRESH => latest.missing.clone(),
+                Some(latest) if latest.begun.elapsed() < MAX_AGE => latest.missing.clone(),
                 _ => {
                     let missing = check(self.checks.clone()).boxed().shared();
                     *latest = Some(Latest { begun: Instant::now(), missing: missing.clone() });
@@ -114,7 +114,7 @@ fn answer(draining: bool, missing: &[&str], json: bool) -> Response {
     if json {
         let mut body = format!("{{\"status\":\"{word}\",\"missing\":[");
         for (index, part) in missing.iter().enumerate() {
-            // The names are literals of ours, without anything to escape.
+            // The names need no escaping.
             let _ = write!(body, "{}\"{part}\"", if index == 0 { "" } else { "," });
         }
         body.push_str("]}\n");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_part_that_fails_or_hangs_is_named_and_asked_once_a_second() {
+    async fn failed_and_hanging_checks_are_named_and_run_once_a_second() {
         let asked = Arc::new(AtomicUsize::new(0));
         let mut readiness = Readiness::default();
         let counted = Arc::clone(&asked);
@@ -166,7 +166,7 @@ mod tests {
             assert_eq!(ask(&router, "*/*").await, (StatusCode::OK, "ready\n".into()));
         }
         for _ in 0..2 {
-            tokio::time::sleep(FRESH).await;
+            tokio::time::sleep(MAX_AGE).await;
             let answers = join_all((0..5).map(|_| ask(&router, "*/*"))).await;
             for (status, body) in answers {
                 assert_eq!((status.as_u16(), &*body), (503, "not ready: store\n"));
@@ -176,7 +176,7 @@ mod tests {
                 "{\"status\":\"not ready\",\"missing\":[\"store\"]}\n"
             );
         }
-        // What hung for a second is asked again by the next one after that.
+        // A check that timed out is run again after that.
         assert_eq!(asked.load(Ordering::Relaxed), 4);
     }
 }

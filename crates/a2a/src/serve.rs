@@ -37,7 +37,7 @@ impl Server {
     }
 
     /// Serves until `shutdown` completes. Then ends event streams with an error that makes clients
-    /// reconnect, gives other requests [`Limits::drain_timeout`] to finish, and returns.
+    /// reconnect, gives other requests [`Limits::drain_timeout`](a2a_http::Limits::drain_timeout) to finish, and returns.
     ///
     /// # Errors
     ///

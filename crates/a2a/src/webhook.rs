@@ -1,10 +1,9 @@
-//! Webhooks of your own: receiving what agents of 1.0, and of 0.2 and 0.3, deliver.
+//! A receiver of webhooks in all revisions.
 
 use a2a_auth::webhook::Receiver;
 use a2a_compat::webhook::read;
 
-/// Returns a receiver at an address, as it was registered with the agent, that reads the bodies of
-/// 1.0, 0.3 and 0.2.
+/// Returns a receiver of webhooks of 1.0, 0.3 and 0.2 at the URL that was registered with the agent.
 pub fn receiver(url: impl Into<String>) -> Receiver {
     Receiver::new(url).with_body_reader(read)
 }

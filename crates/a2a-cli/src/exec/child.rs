@@ -1,4 +1,4 @@
-//! The process of a command: how it is started, fed, and ended with all that it started.
+//! The process of a command, and its process group.
 
 use std::{io, path::Path, process::Stdio, time::Duration};
 
@@ -15,10 +15,10 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use super::ExecAgent;
 use crate::log;
 
-/// How long a command may take to end when it is asked to.
+/// Grace period of a command after SIGTERM.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(4);
-/// How long processes may take to be gone once they are killed.
+/// Timeout for reaping killed processes.
 const REAP_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A running command. Dropping it kills its process group, or its job on Windows.
@@ -42,13 +42,13 @@ pub(super) struct Pipes {
 #[derive(Debug)]
 pub(super) enum Ended {
     Well,
-    /// What to tell the client.
+    /// With the message for the client.
     Badly(String),
 }
 
 impl Process {
-    /// Starts the command for a message. What the user said is in its environment and on its
-    /// stdin only.
+    /// Starts the command for a message. User input is passed through the environment and stdin
+    /// only.
     pub(super) fn start(agent: &ExecAgent, context: &RequestContext) -> io::Result<(Self, Pipes)> {
         let inputs = tempfile::Builder::new().prefix("a2a-input-").tempdir()?;
         write_inputs(inputs.path(), &context.message().parts)?;
@@ -61,7 +61,7 @@ impl Process {
                 .env("A2A_CONTEXT_ID", context.context_id())
                 .env("A2A_MESSAGE_ID", &context.message().message_id)
                 .env("A2A_INPUT_DIR", inputs.path())
-                // What the command is asked for goes on in the trace of who asked.
+                // The command continues the trace of the caller.
                 .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
@@ -81,9 +81,9 @@ impl Process {
         Ok((process, Pipes { stdin, stdout, stderr }))
     }
 
-    /// Waits for the end of the command, and kills what it has left running.
+    /// Waits for the command to exit, and kills its remaining processes.
     pub(super) async fn ended(mut self, stderr: &str) -> io::Result<Ended> {
-        // Of the command alone: what it has left running has no time of its own.
+        // Of the command alone: its remaining processes get no grace period.
         let status = self.child.inner_mut().wait().await?;
         self.kill();
         self.reap().await;
@@ -91,12 +91,12 @@ impl Process {
             return Ok(Ended::Well);
         }
         let stderr = stderr.trim();
-        let told = if stderr.is_empty() { String::new() } else { format!("\n{stderr}") };
-        Ok(Ended::Badly(format!("The command ended with {status}{told}")))
+        let detail = if stderr.is_empty() { String::new() } else { format!("\n{stderr}") };
+        Ok(Ended::Badly(format!("The command ended with {status}{detail}")))
     }
 
-    /// Asks the command and all that it started to end, and kills what is left when the command
-    /// has ended, or after a while.
+    /// Terminates the process group, and kills it once the command has exited or the grace period
+    /// is over.
     pub(super) async fn terminate(mut self) {
         #[cfg(unix)]
         {
@@ -112,18 +112,18 @@ impl Process {
         self.reap().await;
     }
 
-    /// Kills the process group, once: its id may be another's later.
+    /// Kills the process group, once: its id may be reused later.
     fn kill(&mut self) {
         if std::mem::replace(&mut self.is_killed, true) {
             return;
         }
         if let Err(error) = self.child.start_kill() {
-            // There is no group where every process has ended by itself.
+            // The group is gone if all of its processes have exited.
             tracing::debug!(%error, "process group already ended");
         }
     }
 
-    /// Collects processes that were killed: in a container, this may be the one to do so.
+    /// Reaps killed processes: in a container, this process may be their parent.
     async fn reap(&mut self) {
         let _reaped = tokio::time::timeout(REAP_TIMEOUT, self.child.wait()).await;
     }
@@ -135,7 +135,7 @@ impl Drop for Process {
     }
 }
 
-/// Writes the parts that are not text to files: their base name, behind their number.
+/// Writes the parts that are not text to files, named by number and base name.
 fn write_inputs(directory: &Path, parts: &[Part]) -> io::Result<()> {
     for (number, part) in parts.iter().enumerate() {
         let (content, fallback) = match &part.content {

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::settings::value;
 
-/// The longest line that a command may write.
+/// Maximum length of a line of output.
 const MAX_LINE: usize = 16 << 20;
 
-/// What a command may say on one line.
+/// A line of output.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Line {
@@ -30,7 +30,7 @@ enum Line {
     Text { text: String },
 }
 
-/// Runs the command and does what it says.
+/// Runs the command, and applies its lines to the task.
 pub(super) async fn run(
     agent: &ExecAgent,
     context: &RequestContext,
@@ -64,8 +64,8 @@ pub(super) async fn run(
         Ok::<_, AgentError>(output.ended)
     };
     let work = async {
-        // An update that is refused ends the work at once: the command may be waiting for somebody
-        // to read its output, and never close its stderr.
+        // A rejected update ends the run at once: the command may block on its output, and never
+        // close its stderr.
         let stderr = async { Ok(agent.stderr.read(stderr).await) };
         tokio::try_join!(talk, stderr)
     };
@@ -79,7 +79,7 @@ pub(super) async fn run(
     };
     match process.ended(&stderr).await? {
         _ if has_ended => {}
-        // Where an artifact holds the answer, clients would show a text beside it in its place.
+        // Clients would show a status text in place of the artifact.
         Ended::Well if !context.task().artifacts.is_empty() => updates.complete(()).await?,
         Ended::Well => updates.complete("The command has ended").await?,
         Ended::Badly(reason) => updates.fail(reason).await?,
@@ -92,18 +92,18 @@ struct Output<'a> {
     updates: &'a TaskUpdater,
     id: String,
     begun: bool,
-    /// Whether the command has said how the task ended.
+    /// Whether a line has ended the task.
     ended: bool,
 }
 
 impl Output<'_> {
-    /// Does what a line says, and returns what to answer.
+    /// Applies a line, and returns the reply for stdin.
     async fn line(&mut self, line: &[u8]) -> Result<Option<Vec<u8>>, AgentError> {
         if line.trim_ascii().is_empty() || self.ended {
             return Ok(None);
         }
         let line = serde_json::from_slice(line).map_err(|error| {
-            AgentError::new(format!("The command wrote a line that is not understood: {error}"))
+            AgentError::new(format!("The command wrote an invalid line: {error}"))
         })?;
         match line {
             Line::Text { text } => {

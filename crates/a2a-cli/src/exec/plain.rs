@@ -9,15 +9,15 @@ use super::{
     child::{Ended, Pipes, Process},
 };
 
-/// Most bytes that a command may answer.
+/// Maximum bytes of output.
 const MAX_OUTPUT: usize = 64 << 20;
 
-/// What becomes of the bytes that a command writes.
+/// Handles the output of a command.
 trait Sink: Send {
     fn take(&mut self, bytes: &[u8]) -> impl Future<Output = Result<(), AgentError>> + Send;
 }
 
-/// Keeps everything until the end.
+/// Collects all output.
 #[derive(Debug, Default)]
 struct Whole(Vec<u8>);
 
@@ -29,7 +29,7 @@ impl Sink for Whole {
     }
 }
 
-/// Runs the command and gives its output as one artifact when it has ended.
+/// Runs the command, and returns its output as one artifact at the end.
 pub(super) async fn whole(
     agent: &ExecAgent,
     context: &RequestContext,
@@ -48,7 +48,7 @@ pub(super) async fn whole(
     Ok(())
 }
 
-/// Gives the output in chunks as they come, without the delimiter.
+/// Splits the output into chunks, without the delimiter.
 #[derive(Debug)]
 struct Chunked<'a> {
     updates: &'a TaskUpdater,
@@ -69,7 +69,7 @@ impl Sink for Chunked<'_> {
 }
 
 impl Chunked<'_> {
-    /// Holds a chunk back and gives the one before it.
+    /// Holds back a chunk, and sends the previous one.
     async fn hold(&mut self, chunk: Vec<u8>) -> Result<(), AgentError> {
         let Some(before) = self.held.replace(chunk) else { return Ok(()) };
         let artifact = self.artifact(&before);
@@ -81,7 +81,7 @@ impl Chunked<'_> {
         Ok(())
     }
 
-    /// Gives what is left.
+    /// Sends the remaining output.
     async fn end(&mut self) -> Result<(), AgentError> {
         if let Some(rest) = self.splitter.rest() {
             self.hold(rest).await?;
@@ -106,7 +106,7 @@ impl Chunked<'_> {
     }
 }
 
-/// Runs the command and gives its output in chunks.
+/// Runs the command, and streams its output in chunks.
 pub(super) async fn chunks(
     agent: &ExecAgent,
     context: &RequestContext,
@@ -129,8 +129,8 @@ pub(super) async fn chunks(
     Ok(())
 }
 
-/// Runs the command, hands on what it writes, and returns how it ended; `None` when the client
-/// has canceled, or the task has failed to start.
+/// Runs the command, passes its output on, and returns how it ended; `None` if the client canceled
+/// or the command failed to start.
 async fn run(
     agent: &ExecAgent,
     context: &RequestContext,
@@ -147,7 +147,7 @@ async fn run(
     let Pipes { mut stdin, mut stdout, stderr } = pipes;
     let input = input(context);
     let feed = async move {
-        // A command that doesn't read its input closes the pipe, which is its right.
+        // A command may close its stdin without reading it.
         let _closed = stdin.write_all(input.as_bytes()).await;
     };
     let work = async {
@@ -158,8 +158,8 @@ async fn run(
             }
             Ok::<_, AgentError>(())
         };
-        // An update that is refused ends the work at once: the command may be waiting for somebody
-        // to read its output, and never close its stderr.
+        // A rejected update ends the run at once: the command may block on its output, and never
+        // close its stderr.
         let others = async { Ok(tokio::join!(feed, agent.stderr.read(stderr))) };
         let ((), ((), stderr)) = tokio::try_join!(read, others)?;
         Ok::<_, AgentError>(stderr)
@@ -177,13 +177,13 @@ async fn run(
     }
 }
 
-/// All text parts, one below the other.
+/// All text parts, separated by newlines.
 fn input(context: &RequestContext) -> String {
     let texts: Vec<_> = context.message().parts.iter().filter_map(Part::as_text).collect();
     texts.join("\n")
 }
 
-/// Cuts a stream of bytes at a delimiter.
+/// Splits a stream of bytes at a delimiter.
 #[derive(Debug)]
 struct Splitter<'a> {
     delimiter: &'a [u8],
@@ -195,7 +195,7 @@ impl<'a> Splitter<'a> {
         Self { delimiter, buffer: Vec::new() }
     }
 
-    /// Adds bytes and returns the chunks that are complete.
+    /// Adds bytes, and returns the complete chunks.
     fn push(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         self.buffer.extend_from_slice(bytes);
         let mut chunks = Vec::new();
@@ -212,7 +212,7 @@ impl<'a> Splitter<'a> {
         chunks
     }
 
-    /// Returns what follows the last delimiter, if anything does.
+    /// Returns the bytes after the last delimiter, if any.
     fn rest(&mut self) -> Option<Vec<u8>> {
         (!self.buffer.is_empty()).then(|| std::mem::take(&mut self.buffer))
     }

@@ -1,4 +1,4 @@
-//! Slots for running commands, handed out fairly between callers.
+//! Fair scheduling of commands among callers.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,16 +7,16 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// As many slots as commands may run at a time. A free one goes to the caller that holds the
-/// fewest, and among those to the one that waits longest. The last ones are for callers that
-/// hold none, so that no caller can take them all.
+/// Slots for concurrent commands. A free slot goes to the caller with the fewest, and among those
+/// to the one that has waited longest. The last slots are reserved for callers with none, so that
+/// no caller can take all.
 #[derive(Clone, Debug)]
 pub(super) struct Slots(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// How many of the free ones are for callers that hold none.
+    /// Number of slots reserved for callers with none.
     reserved: usize,
     callers: HashMap<Arc<str>, Caller>,
     next: u64,
@@ -25,11 +25,11 @@ struct State {
 #[derive(Debug, Default)]
 struct Caller {
     held: usize,
-    /// Those that wait, with their numbers, oldest first.
+    /// Waiters by number, oldest first.
     waiting: VecDeque<(u64, oneshot::Sender<Slot>)>,
 }
 
-/// A slot, given back when dropped.
+/// A slot, released when dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     slots: Slots,
@@ -37,8 +37,8 @@ pub(super) struct Slot {
 }
 
 impl Slots {
-    /// Creates slots. With `reserve`, a quarter of them is for callers that hold none; where
-    /// there is only one caller, that would leave them unused.
+    /// Creates slots. With `reserve`, a quarter is reserved for callers with none; a single caller
+    /// would leave these unused.
     pub(super) fn new(number: usize, reserve: bool) -> Self {
         let reserved = if reserve && number > 1 { (number / 4).max(1) } else { 0 };
         let state = State { free: number, reserved, callers: HashMap::new(), next: 0 };
@@ -62,7 +62,7 @@ impl Slots {
                 waiting.push_back((number, sender));
             }
             self.hand_out();
-            // Nobody else has the sender, so it is not dropped unused.
+            // The sender is used before it is dropped.
             if let Ok(slot) = slot.await {
                 return slot;
             }
@@ -71,14 +71,14 @@ impl Slots {
 
     fn hand_out(&self) {
         while let Some((caller, sender)) = self.lock().next() {
-            // One that is not taken any more is given back.
+            // A slot whose waiter is gone is released.
             let _given_back = sender.send(Slot { slots: self.clone(), caller });
         }
     }
 }
 
 impl State {
-    /// Takes a slot for the caller whose turn it is.
+    /// Grants a slot to the next caller.
     fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Slot>)> {
         if self.free == 0 {
             return None;

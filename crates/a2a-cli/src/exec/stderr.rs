@@ -1,5 +1,5 @@
-//! The stderr of commands: escaped lines in the log, within bounds, and the tail for callers
-//! where that is asked for.
+//! The stderr of commands: a limited number of escaped lines in the log, and optionally the tail
+//! for callers.
 
 use std::sync::Arc;
 
@@ -8,31 +8,31 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::output;
 
-/// The longest piece of a line that is logged, in bytes; the rest of the line is omitted.
+/// Maximum logged bytes of a line; the rest is omitted.
 const MAX_LINE: usize = 1 << 10;
-/// What each line counts for at least: short ones cost the log more than their text.
+/// Minimum cost of a line, in bytes: short lines cost the log more than their text.
 const MIN_COST: usize = 64;
-/// How much of what a command writes to stderr is kept for the caller.
+/// Maximum bytes of stderr for the caller.
 const TAIL: usize = 4 << 10;
 
-/// What is done with the stderr of commands.
+/// The handling of stderr.
 #[derive(Clone, Debug)]
 pub(crate) struct StderrPolicy {
-    /// What one command may write to the log, in bytes.
+    /// Maximum logged bytes per command.
     max_logged: usize,
-    /// How often lines are logged, of all commands together.
+    /// Rate limit of logged lines, across all commands.
     lines: Arc<Rates<()>>,
-    /// Whether the caller of a command that fails gets the last 4 KiB.
+    /// Whether callers get the last 4 KiB if the command fails.
     exposed: bool,
 }
 
 impl StderrPolicy {
-    /// Logs at most `max_logged` bytes of each command, and of all of them at most at `rate`.
+    /// Logs at most `max_logged` bytes per command, and lines at most at `rate`.
     pub(crate) fn new(max_logged: usize, rate: Rate, exposed: bool) -> Self {
         Self { max_logged, lines: Arc::new(Rates::new(rate, 2)), exposed }
     }
 
-    /// Reads the stderr of a command to its end, logs it, and returns what the caller may see.
+    /// Reads stderr to its end, logs it, and returns the text for the caller.
     pub(super) async fn read(&self, mut stderr: impl AsyncRead + Unpin) -> String {
         let mut log = Log::new(self);
         let mut tail = Vec::new();
@@ -48,13 +48,13 @@ impl StderrPolicy {
     }
 }
 
-/// What one command writes to stderr, line by line. Dropping it tells how much was omitted.
+/// Logs the stderr of one command. Dropping it logs how much was omitted.
 #[derive(Debug)]
 struct Log<'a> {
     policy: &'a StderrPolicy,
-    /// The start of a line whose end has not come yet.
+    /// An incomplete line.
     line: Vec<u8>,
-    /// What this command may still write to the log.
+    /// Remaining bytes of the limit.
     left: usize,
     omitted_bytes: u64,
     omitted_lines: u64,
@@ -87,7 +87,7 @@ impl<'a> Log<'a> {
         if line.trim_ascii().is_empty() {
             return;
         }
-        // Of a flood, most lines are to cost nothing.
+        // Dropped lines must be cheap.
         if self.left < MIN_COST || self.policy.lines.check(()).is_err() {
             return self.omit(&line);
         }

@@ -1,4 +1,4 @@
-//! Tasks that wait until somebody authorizes them.
+//! Tasks that wait for authorization.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ pub(crate) struct Place {
 }
 
 impl Authorizations {
-    /// Enters a task before it says that it waits, so that no grant is too early.
+    /// Registers a task before it waits, so that no authorization is too early.
     pub(super) fn enter(&self, task_id: &str) -> Place {
         let granted = Arc::new(Notify::new());
         self.lock().insert(task_id.to_owned(), granted.clone());

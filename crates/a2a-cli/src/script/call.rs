@@ -126,7 +126,7 @@ async fn pass_on_status(turn: &Turn<'_>, status: TaskStatus) -> Done {
     let said = status.message.map(|message| message.parts).filter(|parts| !parts.is_empty());
     let message = match said {
         Some(parts) => Some(Message::new(a2a_core::Role::Agent, parts)),
-        // An artifact is the answer, and needs no text beside it.
+        // The artifact is the response; no status text is needed.
         None if state == TaskState::Completed && !turn.context.task().artifacts.is_empty() => None,
         None if state.is_terminal() => Some(Message::agent("Relayed")),
         None => None,

@@ -1,4 +1,4 @@
-//! From flags to a server: which agent, which card, which bindings.
+//! Composes a server from its options: agent, card and bindings.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -30,31 +30,31 @@ use crate::{
     settings::serve::{GrpcInCard, Io, Serve},
 };
 
-/// How often a run that was cut off is begun again: what goes on where it stood bears nodes that
-/// come and go.
+/// Maximum number of reruns of an interrupted run. Scripts continue where they stopped, so many
+/// restarts are fine.
 const MAX_RERUNS: u64 = 20;
 
-/// Everything that is served, ready to be put on listeners.
+/// A composed server.
 #[derive(Debug)]
 pub(super) struct Composed {
-    /// What runs the agent; `None` where it runs elsewhere.
+    /// The engine; `None` for a proxy.
     pub(super) engine: Option<Engine>,
-    /// The card as it is served.
+    /// The served card.
     pub(super) card: AgentCard,
-    /// What is served at the common port.
+    /// The routes of the common port.
     pub(super) router: Router,
-    /// What is served at gRPC's own port, where it has one.
+    /// The routes of the gRPC port, if it is separate.
     pub(super) grpc_router: Option<Router>,
-    /// What keeps pages of other sites away; `None` where callers authenticate.
+    /// Rejects requests from pages of other sites; `None` if callers authenticate.
     pub(super) guard: Option<SiteGuard>,
 }
 
-/// Puts together what the flags ask for, to be served at `address`.
+/// Composes the server that listens at `address`.
 ///
 /// # Errors
 ///
-/// A usage failure for a card that can't be read or breaks rules; an internal one where webhooks
-/// can't be set up.
+/// A usage failure for an unreadable or invalid card; an internal failure if the webhook client
+/// can't be created.
 pub(super) fn compose(
     serve: &Serve,
     options: &Options,
@@ -110,7 +110,7 @@ pub(super) fn compose(
     let mut served = with_bindings(of(&card), &options.bindings);
     served = with_places(served, serve);
     if let Some(grpc_address) = grpc_address {
-        // `host:port` stands for TLS, but on the loopback.
+        // `host:port` implies TLS except on loopback.
         let is_secure_here = options.tls.is_some() && encryption::is_here(grpc_address);
         let scheme = if is_secure_here { "https://" } else { "" };
         served = served
@@ -125,13 +125,13 @@ pub(super) fn compose(
     }
     in_order(&mut card, &options.bindings);
 
-    // The front refuses where there is a token, and the agent behind where it gets what callers
-    // have.
+    // The front rejects calls if it has a token, and the upstream agent if it gets the credentials
+    // of callers.
     let is_open = options.access.is_none()
         && !options.bearer.as_ref().is_some_and(Bearer::is_for_all)
         && !serve.proxy.forward_auth;
 
-    // With the interfaces in the card, each server below may serve some of the bindings only.
+    // The card has its interfaces, so each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
         let ready = |server: Server| match &engine {
             Some(engine) => server.with_engine_readiness(engine.clone()),
@@ -189,7 +189,7 @@ pub(super) fn compose(
     })
 }
 
-/// What receivers of webhooks know this server by: where its clients reach it.
+/// The issuer of signed webhooks: the URL of the server.
 fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     match &serve.listen.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
@@ -201,7 +201,7 @@ fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
 ///
 /// # Errors
 ///
-/// A usage failure for a card that declares what is not enforced.
+/// A usage failure for a card that declares security that is not enforced.
 fn authorize_endpoint(
     options: &Options,
     card: &AgentCard,
@@ -224,7 +224,7 @@ fn authorize_endpoint(
     })
 }
 
-/// Puts around the bindings what knows of HTTP.
+/// Adds HTTP layers to the bindings.
 fn layered(mut router: Router, has_faults: bool, forwards: bool, has_bearer: bool) -> Router {
     if has_faults {
         router = router.layer(middleware::from_fn(script::fault_layer));
@@ -268,18 +268,18 @@ fn with_places(mut server: Server, serve: &Serve) -> Server {
     server.with_allowed_hosts(allowed_hosts(serve))
 }
 
-/// The names that a server without authentication goes by.
+/// The hosts under which an unauthenticated server accepts requests.
 fn allowed_hosts(serve: &Serve) -> Vec<String> {
     let mut hosts = serve.listen.allowed_hosts.clone();
     hosts.push(serve.listen.host.clone());
     if serve.agent.profile == Profile::Bench {
-        // It has nothing that a page could read, and loads are sent under any name.
+        // It has no data that a page could read, and load generators use any host.
         hosts.push("*".to_owned());
     }
     hosts
 }
 
-/// What guards the pages beside the bindings as the server guards those.
+/// The site guard of the routes next to the bindings.
 fn site_guard(serve: &Serve, address: SocketAddr) -> SiteGuard {
     let host = |url: &String| Some(url.parse::<Uri>().ok()?.host()?.to_owned());
     let public = serve.listen.public_url.as_ref().and_then(host);
@@ -307,7 +307,7 @@ fn engine(
             script,
             authorizations,
             trust: options.trust.clone(),
-            // Where callers are told apart, they are not to reach what only this machine does.
+            // Authenticated callers must not reach addresses that only this machine can reach.
             reach: (options.access.is_some() || serve.listen.production)
                 .then(|| options.webhooks.clone()),
         };
@@ -316,7 +316,9 @@ fn engine(
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
             .and_then(|webhooks| webhooks.with_tls(&options.trust))
-            .map_err(|error| Failure::internal(format!("webhooks can't be set up: {error}")))?
+            .map_err(|error| {
+                Failure::internal(format!("failed to create the webhook client: {error}"))
+            })?
             .with_payload(a2a_compat::webhook::payload);
         let webhooks = match signer {
             Some(signer) => webhooks.with_signer(signer),
@@ -342,7 +344,7 @@ fn engine(
     Ok(builder.config(config).build())
 }
 
-/// Makes an engine with the card that the flags ask for.
+/// Creates an engine with its card.
 fn with_card(
     serve: &Serve,
     options: &Options,
@@ -365,11 +367,11 @@ fn with_card(
     Ok(if has_extended { builder.extended_card(script::extended_card(&card)) } else { builder })
 }
 
-/// The card that the flags ask for, as far as that is the same for every agent.
+/// Applies the settings that are common to all agents to a card.
 ///
 /// # Errors
 ///
-/// A usage failure for a card that can't be read, or declares what is not enforced.
+/// A usage failure for an unreadable card, or one that declares security that is not enforced.
 pub(super) fn with_words(
     serve: &Serve,
     options: &Options,
@@ -387,14 +389,14 @@ pub(super) fn with_words(
     }
     match &options.access {
         Some(access) => access.declare(&mut card)?,
-        // The schemes of an agent behind are those that it enforces itself.
+        // The upstream agent enforces its own schemes.
         None if serve.proxy.forward_auth => {}
         None => access::check_open(&card)?,
     }
     if let Some(bearer) = &options.bearer {
         bearer.declare(&mut card);
     }
-    // The interfaces are those that are really served, which whoever signed the card did not sign.
+    // Signatures of the given card don't cover the interfaces added here.
     card.supported_interfaces.clear();
     card.signatures.clear();
     Ok(card)
@@ -427,17 +429,18 @@ fn exec_agent(serve: &Serve, options: &Options) -> Option<ExecAgent> {
 
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {
     let json = std::fs::read(path)
-        .map_err(|error| Failure::usage(format!("can't read {}: {error}", path.display())))?;
-    a2a_compat::card::read(&json)
-        .map_err(|error| Failure::usage(format!("{} is not a card: {error}", path.display())))
+        .map_err(|error| Failure::usage(format!("failed to read {}: {error}", path.display())))?;
+    a2a_compat::card::read(&json).map_err(|error| {
+        Failure::usage(format!("{} is not an agent card: {error}", path.display()))
+    })
 }
 
-/// Puts the interfaces into the order in which the bindings were asked for.
+/// Sorts the interfaces by the order of the requested bindings.
 fn in_order(card: &mut AgentCard, bindings: &[Transport]) {
     card.supported_interfaces.sort_by_key(|interface| {
         let binding = &interface.protocol_binding;
         let place = bindings.iter().position(|wanted| wanted.as_str() == binding);
-        // Those of older revisions come last.
+        // Older revisions come last.
         (interface.protocol_version != ProtocolVersion::LATEST.as_str(), place)
     });
 }

@@ -1,4 +1,4 @@
-//! Running an agent: what is served, on which address, until somebody says stop.
+//! Runs a server until it is stopped.
 
 mod access;
 mod announce;
@@ -7,12 +7,12 @@ mod compose;
 mod encryption;
 mod front;
 mod idle_memory;
-mod keep;
 mod options;
 mod pages;
 mod proxy;
 mod public_url;
 mod record;
+mod store;
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -30,17 +30,17 @@ use crate::{
     signal,
 };
 use compose::compose;
-use keep::Kept;
 use options::Options;
 use proxy::Upstream;
+use store::{OpenedStore, StoreConfig};
 
-/// How long executors may go on when everything else has ended.
-const LAST_MOMENT: Duration = Duration::from_millis(500);
+/// Grace period of executors after all connections have ended.
+const EXECUTOR_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
 pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
     let options = Options::new(&serve, settings)?;
-    let plan = keep::Plan::new(&serve)?;
+    let store_config = StoreConfig::new(&serve)?;
     let guard = log::start(options.log, options.observe.clone())?;
     let upstream = Upstream::connect(&serve, &options, settings, output).await?;
     let (listener, address) = bind(&options.host, options.port).await?;
@@ -59,17 +59,18 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     // Before the address is announced: a supervisor may stop the server as soon as it reads it.
     let [stop, stop_grpc, stop_metrics] = std::array::from_fn(|_| signal::received());
     // After the ports: a server that can't have them leaves no file behind.
-    let mut kept = match plan {
+    let mut store = match store_config {
         Some(plan) => plan.open().await?,
-        None => Kept::default(),
+        None => OpenedStore::default(),
     };
-    kept.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
+    store.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
     if options.webhook_key.is_some() || options.card_key.is_some() {
-        kept.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
+        store.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }
-    kept.lines
+    store
+        .lines
         .extend(metrics.as_ref().map(|(_, place)| ("Metrics", format!("http://{place}/metrics"))));
-    let composed = compose(&serve, &options, upstream, kept.store.take(), address, grpc_address)?;
+    let composed = compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
     for url in access::plaintext_urls(&composed.card) {
         let problem = format!("callers send credentials in plaintext to {url}");
         if serve.listen.production {
@@ -78,7 +79,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         output.warning(&problem);
     }
     // Output may be closed; the server runs anyway.
-    let _gone = announce::announce(&composed.card, options.scheme(), address, &kept.lines, output);
+    let _gone = announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
 
     idle_memory::return_regularly();
     let drain = Drain::new();
@@ -106,26 +107,26 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     }
     let metrics_server = async {
         if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {
-            // In clear, as those who scrape expect: the address is for a network that may know.
+            // In plaintext, as scrapers expect: the address belongs to a trusted network.
             let server = Server::new(router).with_limits(options.limits.clone());
             server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
         }
     };
     tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
-    // Readers have gone by now. Executors that nobody watches get a moment too.
+    // No streams are left. Executors without readers get a short grace period too.
     if let Some(engine) = composed.engine {
-        engine.shutdown(LAST_MOMENT).await;
+        engine.shutdown(EXECUTOR_GRACE).await;
     }
-    kept.close().await;
+    store.close().await;
     guard.shutdown().await;
     Ok(())
 }
 
-/// A store that is open beside or in place of its server.
+/// A store that is opened next to its server, or while it is stopped.
 #[derive(Debug)]
 pub(crate) struct OpenStore {
     store: Arc<dyn Store>,
-    kept: Kept,
+    opened: OpenedStore,
 }
 
 impl OpenStore {
@@ -133,23 +134,23 @@ impl OpenStore {
     ///
     /// # Errors
     ///
-    /// A failure that names the flag, for a store that is not there or can't be opened.
+    /// A failure that names the flag, if the store is missing or can't be opened.
     pub(crate) async fn open(location: Option<&str>) -> Result<Self, Failure> {
-        let mut kept = keep::existing(location)?.open().await?;
-        match kept.store.take() {
-            Some(store) => Ok(Self { store, kept }),
-            None => Err(Failure::usage("--store memory is gone when its server has stopped")),
+        let mut opened = store::existing(location)?.open().await?;
+        match opened.store.take() {
+            Some(store) => Ok(Self { store, opened }),
+            None => Err(Failure::usage("--store memory is lost when its server stops")),
         }
     }
 
-    /// Works with the store, and closes it.
+    /// Runs `work` on the store, and closes it.
     pub(crate) async fn run<T>(
         self,
         work: impl AsyncFnOnce(&dyn Store) -> Result<T, StoreError>,
     ) -> Result<T, Failure> {
         let result = work(&*self.store).await;
         drop(self.store);
-        self.kept.close().await;
+        self.opened.close().await;
         let failed = |error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error)));
         result.map_err(failed)
     }
@@ -159,11 +160,11 @@ impl OpenStore {
 ///
 /// # Errors
 ///
-/// A usage failure for what [`run`] would refuse before it listens.
+/// A usage failure, as of [`run`] before it listens.
 pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
     let options = Options::new(serve, settings)?;
     compose::with_words(serve, &options, AgentCard::default())?;
-    keep::Plan::new(serve)?;
+    StoreConfig::new(serve)?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What the flags and the environment of a server come to.
+//! The options of a server, from its settings and its script.
 
 use std::{error::Error, path::Path, sync::Arc};
 
@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// What the flags and the environment of a server come to.
+/// The options of a server.
 #[derive(Debug)]
 pub(super) struct Options {
     pub(super) host: String,
@@ -44,22 +44,22 @@ pub(super) struct Options {
     pub(super) extended_card: bool,
     /// The token of a conformance suite, or of the extended card.
     pub(super) bearer: Option<Bearer>,
-    /// Who may call; `None` where everybody may.
+    /// Authentication; `None` if all callers are anonymous.
     pub(super) access: Option<Access>,
     pub(super) webhooks: WebhookPolicy,
-    /// What calls of webhooks are signed with, if they are.
+    /// Signs webhook deliveries.
     pub(super) webhook_key: Option<SigningKey>,
-    /// What the card is signed with, if it is.
+    /// Signs the card.
     pub(super) card_key: Option<SigningKey>,
     pub(super) limits: Limits,
-    /// How often an address may call.
+    /// Rate limit per client address.
     pub(super) address_rate: Option<AddressRate>,
     pub(super) tls: Option<Tls>,
-    /// Whose certificates are believed where this server calls somebody.
+    /// TLS configuration of outgoing connections.
     pub(super) trust: ClientTls,
-    /// What commands inherit from the environment of this process.
+    /// The environment that commands inherit.
     pub(super) exec_environment: ExecEnvironment,
-    /// What the demo agent does, or that of `--script`.
+    /// The script of the demo agent, or that of `--script`.
     pub(super) script: Arc<Script>,
     pub(super) log: Detail,
     pub(super) logs_traffic: bool,
@@ -68,7 +68,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// What the addresses of this server start with.
+    /// The URL scheme of this server.
     pub(super) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
@@ -90,7 +90,7 @@ impl Options {
         }
         let requires_bearer = script.is_switched(Switch::RequireBearer);
         let bearer = match (&serve.auth.extended_card_token, requires_bearer) {
-            // Suites send wrong tokens, and the right one is known to all.
+            // Suites send wrong tokens on purpose, and the right one is public.
             (_, true) => {
                 let guard =
                     Guard::new().with_throttle(Throttle::default().with_failures_allowed(u32::MAX));
@@ -141,7 +141,7 @@ impl Options {
             observe: Observe {
                 is_buffered: true,
                 otlp_endpoint: serve.telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
-                // The bench profile measures the library, which records them for nobody otherwise.
+                // The bench profile measures the library, which records no metrics by default.
                 metrics: serve.telemetry.metrics
                     && (!is_bench || serve.telemetry.metrics_listen.is_some()),
                 audit: serve.telemetry.audit_file.clone(),
@@ -152,7 +152,7 @@ impl Options {
     }
 }
 
-/// Refuses settings of who may call that say different things.
+/// Rejects contradictory settings of authentication.
 fn check_access(
     serve: &Serve,
     access: Option<&Access>,
@@ -160,18 +160,18 @@ fn check_access(
 ) -> Result<(), Failure> {
     match (access, bearer) {
         (Some(_), Some(_)) => {
-            Err(Failure::usage("--extended-card-token is for an agent that everybody may call")
-                .with_hint("where callers authenticate, the extended card is for all of them"))
+            Err(Failure::usage("--extended-card-token can't be used with authentication")
+                .with_hint("all authenticated callers get the extended card"))
         }
-        (Some(_), None) if serve.proxy.forward_auth => Err(Failure::usage(
-            "--forward-auth is for a server that asks for no credentials of its own",
+        (Some(_), None) if serve.proxy.forward_auth => {
+            Err(Failure::usage("--forward-auth can't be used with authentication"))
+        }
+        (None, None) if serve.listen.production && !serve.auth.anonymous => Err(Failure::usage(
+            "--production requires authentication",
+        )
+        .with_hint(
+            "configure [auth] or use --require-bearer; --anonymous accepts unauthenticated callers",
         )),
-        (None, None) if serve.listen.production && !serve.auth.anonymous => {
-            Err(Failure::usage("everybody may call this agent").with_hint(
-                "say who may in [auth] of the settings, or with --require-bearer; --anonymous \
-                 says that it is meant so",
-            ))
-        }
         _ => Ok(()),
     }
 }
@@ -187,7 +187,7 @@ fn bindings(serve: &Serve, settings: &Settings) -> Result<Vec<Transport>, Failur
         }
     }
     if bindings.is_empty() {
-        return Err(Failure::usage("no binding is left to serve"));
+        return Err(Failure::usage("all bindings are disabled"));
     }
     Ok(bindings)
 }
@@ -213,22 +213,22 @@ fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
 fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure> {
     let Some(path) = &serve.webhooks.key_file else { return Ok(None) };
     if serve.proxy.to.is_some() {
-        return Err(Failure::usage("--webhook-key is not for --proxy")
-            .with_hint("the agent behind calls the webhooks, and signs what it sends"));
+        return Err(Failure::usage("--webhook-key can't be used with --proxy")
+            .with_hint("the upstream agent delivers and signs webhooks"));
     }
     if !push {
-        return Err(Failure::usage("--webhook-key is for a server that calls webhooks"));
+        return Err(Failure::usage("--webhook-key requires webhooks"));
     }
     signing_key("--webhook-key", path).map(Some)
 }
 
-/// Reads a private key from the file that a flag names.
+/// Reads a private key from a file.
 fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
     let place = path.display();
     let failure = |error: &dyn Error| {
         let text = format!("{flag} {place}: {}", super::chain(error));
         Failure::usage(text).with_hint(format!(
-            "make a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
+            "create a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
              -out {place}"
         ))
     };

@@ -1,4 +1,4 @@
-//! Another agent, offered as this one.
+//! Serving an upstream agent.
 
 use std::{fmt, sync::Arc};
 
@@ -19,21 +19,21 @@ use crate::{
     },
 };
 
-/// The agent behind this server, ready to be served.
+/// A connected upstream agent.
 pub(super) struct Upstream {
     pub(super) agent: Arc<dyn Agent>,
-    /// What it says of itself, as far as that is true in front.
+    /// Its card, adapted to this server.
     pub(super) card: AgentCard,
-    /// Where it is.
+    /// Its interface, for messages.
     pub(super) place: String,
 }
 
 impl Upstream {
-    /// Finds the agent that the flags name; `None` where they name none.
+    /// Connects to the configured upstream agent; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// As for every command that calls an agent: there is no card, or nobody answers.
+    /// As for commands that call an agent: no card, or no connection.
     pub(super) async fn connect(
         serve: &Serve,
         options: &Options,
@@ -44,19 +44,19 @@ impl Upstream {
             return Ok(None);
         };
         if !serve.agent.required_extensions.is_empty() {
-            return Err(Failure::usage("--required-extension is not for --proxy")
-                .with_hint("the agent behind says which extensions it requires"));
+            return Err(Failure::usage("--required-extension can't be used with --proxy")
+                .with_hint("the upstream agent declares its required extensions"));
         }
         if serve.proxy.forward_auth && (settings.bearer.is_some() || settings.basic.is_some()) {
             return Err(Failure::usage("--forward-auth excludes --bearer and --basic").with_hint(
-                "a call has one Authorization: that of its caller or that of the proxy",
+                "a call has one Authorization header: that of the caller, or that of the proxy",
             ));
         }
         if serve.proxy.forward_auth && options.bearer.is_some() {
-            return Err(Failure::usage("--forward-auth excludes tokens of this server"));
+            return Err(Failure::usage("--forward-auth can't be used with tokens of this server"));
         }
         let settings = upstream_settings(reference, &serve.proxy, settings);
-        // What is switched off is neither declared in front nor asked for behind.
+        // Disabled capabilities are neither declared nor used upstream.
         let limited = |card: AgentCard| {
             let streaming = card.can_stream() && options.streaming;
             let push = card.can_push() && options.push;
@@ -83,7 +83,7 @@ impl Upstream {
             None => Arc::new(forward),
         };
         if card.name.is_empty() {
-            // Of an address nothing else is known.
+            // There is no card for a bare endpoint.
             "Proxy".clone_into(&mut card.name);
             card.description = format!("The agent at {place}");
         }
@@ -91,7 +91,7 @@ impl Upstream {
     }
 }
 
-/// The settings with which the agent behind is called: `--transport` is for the front.
+/// The settings of upstream calls. `--transport` applies to this server.
 fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Settings {
     let mut upstream = settings.clone();
     if !reference.is_empty() {
@@ -100,15 +100,15 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     }
     upstream.transport = proxy.transport.iter().map(|binding| binding.0).collect();
     upstream.version = proxy.version.map(|version| version.0);
-    // To stand between revisions is what a proxy is for.
+    // A proxy translates between revisions.
     upstream.any_version = true;
     upstream.passes_credentials = proxy.forward_auth;
-    // A task takes as long as it takes: how long to wait is up to the callers.
+    // Callers decide how long to wait.
     upstream.timeout = None;
     upstream
 }
 
-/// Keeps the credential of a request for [`Forward`].
+/// Stores the credential of a request for [`Forward`].
 pub(super) async fn keep_credential(mut request: Request, next: Next) -> Response {
     if let Some(credential) = service_parameters::credential(request.headers()) {
         let caller = service_parameters::caller(request.extensions()).with_credential(credential);

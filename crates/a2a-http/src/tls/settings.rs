@@ -26,7 +26,7 @@ pub enum ClientCertificates {
 
 /// TLS settings of a server: certificate and key, client trust anchors, and limits.
 ///
-/// [`load`](Self::load) reads the files and returns the [`Tls`] for a server.
+/// [`load`](Self::load) reads the files and returns the [`Tls`](super::Tls) for a server.
 ///
 /// ```no_run
 /// use a2a_http::tls::{ClientCertificates, Pem, TlsSettings};

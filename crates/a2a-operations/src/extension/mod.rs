@@ -49,7 +49,7 @@ use crate::CallContext;
 ///     }
 ///
 ///     async fn receive(&self, _: &mut CallContext, request: &mut SendMessageRequest) -> Result<()> {
-///         // It came from anybody: what is in there is looked at before anything is made of it.
+///         // Untrusted input, so it is validated first.
 ///         let metadata = request.message.as_ref().and_then(|message| message.metadata.as_ref());
 ///         match metadata.and_then(|metadata| metadata.get(URI)) {
 ///             Some(language) if language.as_str().is_none_or(|text| text.len() != 2) => {

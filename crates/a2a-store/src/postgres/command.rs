@@ -21,11 +21,11 @@ WITH t AS (
     RETURNING id, node
 ), c AS (
     INSERT INTO commands (id, task_id, poster, body) SELECT $4, id, $6, $5 FROM t
-), said AS MATERIALIZED (
-    SELECT pg_notify($7::text, $6::text || E'\\np ' || node || ' ' || id)::text AS said FROM t
+), notified AS MATERIALIZED (
+    SELECT pg_notify($7::text, $6::text || E'\\np ' || node || ' ' || id)::text AS notified FROM t
     WHERE $7 IS NOT NULL
 )
-SELECT (SELECT count(said) FROM said) FROM t
+SELECT (SELECT count(notified) FROM notified) FROM t
 UNION ALL
 SELECT 0 FROM commands WHERE id = $4";
 
@@ -43,11 +43,11 @@ WITH t AS MATERIALIZED (
     RETURNING id, poster
 ), d AS (
     UPDATE tasks SET commands = tasks.commands - 1 FROM t, c WHERE tasks.key = t.key
-), said AS MATERIALIZED (
-    SELECT pg_notify($4::text, $3::text || E'\\na ' || poster || ' ' || id)::text AS said FROM c
+), notified AS MATERIALIZED (
+    SELECT pg_notify($4::text, $3::text || E'\\na ' || poster || ' ' || id)::text AS notified FROM c
     WHERE $4 IS NOT NULL
 )
-SELECT count(said) FROM said";
+SELECT count(notified) FROM notified";
 
 const READ: &str =
     "SELECT answer FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL";

@@ -90,10 +90,10 @@ WITH input AS MATERIALIZED (
     SELECT n, E'\nw ' || last_event || ' ' || id AS line FROM written
     UNION ALL
     SELECT n, E'\na ' || poster || ' ' || id FROM answered
-), said AS MATERIALIZED (
-    SELECT pg_notify($19::text, $17::text || string_agg(l.line, ''))::text AS said
+), notified AS MATERIALIZED (
+    SELECT pg_notify($19::text, $17::text || string_agg(l.line, ''))::text AS notified
     FROM lines l JOIN input i USING (n) WHERE $19 IS NOT NULL GROUP BY i.chunk
 )
 SELECT w.n, EXISTS (SELECT FROM hooked h WHERE h.n = w.n) AS has_pushes,
-    (SELECT count(said) FROM said) AS said
+    (SELECT count(notified) FROM notified) AS notified
 FROM written w

@@ -66,14 +66,14 @@ WITH input AS MATERIALIZED (
         s4 = totals.s4 + excluded.s4, s5 = totals.s5 + excluded.s5,
         s6 = totals.s6 + excluded.s6, s7 = totals.s7 + excluded.s7,
         s8 = totals.s8 + excluded.s8
-), said AS MATERIALIZED (
+), notified AS MATERIALIZED (
     SELECT pg_notify($17::text, $14 || string_agg(
-        E'\nw ' || w.last_event || ' ' || w.id, '' ORDER BY w.last_event))::text AS said
+        E'\nw ' || w.last_event || ' ' || w.id, '' ORDER BY w.last_event))::text AS notified
     FROM written w JOIN input i USING (id) WHERE $17 IS NOT NULL GROUP BY i.chunk
 )
 SELECT i.n,
     EXISTS (SELECT FROM hooked h WHERE h.task_id = w.id AND h.due IS NOT NULL) AS has_pushes,
-    (SELECT count(said) FROM said) AS said, NULL AS tied
+    (SELECT count(notified) FROM notified) AS notified, NULL AS tied
 FROM written w JOIN input i USING (id)
 UNION ALL
 SELECT n, false, 0, task_id FROM other

@@ -35,11 +35,11 @@ WITH t AS (
     SELECT id, $4, epoch, now() + $5::int8 * interval '1 ms' FROM t
     ON CONFLICT (task_id) DO UPDATE
     SET node = excluded.node, epoch = excluded.epoch, until = excluded.until
-), said AS MATERIALIZED (
-    SELECT pg_notify($6::text, $4 || E'\\nw ' || last_event || ' ' || id)::text AS said FROM t
+), notified AS MATERIALIZED (
+    SELECT pg_notify($6::text, $4 || E'\\nw ' || last_event || ' ' || id)::text AS notified FROM t
     WHERE $6 IS NOT NULL
 )
-SELECT epoch, (SELECT count(said) FROM said) FROM t";
+SELECT epoch, (SELECT count(notified) FROM notified) FROM t";
 
 const RENEW: &str = "
 WITH h AS MATERIALIZED (
@@ -62,11 +62,11 @@ WITH t AS (
 ), b AS (
     UPDATE bodies SET execution = NULL, recorded = 0 FROM t
     WHERE task = t.key AND execution IS NOT NULL
-), said AS MATERIALIZED (
-    SELECT pg_notify($4::text, $3::text || E'\\nw ' || last_event || ' ' || id)::text AS said FROM t
+), notified AS MATERIALIZED (
+    SELECT pg_notify($4::text, $3::text || E'\\nw ' || last_event || ' ' || id)::text AS notified FROM t
     WHERE $4 IS NOT NULL
 )
-SELECT (SELECT count(said) FROM said) FROM t";
+SELECT (SELECT count(notified) FROM notified) FROM t";
 
 const HELD: &str = "SELECT 1 FROM tasks WHERE id = $1 AND epoch = $2 AND node IS NOT NULL";
 
@@ -74,10 +74,10 @@ const ABANDON: &str = "
 WITH l AS (
     UPDATE leases SET until = now() WHERE task_id = $1 AND epoch = $2 AND until > now()
     RETURNING 1
-), said AS MATERIALIZED (
-    SELECT pg_notify($4::text, $3::text || E'\\nb')::text AS said FROM l WHERE $4 IS NOT NULL
+), notified AS MATERIALIZED (
+    SELECT pg_notify($4::text, $3::text || E'\\nb')::text AS notified FROM l WHERE $4 IS NOT NULL
 )
-SELECT count(said) FROM said";
+SELECT count(notified) FROM notified";
 
 // A task that changed hands since the statement began has another epoch or node than its lease had
 // then, and is skipped.
@@ -95,11 +95,11 @@ WITH gone AS MATERIALIZED (
 ), lines AS (
     SELECT E'\\nw ' || last_event || ' ' || id AS line,
         sum(length(id) + 30) OVER (ORDER BY id) / 6000 AS chunk FROM t
-), said AS MATERIALIZED (
-    SELECT pg_notify($4::text, $2 || string_agg(line, ''))::text AS said FROM lines
+), notified AS MATERIALIZED (
+    SELECT pg_notify($4::text, $2 || string_agg(line, ''))::text AS notified FROM lines
     WHERE $4 IS NOT NULL GROUP BY floor(chunk)
 )
-SELECT id, epoch, (SELECT count(said) FROM said) FROM t ORDER BY until";
+SELECT id, epoch, (SELECT count(notified) FROM notified) FROM t ORDER BY until";
 
 const ORPHANS: &str = concat!(
     "SELECT t.tenant, t.owner, b.execution, b.recorded, ",

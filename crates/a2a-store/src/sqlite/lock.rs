@@ -20,7 +20,7 @@ use parking_lot::{Mutex, MutexGuard};
 #[derive(Debug)]
 pub(super) struct DatabaseLock {
     // Dropped in this order: the file may be reopened in this process once it is closed.
-    _beside: File,
+    _companion: File,
     _database: File,
     _held: OpenFile,
 }
@@ -56,14 +56,15 @@ impl DatabaseLock {
         let file = open(database)?;
         let data = file.metadata().map_err(LockError::Io)?;
         lock_database(&file, &data, taken)?;
-        let mut beside = open(&path)?;
-        lock(&beside, taken)?;
+        let mut companion = open(&path)?;
+        lock(&companion, taken)?;
         // For the error message of other processes; the lock works without it.
-        let said = beside.set_len(0).and_then(|()| write!(beside, "{}", std::process::id()));
-        said.map_err(LockError::Io)?;
+        let written =
+            companion.set_len(0).and_then(|()| write!(companion, "{}", std::process::id()));
+        written.map_err(LockError::Io)?;
         files.push(identity(database, &data));
         let held = OpenFile(identity(database, &data));
-        Ok(Self { _beside: beside, _database: file, _held: held })
+        Ok(Self { _companion: companion, _database: file, _held: held })
     }
 }
 

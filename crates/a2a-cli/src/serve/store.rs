@@ -1,4 +1,4 @@
-//! Where a server keeps its tasks: in memory, in a file, or in a database that nodes share.
+//! The store of a server: memory, a file, or a database shared by nodes.
 
 use std::{
     fs,
@@ -22,40 +22,40 @@ use crate::{
     settings::serve::Serve,
 };
 
-/// The file of a server that is not told where to keep its tasks.
+/// The default file.
 const FILE: &str = "a2a.db";
-/// The variable with the keys themselves, for whoever has no file.
+/// The variable with the secret keys, in place of a file.
 const KEYS: &str = "A2ACLI_SECRET_KEY";
-const KEY_HINT: &str = "make a key with: openssl rand -base64 32; newer ones stand first";
-const FORMS: &str = "a store is memory, the path of a file, or postgres://user@host/database";
+const KEY_HINT: &str = "create a key with: openssl rand -base64 32; the newest key comes first";
+const FORMATS: &str = "expected memory, the path of a file, or postgres://user@host/database";
 
-/// Where tasks are to be kept.
+/// The configuration of a store.
 #[derive(Debug)]
-pub(super) struct Plan {
-    place: Place,
+pub(super) struct StoreConfig {
+    place: Location,
     keys: SecretKeys,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum Location {
     Memory,
     File(PathBuf),
     Database { url: String, cluster: Option<String>, node: Option<String> },
 }
 
-/// A store that is open, and what is said of it at the start.
+/// An open store, and its description for the startup message.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
-    /// `None` is the engine's own, in memory, or that of the agent behind.
+pub(super) struct OpenedStore {
+    /// `None` for the memory store of the engine, and for a proxy.
     pub(super) store: Option<Arc<dyn Store>>,
-    /// Labels and what stands behind them.
+    /// Labels and values.
     pub(super) lines: Vec<(&'static str, String)>,
-    /// The file, if that is what it is.
+    /// The store again, if it is a file.
     file: Option<Arc<SqliteStore>>,
 }
 
-impl Kept {
-    /// Gives up what only this process may have, when nothing more is to be written.
+impl OpenedStore {
+    /// Closes the file and releases its lock.
     pub(super) async fn close(self) {
         if let Some(file) = self.file {
             file.close().await;
@@ -63,8 +63,8 @@ impl Kept {
     }
 }
 
-impl Plan {
-    /// Reads the flags; `None` where another agent keeps the tasks.
+impl StoreConfig {
+    /// Reads the settings; `None` for a proxy, whose upstream agent stores the tasks.
     ///
     /// # Errors
     ///
@@ -80,8 +80,10 @@ impl Plan {
                 ("--retention", settings.retention.is_some()),
             ];
             return match given.into_iter().find(|(_, is_given)| *is_given) {
-                Some((flag, _)) => Err(Failure::usage(format!("{flag} is not for --proxy"))
-                    .with_hint("the agent behind keeps the tasks")),
+                Some((flag, _)) => {
+                    Err(Failure::usage(format!("{flag} can't be used with --proxy"))
+                        .with_hint("the upstream agent stores the tasks"))
+                }
                 None => Ok(None),
             };
         }
@@ -89,12 +91,14 @@ impl Plan {
         let cluster = settings.cluster.as_ref().map(|address| address.0.as_str());
         let place = place(location, cluster, settings.node.as_deref(), serve.agent.profile)?;
         let keys = match place {
-            Place::Memory if settings.secret_key_file.is_some() => {
-                return Err(Failure::usage("--secret-key-file is not for --store memory")
-                    .with_hint("nothing is written there that could be read"));
+            Location::Memory if settings.secret_key_file.is_some() => {
+                return Err(Failure::usage("--secret-key-file can't be used with --store memory")
+                    .with_hint("the memory store writes nothing to disk"));
             }
-            Place::Memory => SecretKeys::default(),
-            Place::File(_) | Place::Database { .. } => keys(settings.secret_key_file.as_deref())?,
+            Location::Memory => SecretKeys::default(),
+            Location::File(_) | Location::Database { .. } => {
+                keys(settings.secret_key_file.as_deref())?
+            }
         };
         Ok(Some(Self { place, keys }))
     }
@@ -104,14 +108,14 @@ impl Plan {
     /// # Errors
     ///
     /// A failure that names the flag, for a store that can't be opened or reached.
-    pub(super) async fn open(self) -> Result<Kept, Failure> {
+    pub(super) async fn open(self) -> Result<OpenedStore, Failure> {
         match self.place {
-            Place::Memory => {
-                let said = "memory (tasks are lost at exit)".to_owned();
-                Ok(Kept { lines: vec![("Store", said)], ..Kept::default() })
+            Location::Memory => {
+                let description = "memory (tasks are lost at exit)".to_owned();
+                Ok(OpenedStore { lines: vec![("Store", description)], ..OpenedStore::default() })
             }
-            Place::File(path) => file(&path, self.keys).await,
-            Place::Database { url, cluster, node } => {
+            Location::File(path) => file(&path, self.keys).await,
+            Location::Database { url, cluster, node } => {
                 database(&url, cluster.as_deref(), node, self.keys).await
             }
         }
@@ -123,15 +127,16 @@ impl Plan {
 /// # Errors
 ///
 /// A usage failure.
-pub(super) fn existing(location: Option<&str>) -> Result<Plan, Failure> {
+pub(super) fn existing(location: Option<&str>) -> Result<StoreConfig, Failure> {
     let place = place(location, None, None, Profile::Demo)?;
-    if let Place::File(path) = &place
+    if let Location::File(path) = &place
         && !path.exists()
     {
-        return Err(Failure::usage(format!("--store {}: there is no such file", path.display()))
-            .with_hint(FORMS));
+        return Err(
+            Failure::usage(format!("--store {}: no such file", path.display())).with_hint(FORMATS)
+        );
     }
-    Ok(Plan { place, keys: SecretKeys::default() })
+    Ok(StoreConfig { place, keys: SecretKeys::default() })
 }
 
 fn place(
@@ -139,7 +144,7 @@ fn place(
     cluster: Option<&str>,
     node: Option<&str>,
     profile: Profile,
-) -> Result<Place, Failure> {
+) -> Result<Location, Failure> {
     let store = match (location, profile) {
         (Some(store), _) => store,
         (None, Profile::Bench) => "memory",
@@ -152,23 +157,23 @@ fn place(
                 check_cluster(cluster)?;
             }
             let (cluster, node) = (cluster.map(str::to_owned), node.map(str::to_owned));
-            return Ok(Place::Database { url: store.to_owned(), cluster, node });
+            return Ok(Location::Database { url: store.to_owned(), cluster, node });
         }
         Some(_) => {
-            let said = without_secrets(store);
-            return Err(Failure::usage(format!("--store {said} is no store")).with_hint(FORMS));
+            let shown = without_secrets(store);
+            return Err(Failure::usage(format!("--store {shown}: unknown kind of store"))
+                .with_hint(FORMATS));
         }
         None if store.is_empty() => {
-            return Err(Failure::usage("--store is empty").with_hint(FORMS));
+            return Err(Failure::usage("--store is empty").with_hint(FORMATS));
         }
-        None if store == "memory" => Place::Memory,
-        None => Place::File(store.into()),
+        None if store == "memory" => Location::Memory,
+        None => Location::File(store.into()),
     };
     for (flag, is_given) in [("--cluster", cluster.is_some()), ("--node", node.is_some())] {
         if is_given {
-            return Err(Failure::usage(format!("{flag} needs --store postgres://…")).with_hint(
-                format!("--store {store} belongs to one process, so there are no nodes"),
-            ));
+            return Err(Failure::usage(format!("{flag} requires --store postgres://…"))
+                .with_hint(format!("--store {store} serves a single process")));
         }
     }
     Ok(place)
@@ -181,36 +186,36 @@ fn check_cluster(cluster: &str) -> Result<(), Failure> {
     if is_nats {
         return Ok(());
     }
-    let said = without_secrets(cluster);
-    Err(Failure::usage(format!("--cluster {said} is no cluster"))
-        .with_hint("a cluster is nats://host or tls://host, with commas between several"))
+    let shown = without_secrets(cluster);
+    Err(Failure::usage(format!("--cluster {shown}: unknown kind of cluster"))
+        .with_hint("expected nats://host or tls://host, several separated by commas"))
 }
 
 fn keys(file: Option<&Path>) -> Result<SecretKeys, Failure> {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let (text, whence) = match file {
+    let (text, source) = match file {
         Some(path) => {
-            let whence = format!("--secret-key-file {}", path.display());
+            let source = format!("--secret-key-file {}", path.display());
             let text = fs::read_to_string(path)
-                .map_err(|error| Failure::usage(format!("{whence} can't be read: {error}")))?;
-            (text, whence)
+                .map_err(|error| Failure::usage(format!("failed to read {source}: {error}")))?;
+            (text, source)
         }
         None => match variable(KEYS) {
             Some(text) => (text, KEYS.to_owned()),
             None => return Ok(SecretKeys::default()),
         },
     };
-    let unusable = |said: String| Failure::usage(said).with_hint(KEY_HINT);
+    let unusable = |problem: String| Failure::usage(problem).with_hint(KEY_HINT);
     let words = text.split([',', ' ', '\n', '\r', '\t']).filter(|word| !word.is_empty());
     let keys = words.map(str::parse::<SecretKey>).collect::<Result<Vec<_>, _>>();
-    let keys = keys.map_err(|error| unusable(format!("{whence}: {error}")))?;
+    let keys = keys.map_err(|error| unusable(format!("{source}: {error}")))?;
     if keys.is_empty() {
-        return Err(unusable(format!("{whence} holds no key")));
+        return Err(unusable(format!("{source} contains no key")));
     }
     Ok(SecretKeys::new(keys))
 }
 
-async fn file(path: &Path, keys: SecretKeys) -> Result<Kept, Failure> {
+async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     let options = SqliteOptions::default().with_keys(keys);
     let store = SqliteStore::open_with(path, options).await.map_err(|error| {
         Failure::new(Code::Internal, format!("--store: {}", chain(&error)))
@@ -219,7 +224,7 @@ async fn file(path: &Path, keys: SecretKeys) -> Result<Kept, Failure> {
     let place = std::path::absolute(path).unwrap_or_else(|_no_folder| path.to_owned());
     let lines = vec![("Store", format!("SQLite {}", place.display()))];
     let store = Arc::new(store);
-    Ok(Kept { store: Some(store.clone()), lines, file: Some(store) })
+    Ok(OpenedStore { store: Some(store.clone()), lines, file: Some(store) })
 }
 
 async fn database(
@@ -227,14 +232,14 @@ async fn database(
     cluster: Option<&str>,
     node: Option<String>,
     keys: SecretKeys,
-) -> Result<Kept, Failure> {
+) -> Result<OpenedStore, Failure> {
     let place = without_secrets(url);
     let mut config = PostgresConfig::default()
         .with_secret_keys(keys)
-        // Where there is a cluster, nodes hear of each other there.
+        // In a cluster, nodes exchange signals through it.
         .with_notify(cluster.is_none());
     if let Some(node) = node {
-        // A name may be given again after a restart, and a node is another one then.
+        // A restarted node is a new node, even under the same name.
         let id = a2a_core::fresh_id();
         config = config.with_node(format!("{node}.{}", id.get(..8).unwrap_or(&id)));
     }
@@ -245,9 +250,9 @@ async fn database(
     lines.push(("Node", store.node().to_owned()));
     let store: Arc<dyn Store> = Arc::new(store);
     let Some(cluster) = cluster else {
-        return Ok(Kept { store: Some(store), lines, file: None });
+        return Ok(OpenedStore { store: Some(store), lines, file: None });
     };
-    let said = without_secrets(cluster);
+    let shown = without_secrets(cluster);
     let (servers, name) = named(cluster);
     let mut config = NatsConfig::new(servers);
     if let Some(name) = name {
@@ -255,12 +260,12 @@ async fn database(
     }
     let store = Clustered::connect(store, config)
         .await
-        .map_err(|error| unreachable("--cluster", &said, &error))?;
-    lines.push(("Cluster", format!("NATS {said}")));
-    Ok(Kept { store: Some(Arc::new(store)), lines, file: None })
+        .map_err(|error| unreachable("--cluster", &shown, &error))?;
+    lines.push(("Cluster", format!("NATS {shown}")));
+    Ok(OpenedStore { store: Some(Arc::new(store)), lines, file: None })
 }
 
-/// The servers of a cluster, and its name: the path of an address, as that of a database is.
+/// The servers of a cluster, and its name: the path of a URL, as for a database.
 fn named(cluster: &str) -> (String, Option<String>) {
     let mut name = None;
     let servers = cluster.split(',').map(|server| {
@@ -283,7 +288,7 @@ fn unreachable(flag: &str, place: &str, error: &dyn std::error::Error) -> Failur
     Failure::new(Code::Unreachable, format!("{flag} {place}: {}", chain(error)))
 }
 
-/// An address as it may be shown: without user, password and parameters.
+/// An address without user, password and parameters.
 fn without_secrets(url: &str) -> String {
     let one = |url: &str| {
         let url = url.trim();
@@ -305,14 +310,14 @@ mod tests {
     #[test]
     fn a_store_is_told_by_the_form_of_its_name() {
         let of = |store| place(store, None, None, Profile::Demo).unwrap();
-        assert_eq!(of(None), Place::File(FILE.into()));
-        assert_eq!(of(Some("memory")), Place::Memory);
-        assert_eq!(of(Some("./memory")), Place::File("./memory".into()));
+        assert_eq!(of(None), Location::File(FILE.into()));
+        assert_eq!(of(Some("memory")), Location::Memory);
+        assert_eq!(of(Some("./memory")), Location::File("./memory".into()));
         let url = "postgres://me@db/tasks";
-        let shared = Place::Database { url: url.into(), cluster: None, node: None };
+        let shared = Location::Database { url: url.into(), cluster: None, node: None };
         assert_eq!(of(Some(url)), shared);
         let bench = place(None, None, None, Profile::Bench).unwrap();
-        assert_eq!(bench, Place::Memory);
+        assert_eq!(bench, Location::Memory);
     }
 
     #[test]
