@@ -32,7 +32,7 @@ pub(super) async fn renegotiation(env: &Environment) -> Verdict {
     if env.tls.is_none() {
         return Ok(CLEAR.to_owned());
     }
-    let output = |error: &dyn std::error::Error| format!("can't be description: {error}");
+    let output = |error: &dyn std::error::Error| format!("can't be described: {error}");
     // The request proves that records written here are read.
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let (mut stream, mut records) = connect(env).await.map_err(|error| output(&error))?;

@@ -112,7 +112,7 @@ impl Scenario {
                 remaining.next("WORKING")?;
                 remaining.next("INPUT_REQUIRED What is your name?")?;
                 remaining.next("WORKING")?;
-                remaining.next("answer false true You remaining: Ada Lovelace")?;
+                remaining.next("answer false true You said: Ada Lovelace")?;
                 remaining.next("COMPLETED")?;
             }
             Self::Talk { turns } => {
@@ -167,7 +167,7 @@ impl Scenario {
                 given == expected.collect::<Vec<_>>()
             }
             Self::Slow { seconds } => given == [format!("Worked for {seconds} seconds")],
-            Self::Ask => given == ["You remaining: Ada Lovelace"],
+            Self::Ask => given == ["You said: Ada Lovelace"],
             Self::Talk { .. } => given.is_empty(),
             Self::Canceled { .. } => given
                 .iter()
