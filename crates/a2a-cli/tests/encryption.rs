@@ -64,7 +64,7 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
 }
 
 #[test]
-fn a_credential_does_not_go_in_clear_where_a_card_says_so() {
+fn credential_is_not_sent_in_plaintext_or_to_another_origin() {
     let folder = Folder::new("root");
     folder.issue("server");
     let start = |url: &str| {

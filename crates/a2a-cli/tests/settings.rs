@@ -154,7 +154,7 @@ fn problems_have_their_line_and_a_suggestion() {
         ("[agent]\necho = true\n[exec]\ncommand = \"cat\"\n", "exclude each other"),
         ("[store]\nlocation = \"x\"\nlocation_file = \"y\"\n", "store.location"),
         ("[store]\nlocation = \"env:NO_SUCH_VARIABLE\"\n", "NO_SUCH_VARIABLE"),
-        ("[store]\nlocation = \"memory\"\nnode = \"n\"\n", ":3: store.node: --node needs"),
+        ("[store]\nlocation = \"memory\"\nnode = \"n\"\n", ":3: store.node: --node requires"),
     ] {
         let (_folder, path) = written(text);
         let run = printed(&path, &[], &[]);

@@ -116,7 +116,7 @@ fn a_key_that_is_missing_or_none_is_an_error_that_says_how_to_make_one() {
             assert!(run.stderr.contains(said), "{said} is missing: {run:?}");
         }
     }
-    for (other, excluded) in [("--no-push", "calls webhooks"), ("--proxy=x", "--proxy")] {
+    for (other, excluded) in [("--no-push", "requires webhooks"), ("--proxy=x", "--proxy")] {
         let run = Run::of(command().args(["serve", "--webhook-key", "key.pem", other]));
         assert_eq!(run.code, 2, "{run:?}");
         assert!(run.stderr.contains(excluded), "{run:?}");

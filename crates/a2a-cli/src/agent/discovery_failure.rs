@@ -43,6 +43,14 @@ pub(super) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> 
                 _ => failure,
             }
         }
+        // Allowing the origin would not help: the connection is plaintext.
+        DiscoveryError::Credentials(CredentialError::CrossOrigin { card, interface })
+            if card.is_encrypted() && !interface.is_encrypted() =>
+        {
+            let message = format!("credentials are not sent in plaintext to {interface}");
+            Failure::new(Code::AuthFailed, message)
+                .with_hint("choose another interface with --transport")
+        }
         DiscoveryError::Credentials(CredentialError::CrossOrigin { card, interface }) => {
             let message =
                 format!("credentials for {card}, the card's origin, are not sent to {interface}");
