@@ -33,7 +33,8 @@ const FOREIGNERS: [Foreigner; 6] = [
 
 /// Unknown ids, generated and chosen by a client.
 pub(super) const UNKNOWN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
-pub(super) const UNKNOWN_CHOSEN: &str = "chosen-unknown";
+// As long as a known one, so that responses have the same length.
+pub(super) const UNKNOWN_CHOSEN: &str = "chosen-unknown-x";
 pub(super) const CHOSEN: &str = "chosen-by-an-ann";
 
 /// The state of a run with one store.
