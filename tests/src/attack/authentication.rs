@@ -16,7 +16,7 @@ const GUESSES: usize = 1_000;
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "no credentials", "every operation on every binding in every revision" => nobody;
+        "no credentials", "every operation on every binding in every revision" => no_credentials;
         "wrong scheme", "the token as Basic, Digest and Token" => wrong_scheme;
         "empty token", "Bearer without a token" => empty;
         "unknown token", "a well-formed token that was never issued" => unknown;
@@ -89,7 +89,7 @@ fn claims(changes: Value) -> Value {
     claims
 }
 
-async fn nobody(env: &Environment) -> Verdict {
+async fn no_credentials(env: &Environment) -> Verdict {
     let target = Target {
         task: "01890a5d-ac96-774b-bcce-b302099a8057".to_owned(),
         config: "config".to_owned(),

@@ -70,7 +70,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn poll_interval(text: &str) -> Result<Duration, String> {
     let interval = duration(text)?;
     if interval < Duration::from_millis(100) {
-        return Err("the least interval is 100ms".into());
+        return Err("must be at least 100ms".into());
     }
     Ok(interval)
 }

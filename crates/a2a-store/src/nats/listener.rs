@@ -26,7 +26,7 @@ use super::{
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long a silent listener waits before it queries the stream.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// How long the engine may block a signal before it is told to reload everything instead. The
+/// How long the engine may block a signal before a request to reload everything replaces it. The
 /// stream retains signals in the meantime.
 const SEND_TIMEOUT: Duration = Duration::from_secs(MAX_AGE.as_secs() / 4);
 /// Maximum number and bytes of prefetched messages.

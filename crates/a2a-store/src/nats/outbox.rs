@@ -10,8 +10,8 @@ use a2a_operations::{Event, EventId, store::Signal};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Maximum number of tasks, and of other signals, in the outbox. Beyond it all nodes are told that
-/// they lag.
+/// Maximum number of tasks, and of other signals, in the outbox. Beyond it all nodes are signalled
+/// to reload everything.
 const MAX_WAITING: usize = 10_000;
 /// Maximum bytes of events in the outbox, and in one signal. Beyond it the oldest events are
 /// dropped, and readers load them from the store.

@@ -1,7 +1,7 @@
 //! Liveness of other nodes.
 //!
 //! A node that is killed may have written something without publishing it. If that was the end of a
-//! task, nobody takes the task over or signals it. So nodes send heartbeats, and a missing
+//! task, no node takes the task over or signals it. So nodes send heartbeats, and a missing
 //! heartbeat makes the others reload.
 
 use std::{collections::HashMap, time::Duration};

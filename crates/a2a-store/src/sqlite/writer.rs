@@ -151,7 +151,7 @@ impl Thread {
             for order in orders.drain(..) {
                 match order {
                     Request::Write(job) if closed.is_none() => jobs.push(job),
-                    // Its caller is told that the store is closed.
+                    // Dropping it reports to its caller that the store is closed.
                     Request::Write(_) => {}
                     Request::Close(answer) => closed = Some(answer),
                 }
