@@ -12,6 +12,9 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::{Client, ClientEvent, Delivery, PollPolicy, SendOutcome, Snapshot, WaitOptions};
 
+/// The longest delay between two polls.
+const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// The events of a task until it reaches a state at which its [`WaitOptions`] stop.
 ///
 /// They come from a stream that is resumed after a lost connection, or else from polling: then the
@@ -211,7 +214,7 @@ impl Watch {
     }
 
     fn take_response(&mut self) -> Option<Event> {
-        let polling = Poll::at(Instant::now() + self.options.poll.interval, self.options.poll);
+        let polling = Poll::at(after(self.options.poll.interval), self.options.poll);
         match mem::replace(&mut self.source, polling) {
             Source::Response(event) => self.accept(*event),
             _ => None,
@@ -261,7 +264,7 @@ impl Watch {
         self.source = match self.options.delivery {
             _ if self.message.is_some() || self.task_id.is_none() => Source::Stopped,
             _ if !is_subscription => Source::Subscription(now),
-            Delivery::Streaming => Source::Subscription(now + self.options.poll.interval),
+            Delivery::Streaming => Source::Subscription(after(self.options.poll.interval)),
             Delivery::Any | Delivery::Polling => Poll::at(now, self.options.poll),
         };
     }
@@ -273,7 +276,7 @@ impl Watch {
         match result {
             Ok(task) => {
                 poll.failures = 0;
-                poll.at = Instant::now() + poll.interval;
+                poll.at = after(poll.interval);
                 poll.interval = poll.interval.saturating_mul(2).min(policy.max_interval);
                 Ok(self.accept_polled(task))
             }
@@ -281,7 +284,7 @@ impl Watch {
                 poll.failures += 1;
                 let delay = policy.failure_delay(poll.failures, error.retry_after());
                 tracing::debug!(failures = poll.failures, ?delay, %error, "poll failed");
-                poll.at = Instant::now() + delay;
+                poll.at = after(delay);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -342,6 +345,11 @@ impl Watch {
         let message = format!("task {task_id} did not stop within {timeout:?} (state: {state})");
         Error::new(ErrorKind::DeadlineExceeded, message)
     }
+}
+
+/// The time after a delay, which is limited so that it can be represented.
+fn after(delay: Duration) -> Instant {
+    Instant::now() + delay.min(MAX_DELAY)
 }
 
 #[cfg(test)]

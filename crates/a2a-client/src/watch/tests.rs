@@ -81,6 +81,14 @@ async fn poll_interval_grows_up_to_its_maximum() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn longest_poll_interval_waits_for_the_timeout() {
+    let agent = then_task(TestAgent::new(), TaskState::Working);
+    let options = polling(PollPolicy::every(Duration::MAX)).with_timeout(Duration::from_secs(60));
+    let error = client(&agent).wait("t", options).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DeadlineExceeded, "{error:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn polling_survives_transient_errors_up_to_the_limit() {
     let policy = PollPolicy::every(Duration::from_secs(2));
     let down = || Error::unavailable("down");
