@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use a2a_auth::{
     card::{
-        CanonicalForm, Reason, Signer, TrustError, TrustStore, Verification, Verified, Verifier,
+        CanonicalForm, JwsCardSigner, Reason, TrustError, TrustStore, Verification, Verified,
+        Verifier,
     },
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
 };
@@ -95,7 +96,7 @@ async fn reasons(trust: TrustStore, card: &impl serde::Serialize) -> Vec<Reason>
 #[tokio::test]
 async fn cards_are_signed_and_verified_with_each_algorithm() {
     for key in keys() {
-        let signed = Signer::new(key.clone()).sign(card()).unwrap();
+        let signed = JwsCardSigner::new(key.clone()).sign(card()).unwrap();
         let [signature] = signed.signatures.as_slice() else { panic!("not one signature") };
         let header = URL_SAFE_NO_PAD.decode(&signature.protected).unwrap();
         let header: Value = serde_json::from_slice(&header).unwrap();
@@ -124,7 +125,7 @@ async fn deterministic_signatures_match_openssl() {
         )
     );
     for (pem, expected) in [(EDDSA, VECTORS[0]), (RS256, VECTORS[1])] {
-        let signer = Signer::new(SigningKey::from_pem(pem).unwrap()).with_key_id("k");
+        let signer = JwsCardSigner::new(SigningKey::from_pem(pem).unwrap()).with_key_id("k");
         let signed = signer.sign(AgentCard::new("A", "")).unwrap();
         assert_eq!(signed.signatures[0].signature, expected);
     }
@@ -171,7 +172,8 @@ async fn signatures_of_other_sdks_are_verified() {
 #[tokio::test]
 async fn any_change_to_a_card_invalidates_its_signature() {
     let key = key();
-    let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
+    let signed =
+        serde_json::to_value(JwsCardSigner::new(key.clone()).sign(card()).unwrap()).unwrap();
     verified(trusting(&[&key]), &signed).await;
     for (pointer, value) in [
         ("/name", json!("Zurich 🦀")),
@@ -205,7 +207,8 @@ async fn any_change_to_a_card_invalidates_its_signature() {
 #[tokio::test]
 async fn equivalent_json_is_verified() {
     let key = key();
-    let mut signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
+    let mut signed =
+        serde_json::to_value(JwsCardSigner::new(key.clone()).sign(card()).unwrap()).unwrap();
     signed["documentationUrl"] = json!(null);
     signed["securitySchemes"] = json!({});
     signed["supportedInterfaces"][0]["tenant"] = json!("");
@@ -220,17 +223,17 @@ async fn equivalent_json_is_verified() {
 #[tokio::test]
 async fn keys_are_rotated_while_both_sign() {
     let (old, new) = (key(), other_key());
-    let signed = Signer::new(old.clone()).sign(card()).unwrap();
-    let signed = Signer::new(new.clone()).sign(signed).unwrap();
+    let signed = JwsCardSigner::new(old.clone()).sign(card()).unwrap();
+    let signed = JwsCardSigner::new(new.clone()).sign(signed).unwrap();
     assert_eq!(signed.signatures.len(), 2);
     assert_eq!(verified(trusting(&[&old]), &signed).await.key_id(), old.public().id());
     assert_eq!(verified(trusting(&[&new]), &signed).await.key_id(), new.public().id());
     let reasons = reasons(TrustStore::new(), &signed).await;
     assert!(matches!(reasons[..], [Reason::UnknownKey, Reason::UnknownKey]), "{reasons:?}");
 
-    let again = Signer::new(old.clone()).sign(signed).unwrap();
+    let again = JwsCardSigner::new(old.clone()).sign(signed).unwrap();
     assert_eq!(again.signatures.len(), 2, "replaced the signature of the same key");
-    let both = Signer::new(old)
+    let both = JwsCardSigner::new(old)
         .with_existing_signatures()
         .with_form(CanonicalForm::WithoutEmpty)
         .sign(again)
@@ -242,7 +245,8 @@ async fn keys_are_rotated_while_both_sign() {
 #[tokio::test]
 async fn one_valid_signature_suffices_among_the_first_sixteen() {
     let key = key();
-    let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
+    let signed =
+        serde_json::to_value(JwsCardSigner::new(key.clone()).sign(card()).unwrap()).unwrap();
     let good = signed["signatures"][0].clone();
     let bad = [
         json!(null),
@@ -264,7 +268,8 @@ async fn one_valid_signature_suffices_among_the_first_sixteen() {
 #[tokio::test]
 async fn malformed_and_forged_signatures_are_rejected() {
     let (key, other) = (key(), other_key());
-    let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
+    let signed =
+        serde_json::to_value(JwsCardSigner::new(key.clone()).sign(card()).unwrap()).unwrap();
     let id = key.public().id();
     for (header, signature) in [
         (json!({"alg": "none", "kid": id}), ""),
@@ -294,7 +299,7 @@ async fn malformed_and_forged_signatures_are_rejected() {
 #[tokio::test]
 async fn expired_and_revoked_keys_are_rejected() {
     let key = key();
-    let signed = json(&Signer::new(key.clone()).sign(card()).unwrap());
+    let signed = json(&JwsCardSigner::new(key.clone()).sign(card()).unwrap());
     let now = SystemTime::now();
     let hour = Duration::from_secs(3600);
     let public = key.public().clone();
@@ -307,7 +312,8 @@ async fn expired_and_revoked_keys_are_rejected() {
     let by_thumbprint = verifier(
         TrustStore::new().with_key(public.clone().with_id("renamed")).revoke(public.thumbprint()),
     );
-    let renamed = json(&Signer::new(key.clone()).with_key_id("renamed").sign(card()).unwrap());
+    let renamed =
+        json(&JwsCardSigner::new(key.clone()).with_key_id("renamed").sign(card()).unwrap());
     for (answer, expected) in [
         (until.verify_at(&signed, now + 2 * hour).await, "key has expired"),
         (from.verify_at(&signed, now).await, "key is not valid yet"),
@@ -336,7 +342,7 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
     let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let url = format!("http://{host}/keys.json");
-    let signer = Signer::new(key.clone()).with_key_id("2026").with_url(&url);
+    let signer = JwsCardSigner::new(key.clone()).with_key_id("2026").with_url(&url);
     let published = signer.jwks().json();
     let router = Router::new().route("/keys.json", get(async move || published));
     tokio::spawn(a2a_http::Server::new(router).serve(listener, std::future::pending()));
@@ -350,17 +356,17 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
     }
     let refused = reasons(trust.clone().revoke(key.public().thumbprint()), &signed).await;
     assert!(matches!(refused[..], [Reason::Revoked]), "{refused:?}");
-    let elsewhere = Signer::new(key.clone()).with_url(format!("http://{host}/absent.json"));
+    let elsewhere = JwsCardSigner::new(key.clone()).with_url(format!("http://{host}/absent.json"));
     let unavailable = reasons(trust.clone(), &elsewhere.sign(card()).unwrap()).await;
     assert!(matches!(unavailable[..], [Reason::Keys(_)]), "{unavailable:?}");
-    let unknown = Signer::new(key).with_key_id("2027").with_url(&url).sign(card()).unwrap();
+    let unknown = JwsCardSigner::new(key).with_key_id("2027").with_url(&url).sign(card()).unwrap();
     // It may have been published meanwhile, but the fetch is rate-limited.
     let unknown = reasons(trust, &unknown).await;
     assert!(matches!(unknown[..], [Reason::Keys(_) | Reason::UnknownKey]), "{unknown:?}");
 
     // A key source at a known URL needs no jku.
     let source = RemoteKeys::at(&url).unwrap();
-    let plain = Signer::new(self::key()).with_key_id("2026").sign(card()).unwrap();
+    let plain = JwsCardSigner::new(self::key()).with_key_id("2026").sign(card()).unwrap();
     verified(TrustStore::new().with_source(source), &plain).await;
     let host = TrustStore::new().with_host("https://keys.example/");
     assert!(matches!(host, Err(TrustError::Host(_))));
@@ -371,7 +377,7 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
 async fn unprotected_header_is_kept_and_ignored() {
     let key = key();
     let header = Struct::from([("note", "x")]);
-    let signed = Signer::new(key.clone()).with_header(header).sign(card()).unwrap();
+    let signed = JwsCardSigner::new(key.clone()).with_header(header).sign(card()).unwrap();
     let mut received = serde_json::to_value(&signed).unwrap();
     assert_eq!(received["signatures"][0]["header"]["note"], "x");
     verified(trusting(&[&key]), &received).await;
@@ -386,7 +392,8 @@ async fn unprotected_header_is_kept_and_ignored() {
 #[tokio::test]
 async fn unsigned_members_are_not_covered() {
     let key = key();
-    let signed = serde_json::to_value(Signer::new(key.clone()).sign(card()).unwrap()).unwrap();
+    let signed =
+        serde_json::to_value(JwsCardSigner::new(key.clone()).sign(card()).unwrap()).unwrap();
     let mut hybrid = signed.clone();
     hybrid["url"] = json!("https://evil.example");
     hybrid["protocolVersion"] = json!("0.3.0");
@@ -412,7 +419,7 @@ async fn signatures_over_unknown_members_are_verified() {
         (later, CanonicalForm::AllMembers, "/futureMember/x"),
         (older, CanonicalForm::Received, "/url"),
     ] {
-        let signer = Signer::new(key.clone()).with_form(form);
+        let signer = JwsCardSigner::new(key.clone()).with_form(form);
         let mut signed = signer.sign_json(&json(&card)).unwrap();
         assert_eq!(verified(trusting(&[&key]), &signed).await.form(), form);
         *signed.pointer_mut(pointer).unwrap() = json!("https://evil.example");
@@ -425,7 +432,7 @@ async fn signatures_over_unknown_members_are_verified() {
 #[tokio::test]
 async fn form_without_empty_is_accepted_only_if_enabled() {
     let key = key();
-    let signer = Signer::new(key.clone()).with_form(CanonicalForm::WithoutEmpty);
+    let signer = JwsCardSigner::new(key.clone()).with_form(CanonicalForm::WithoutEmpty);
     let signed = signer.sign(card()).unwrap();
     let reasons = reasons(trusting(&[&key]), &signed).await;
     assert!(matches!(reasons[..], [Reason::Signature]));
@@ -459,7 +466,7 @@ async fn cards_without_signatures_are_absent_and_other_documents_unverifiable() 
 #[tokio::test]
 async fn signer_and_verifier_implement_the_server_and_client_traits() {
     let key = key();
-    let signer: &dyn CardSigner = &Signer::new(key.clone());
+    let signer: &dyn CardSigner = &JwsCardSigner::new(key.clone());
     let verifier: &dyn CardVerifier = &Verifier::new(trusting(&[&key]));
     let interface = AgentInterface { url: "https://b.example".into(), ..AgentInterface::default() };
     let mut signed = signer.sign(card()).unwrap();

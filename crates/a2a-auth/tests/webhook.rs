@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use a2a_auth::{
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
-    webhook::{JWKS_PATH, ReceiveError, Receiver, Signer},
+    webhook::{JWKS_PATH, ReceiveError, Receiver, WebhookSigner},
 };
 use a2a_core::v1::{
     AuthenticationInfo, Message, StreamResponse, TaskPushNotificationConfig,
@@ -74,18 +74,18 @@ fn delivery() -> Delivery {
 async fn receiver_accepts_only_deliveries_of_the_agent() {
     let (listener, agent) = listen().await;
     let key = SigningKey::generate(Algorithm::Es256).unwrap();
-    let signer = Signer::new(&agent, key.clone());
+    let signer = WebhookSigner::new(&agent, key.clone());
     serve(listener, signer.router());
     let url = receiver(&agent).await;
     webhooks().with_signer(signer.clone()).deliver(&webhook(&url), &delivery()).await.unwrap();
 
-    let stranger = || Signer::new(&agent, SigningKey::generate(Algorithm::Es256).unwrap());
+    let stranger = || WebhookSigner::new(&agent, SigningKey::generate(Algorithm::Es256).unwrap());
     let mut other_token = webhook(&url);
     other_token.config.token = "other".into();
     for (sender, webhook) in [
         (webhooks(), webhook(&url)),
         (webhooks().with_signer(signer.clone()), other_token),
-        (webhooks().with_signer(Signer::new("https://other.example", key)), webhook(&url)),
+        (webhooks().with_signer(WebhookSigner::new("https://other.example", key)), webhook(&url)),
         // The keys are fetched again, and do not include this one.
         (webhooks().with_signer(stranger()), webhook(&url)),
     ] {
@@ -115,7 +115,7 @@ async fn published_keys_have_no_private_members() {
         _ => SigningKey::generate(algorithm).unwrap(),
     });
     let [es256, ed_dsa, rs256] = &keys;
-    let signer = Signer::new(&agent, es256.clone())
+    let signer = WebhookSigner::new(&agent, es256.clone())
         .with_published(ed_dsa.public().clone())
         .with_published(rs256.public().clone());
     serve(listener, signer.router());

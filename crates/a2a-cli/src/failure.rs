@@ -88,12 +88,7 @@ const fn protocol_name(kind: ErrorKind) -> &'static str {
         }
         ErrorKind::MethodNotFound => "MethodNotFoundError",
         ErrorKind::InvalidParams => "InvalidParamsError",
-        ErrorKind::Internal
-        | ErrorKind::Unauthenticated
-        | ErrorKind::PermissionDenied
-        | ErrorKind::ResourceExhausted
-        | ErrorKind::Unavailable
-        | ErrorKind::DeadlineExceeded => "InternalError",
+        _ => "InternalError",
     }
 }
 

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Instant};
 
 use a2a_http::tls::ClientTls;
 use a2a_operations::trace;
-use a2a_telemetry::{Audit, Config, Format, Guard, Otlp};
+use a2a_telemetry::{Audit, Config, Format, Otlp, TelemetryGuard};
 use axum::{
     Router,
     extract::{ConnectInfo, Request},
@@ -48,7 +48,7 @@ pub(crate) struct Observe {
 /// # Errors
 ///
 /// A usage failure for invalid settings.
-pub(crate) fn start(detail: Detail, observe: Observe) -> Result<Guard, Failure> {
+pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, Failure> {
     let fallback = match detail {
         Detail::Warnings => "warn",
         Detail::Traffic | Detail::TrafficAsJson => "info",

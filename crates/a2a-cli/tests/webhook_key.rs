@@ -8,7 +8,7 @@ use std::{path::Path, sync::Arc};
 
 use a2a_auth::{
     jose::{Algorithm, RemoteKeys, SigningKey},
-    webhook::{JWKS_PATH, ReceiveError, Receiver, Signer},
+    webhook::{JWKS_PATH, ReceiveError, Receiver, WebhookSigner},
 };
 use a2a_core::v1::{TaskPushNotificationConfig, stream_response::Payload};
 use a2a_http::{Server as HttpServer, WebhookPolicy, Webhooks};
@@ -81,7 +81,7 @@ async fn a_receiver_believes_the_server_and_nobody_else() {
     let refused = strangers.deliver(&webhook, &delivery).await;
     assert!(matches!(refused, Err(PushError::Refused { .. })), "{refused:?}");
     let other_key = SigningKey::generate(Algorithm::Es256).unwrap();
-    let forged = strangers.with_signer(Signer::new(server.url(), other_key));
+    let forged = strangers.with_signer(WebhookSigner::new(server.url(), other_key));
     assert!(forged.deliver(&webhook, &delivery).await.is_err());
     assert!(events.is_empty(), "nothing more was believed");
 }

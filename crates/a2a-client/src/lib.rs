@@ -77,7 +77,7 @@ pub use signature_policy::SignaturePolicy;
 pub use snapshot::Snapshot;
 pub use timeouts::Timeouts;
 pub use transport::{Transport, UnknownTransport};
-pub use wait_options::{Delivery, PollPolicy, WaitOptions};
+pub use wait_options::{PollPolicy, UpdateDelivery, WaitOptions};
 pub use watch::Watch;
 
 /// Compiles the examples of the guide.

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use derive_setters::Setters;
+
 /// How often something is retried, and within what time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct RetryPolicy {
     /// Maximum number of retries after the first attempt. 0 disables retries.
     pub attempts: u32,
@@ -41,39 +44,4 @@ impl RetryPolicy {
 
     /// No retries.
     pub const NEVER: Self = Self { attempts: 0, ..Self::REQUESTS };
-
-    /// Sets the maximum number of retries.
-    #[must_use]
-    pub fn with_attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
-        self
-    }
-
-    /// Sets the delay before the first retry.
-    #[must_use]
-    pub fn with_first_delay(mut self, first_delay: Duration) -> Self {
-        self.first_delay = first_delay;
-        self
-    }
-
-    /// Sets the maximum delay.
-    #[must_use]
-    pub fn with_max_delay(mut self, max_delay: Duration) -> Self {
-        self.max_delay = max_delay;
-        self
-    }
-
-    /// Sets the time limit within which every retry starts.
-    #[must_use]
-    pub fn with_within(mut self, within: Duration) -> Self {
-        self.within = within;
-        self
-    }
-
-    /// Sets whether delays have jitter.
-    #[must_use]
-    pub fn with_jitter(mut self, jitter: bool) -> Self {
-        self.jitter = jitter;
-        self
-    }
 }

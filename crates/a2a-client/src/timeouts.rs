@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use derive_setters::Setters;
+
 /// Timeouts of a client. An open stream has no total timeout.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct Timeouts {
     /// Connect timeout. Default: 10 s.
     pub connect: Duration,
@@ -15,6 +18,7 @@ pub struct Timeouts {
     pub send: Duration,
     /// Idle timeout of an open stream, after which the stream is resumed. Servers of this
     /// workspace write every 4 s, others may never. Default: 5 min.
+    #[setters(into)]
     pub idle: Option<Duration>,
 }
 
@@ -26,35 +30,5 @@ impl Default for Timeouts {
             send: Duration::from_secs(600),
             idle: Some(Duration::from_secs(300)),
         }
-    }
-}
-
-impl Timeouts {
-    /// Sets the connect timeout.
-    #[must_use]
-    pub fn with_connect(mut self, connect: Duration) -> Self {
-        self.connect = connect;
-        self
-    }
-
-    /// Sets the timeout of requests other than sends.
-    #[must_use]
-    pub fn with_request(mut self, request: Duration) -> Self {
-        self.request = request;
-        self
-    }
-
-    /// Sets the timeout of sends.
-    #[must_use]
-    pub fn with_send(mut self, send: Duration) -> Self {
-        self.send = send;
-        self
-    }
-
-    /// Sets the idle timeout of streams; `None` disables it.
-    #[must_use]
-    pub fn with_idle(mut self, idle: impl Into<Option<Duration>>) -> Self {
-        self.idle = idle.into();
-        self
     }
 }

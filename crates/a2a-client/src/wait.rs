@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::{Error, ErrorKind, Result, Task, TaskState};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Client, ClientEvent, Delivery, MessageRequest, SendOutcome, WaitOptions, Watch};
+use crate::{Client, ClientEvent, MessageRequest, SendOutcome, UpdateDelivery, WaitOptions, Watch};
 
 impl Client {
     /// Waits until a task stops, and returns it: it has ended, or waits for its client.
@@ -47,7 +47,7 @@ impl Client {
 
     /// Sends a message and watches its task until it stops.
     ///
-    /// If the agent does not stream, or with [`Delivery::Polling`], the message is sent with
+    /// If the agent does not stream, or with [`UpdateDelivery::Polling`], the message is sent with
     /// `returnImmediately`, and the task is polled.
     ///
     /// # Errors
@@ -77,9 +77,9 @@ impl Client {
         started: Instant,
     ) -> Result<Watch> {
         let streams = match options.delivery {
-            Delivery::Any => self.card().can_stream(),
-            Delivery::Streaming => true,
-            Delivery::Polling => false,
+            UpdateDelivery::Any => self.card().can_stream(),
+            UpdateDelivery::Streaming => true,
+            UpdateDelivery::Polling => false,
         };
         if streams {
             let call = self.call(message.clone().into_request());
@@ -89,7 +89,7 @@ impl Client {
                 }
                 // The message was rejected before it had an effect.
                 Err(error)
-                    if options.delivery == Delivery::Any
+                    if options.delivery == UpdateDelivery::Any
                         && error.kind() == ErrorKind::UnsupportedOperation =>
                 {
                     let task_id = None;

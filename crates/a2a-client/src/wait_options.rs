@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use derive_setters::Setters;
+
 use a2a_core::TaskState;
 
 /// How to wait for a task: see [`Client::wait`](crate::Client::wait) and
@@ -10,35 +12,38 @@ use a2a_core::TaskState;
 /// ```
 /// use std::time::Duration;
 ///
-/// use a2a_client::{Delivery, PollPolicy, WaitOptions};
+/// use a2a_client::{UpdateDelivery, PollPolicy, WaitOptions};
 /// use a2a_core::TaskState;
 ///
 /// // Polls every 2 s for at most 5 min, and keeps waiting while the task awaits authorization.
 /// let options = WaitOptions::default()
-///     .with_delivery(Delivery::Polling)
+///     .with_delivery(UpdateDelivery::Polling)
 ///     .with_poll(PollPolicy::every(Duration::from_secs(2)))
 ///     .with_timeout(Duration::from_secs(300))
 ///     .with_stop_at([TaskState::InputRequired]);
 /// assert!(options.stops_at(TaskState::Completed) && !options.stops_at(TaskState::AuthRequired));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct WaitOptions {
-    /// How updates are obtained. Default: [`Delivery::Any`].
-    pub delivery: Delivery,
+    /// How updates are obtained. Default: [`UpdateDelivery::Any`].
+    pub delivery: UpdateDelivery,
     /// The states that end the wait, besides the terminal ones. Default: INPUT_REQUIRED and
     /// AUTH_REQUIRED, in which the task waits for its client.
+    #[setters(skip)]
     pub stop_at: Vec<TaskState>,
     /// How often the task is polled. Default: [`PollPolicy::default`].
     pub poll: PollPolicy,
     /// Maximum total time, after which waiting fails with `DeadlineExceeded`. Default: none.
+    #[setters(into)]
     pub timeout: Option<Duration>,
 }
 
 /// How updates of a task are obtained (spec §3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Delivery {
+pub enum UpdateDelivery {
     /// From a stream; by polling if the agent does not stream or the stream can't be resumed.
     #[default]
     Any,
@@ -49,10 +54,12 @@ pub enum Delivery {
 }
 
 /// How often a task is polled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct PollPolicy {
     /// The first interval; doubled after each poll. Default: 500 ms.
+    #[setters(skip)]
     pub interval: Duration,
     /// The maximum interval. Default: 30 s.
     pub max_interval: Duration,
@@ -68,7 +75,7 @@ const MAX_FAILURE_DELAY: Duration = Duration::from_secs(30);
 impl Default for WaitOptions {
     fn default() -> Self {
         Self {
-            delivery: Delivery::default(),
+            delivery: UpdateDelivery::default(),
             stop_at: vec![TaskState::InputRequired, TaskState::AuthRequired],
             poll: PollPolicy::default(),
             timeout: None,
@@ -77,31 +84,10 @@ impl Default for WaitOptions {
 }
 
 impl WaitOptions {
-    /// Sets how updates are obtained.
-    #[must_use]
-    pub fn with_delivery(mut self, delivery: Delivery) -> Self {
-        self.delivery = delivery;
-        self
-    }
-
     /// Sets the states that end the wait, besides the terminal ones.
     #[must_use]
     pub fn with_stop_at(mut self, states: impl IntoIterator<Item = TaskState>) -> Self {
         self.stop_at = states.into_iter().collect();
-        self
-    }
-
-    /// Sets how often the task is polled.
-    #[must_use]
-    pub fn with_poll(mut self, poll: PollPolicy) -> Self {
-        self.poll = poll;
-        self
-    }
-
-    /// Sets the maximum total time; `None` for no timeout.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        self.timeout = timeout.into();
         self
     }
 
@@ -125,20 +111,6 @@ impl PollPolicy {
     /// Polls at a constant interval.
     pub fn every(interval: Duration) -> Self {
         Self { interval, max_interval: interval, ..Self::default() }
-    }
-
-    /// Sets the maximum interval.
-    #[must_use]
-    pub fn with_max_interval(mut self, max_interval: Duration) -> Self {
-        self.max_interval = max_interval;
-        self
-    }
-
-    /// Sets how many transient errors in a row end the wait.
-    #[must_use]
-    pub fn with_max_failures(mut self, failures: u32) -> Self {
-        self.max_failures = failures;
-        self
     }
 
     /// The delay after a number of failures in a row.

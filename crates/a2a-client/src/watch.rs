@@ -10,7 +10,7 @@ use a2a_operations::{Event, EventId, EventStream};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::{Client, ClientEvent, Delivery, PollPolicy, SendOutcome, Snapshot, WaitOptions};
+use crate::{Client, ClientEvent, PollPolicy, SendOutcome, Snapshot, UpdateDelivery, WaitOptions};
 
 /// The longest delay between two polls.
 const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -82,9 +82,9 @@ impl Watch {
     pub(crate) fn of_task(client: Client, task_id: String, options: WaitOptions) -> Self {
         let now = Instant::now();
         let source = match options.delivery {
-            Delivery::Polling => Poll::at(now, options.poll),
-            Delivery::Any if !client.card().can_stream() => Poll::at(now, options.poll),
-            Delivery::Any | Delivery::Streaming => Source::Subscription(now),
+            UpdateDelivery::Polling => Poll::at(now, options.poll),
+            UpdateDelivery::Any if !client.card().can_stream() => Poll::at(now, options.poll),
+            UpdateDelivery::Any | UpdateDelivery::Streaming => Source::Subscription(now),
         };
         Self { task_id: Some(task_id), ..Self::new(client, options, source, now) }
     }
@@ -232,7 +232,7 @@ impl Watch {
             }
             // Agents that stream reject subscriptions to tasks that have ended.
             Err(error)
-                if self.options.delivery == Delivery::Streaming
+                if self.options.delivery == UpdateDelivery::Streaming
                     && self.client.card().can_stream()
                     && error.kind() == ErrorKind::UnsupportedOperation =>
             {
@@ -247,7 +247,7 @@ impl Watch {
 
     /// Continues by polling after a stream was lost, or returns the error.
     fn lose_stream(&mut self, error: Error) -> Result<()> {
-        if self.options.delivery == Delivery::Streaming || self.task_id.is_none() {
+        if self.options.delivery == UpdateDelivery::Streaming || self.task_id.is_none() {
             return Err(error);
         }
         let task_id = self.task_id.clone();
@@ -264,8 +264,8 @@ impl Watch {
         self.source = match self.options.delivery {
             _ if self.message.is_some() || self.task_id.is_none() => Source::Stopped,
             _ if !is_subscription => Source::Subscription(now),
-            Delivery::Streaming => Source::Subscription(after(self.options.poll.interval)),
-            Delivery::Any | Delivery::Polling => Poll::at(now, self.options.poll),
+            UpdateDelivery::Streaming => Source::Subscription(after(self.options.poll.interval)),
+            UpdateDelivery::Any | UpdateDelivery::Polling => Poll::at(now, self.options.poll),
         };
     }
 

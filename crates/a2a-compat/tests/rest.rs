@@ -7,7 +7,7 @@ mod fake;
 
 use a2a_compat::{ServerOptions, server};
 use a2a_core::{AgentCard, Error, ErrorKind, Operation, TaskState};
-use a2a_http::{Limits, Options, WebhookPolicy, Webhooks};
+use a2a_http::{BindingOptions, Limits, WebhookPolicy, Webhooks};
 use a2a_operations::{Agent, Caller, Engine, agent_fn};
 use axum::{Extension, Router};
 use serde_json::{Value, json};
@@ -26,7 +26,8 @@ const CURRENT: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":
 /// Both routers on one port, as in a server.
 fn both(agent: impl Agent + Clone, revisions: &str) -> Router {
     let options = ServerOptions::default().with_revisions(revisions.parse().unwrap());
-    server::rest(agent.clone(), options).merge(a2a_rest::router_with(agent, Options::default()))
+    server::rest(agent.clone(), options)
+        .merge(a2a_rest::router_with(agent, BindingOptions::default()))
 }
 
 async fn connect(router: Router) -> Connection {
@@ -381,7 +382,8 @@ async fn malformed_request_is_rejected_in_its_detected_format() {
 async fn limits_and_callers_apply_to_every_format() {
     let fake = Fake::new();
     let limits = Limits::default().with_max_body_bytes(1 << 10);
-    let options = ServerOptions::default().with_binding(Options::default().with_limits(limits));
+    let options =
+        ServerOptions::default().with_binding(BindingOptions::default().with_limits(limits));
     let router = server::rest(fake.clone(), options).layer(Extension(Caller::authenticated("ann")));
     let mut connection = connect(router).await;
     for body in [PROTO, KIND, DRAFT] {

@@ -51,7 +51,9 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
         );
     }
     Ok(format!(
-        "/// An operation of the protocol, in the order of the proto.\n\
+        "/// An operation of the protocol, in the order of the proto.\n///\n\
+         /// Exhaustive, like the methods of an agent: code that wraps or routes operations has to\n\
+         /// handle a new one.\n\
          #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n\
          pub enum Operation {{\n{variants}}}\n\n\
          impl Operation {{\n    /// Every operation.\n    \

@@ -5,6 +5,8 @@ use std::{fmt, str::FromStr};
 use crate::{Error, ErrorKind};
 
 /// A published revision of the protocol.
+///
+/// Exhaustive: code that reads and writes revisions has to handle a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProtocolVersion {
     /// 0.1: `tasks/send`, session ids.

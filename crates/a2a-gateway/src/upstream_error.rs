@@ -35,23 +35,7 @@ pub(crate) fn translate_error(error: Error, forwards_credentials: bool) -> Error
                 None => return error,
             }
         }
-        ErrorKind::TaskNotFound
-        | ErrorKind::TaskNotCancelable
-        | ErrorKind::PushNotificationNotSupported
-        | ErrorKind::UnsupportedOperation
-        | ErrorKind::ContentTypeNotSupported
-        | ErrorKind::InvalidAgentResponse
-        | ErrorKind::ExtendedAgentCardNotConfigured
-        | ErrorKind::ExtensionSupportRequired
-        | ErrorKind::ParseError
-        | ErrorKind::InvalidRequest
-        | ErrorKind::MethodNotFound
-        | ErrorKind::InvalidParams
-        | ErrorKind::MethodNotAllowed
-        | ErrorKind::UnsupportedMediaType
-        | ErrorKind::PayloadTooLarge
-        | ErrorKind::Internal
-        | ErrorKind::ResourceExhausted => return error,
+        _ => return error,
     };
     let mut translated = Error::new(kind, message);
     if let Some(delay) = error.retry_after() {

@@ -27,4 +27,4 @@ pub mod wire;
 pub use a2a_http::{ServeError, client::ClientSettings};
 pub use a2a_operations as operations;
 pub use client::{AddressError, Client};
-pub use server::{Options, fallback, operations_router, router, router_with, serve};
+pub use server::{GrpcOptions, fallback, operations_router, router, router_with, serve};

@@ -8,6 +8,6 @@ mod serve;
 pub(crate) mod service;
 mod watch_limit;
 
-pub use guard::Guard;
-pub use router::{Options, fallback, operations_router, router, router_with};
+pub use guard::FrameGuard;
+pub use router::{GrpcOptions, fallback, operations_router, router, router_with};
 pub use serve::serve;

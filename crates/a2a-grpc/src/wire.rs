@@ -22,7 +22,7 @@ pub use crate::{
     client::Channel,
     codec::{MessageEncoder, OwnedCodec, Undecoded, Undecoder},
     metadata::{read_position, write_position},
-    server::Guard,
+    server::FrameGuard,
 };
 
 /// Encodes an error with a status code of another revision. Its source is logged.
@@ -63,11 +63,11 @@ pub async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
 }
 
 /// Wraps a service so that errors of tonic become errors of the protocol.
-pub fn guarded<S>(service: S) -> Guard<S>
+pub fn guarded<S>(service: S) -> FrameGuard<S>
 where
     S: Service<Request<Body>, Response = Response<Body>>,
 {
-    Guard(service)
+    FrameGuard(service)
 }
 
 /// Creates a channel to the server at `address`, like [`Client::connect`](crate::Client::connect).

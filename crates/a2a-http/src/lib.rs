@@ -42,7 +42,7 @@ mod webhook;
 pub use address::{InvalidNetwork, TrustedProxy, client_address, network};
 pub use error_log::report;
 pub use limits::Limits;
-pub use options::Options;
+pub use options::BindingOptions;
 pub use peer::PeerCertificates;
 pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind};
 pub use service_parameters::VersionPolicy;

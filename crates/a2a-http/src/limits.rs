@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use derive_setters::Setters;
+
 /// Limits that a server enforces on connections, and on requests before they reach an operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct Limits {
     /// Maximum size of a request body, in bytes. Default: 8 MiB.
     pub max_body_bytes: usize,
@@ -94,154 +97,5 @@ impl Default for Limits {
             stream_drain_timeout: Duration::ZERO,
             drain_timeout: Duration::from_secs(10),
         }
-    }
-}
-
-impl Limits {
-    /// Sets the maximum size of a request body, in bytes.
-    #[must_use]
-    pub fn with_max_body_bytes(mut self, bytes: usize) -> Self {
-        self.max_body_bytes = bytes;
-        self
-    }
-
-    /// Sets the maximum number of JSON values in a request.
-    #[must_use]
-    pub fn with_max_json_values(mut self, values: usize) -> Self {
-        self.max_json_values = values;
-        self
-    }
-
-    /// Sets the maximum bytes of pending request bodies.
-    #[must_use]
-    pub fn with_max_pending_body_bytes(mut self, bytes: usize) -> Self {
-        self.max_pending_body_bytes = bytes;
-        self
-    }
-
-    /// Sets the maximum bytes of responses that peers have not yet read.
-    #[must_use]
-    pub fn with_max_pending_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_pending_response_bytes = bytes;
-        self
-    }
-
-    /// Sets the read timeout of a request body.
-    #[must_use]
-    pub fn with_body_read_timeout(mut self, timeout: Duration) -> Self {
-        self.body_read_timeout = timeout;
-        self
-    }
-
-    /// Sets the total timeout of a request body.
-    #[must_use]
-    pub fn with_body_total_timeout(mut self, timeout: Duration) -> Self {
-        self.body_total_timeout = timeout;
-        self
-    }
-
-    /// Sets the maximum size of a request head, in bytes.
-    #[must_use]
-    pub fn with_max_header_bytes(mut self, bytes: u32) -> Self {
-        self.max_header_bytes = bytes;
-        self
-    }
-
-    /// Sets the read timeout of a request head.
-    #[must_use]
-    pub fn with_header_read_timeout(mut self, timeout: Duration) -> Self {
-        self.header_read_timeout = timeout;
-        self
-    }
-
-    /// Sets the time from accepting a connection to its first request.
-    #[must_use]
-    pub fn with_first_request_timeout(mut self, timeout: Duration) -> Self {
-        self.first_request_timeout = timeout;
-        self
-    }
-
-    /// Sets the write timeout.
-    #[must_use]
-    pub fn with_write_timeout(mut self, timeout: Duration) -> Self {
-        self.write_timeout = timeout;
-        self
-    }
-
-    /// Sets the idle timeout of HTTP/2 connections.
-    #[must_use]
-    pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = timeout;
-        self
-    }
-
-    /// Sets the keep-alive interval of idle event streams.
-    #[must_use]
-    pub fn with_keep_alive_interval(mut self, interval: Duration) -> Self {
-        self.keep_alive_interval = interval;
-        self
-    }
-
-    /// Sets the maximum number of open connections.
-    #[must_use]
-    pub fn with_max_connections(mut self, connections: usize) -> Self {
-        self.max_connections = connections;
-        self
-    }
-
-    /// Sets the maximum number of open connections per address.
-    #[must_use]
-    pub fn with_max_connections_per_address(mut self, connections: usize) -> Self {
-        self.max_connections_per_address = connections;
-        self
-    }
-
-    /// Sets the maximum number of prematurely reset HTTP/2 streams per connection.
-    #[must_use]
-    pub fn with_max_reset_streams(mut self, streams: usize) -> Self {
-        self.max_reset_streams = streams;
-        self
-    }
-
-    /// Sets the maximum number of HTTP/2 control frames in 10 s.
-    #[must_use]
-    pub fn with_max_control_frames(mut self, frames: u32) -> Self {
-        self.max_control_frames = frames;
-        self
-    }
-
-    /// Sets the maximum number of open gRPC health watches.
-    #[must_use]
-    pub fn with_max_health_watches(mut self, streams: usize) -> Self {
-        self.max_health_watches = streams;
-        self
-    }
-
-    /// Sets the maximum number of concurrent streams of an HTTP/2 connection.
-    #[must_use]
-    pub fn with_max_concurrent_streams(mut self, streams: u32) -> Self {
-        self.max_concurrent_streams = streams;
-        self
-    }
-
-    /// Sets the interval and the timeout of HTTP/2 keep-alive PINGs.
-    #[must_use]
-    pub fn with_http2_ping_interval(mut self, interval: Duration) -> Self {
-        self.http2_ping_interval = interval;
-        self
-    }
-
-    /// Sets the time that a shutdown waits before it ends event streams.
-    #[must_use]
-    pub fn with_stream_drain_timeout(mut self, timeout: Duration) -> Self {
-        self.stream_drain_timeout = timeout;
-        self
-    }
-
-    /// Sets the time that a shutdown then waits for the other requests.
-    #[must_use]
-    pub fn with_drain_timeout(mut self, timeout: Duration) -> Self {
-        self.drain_timeout = timeout;
-        self
     }
 }

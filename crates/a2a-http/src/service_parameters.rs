@@ -3,7 +3,7 @@
 //! gRPC metadata has the same keys, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_operations::{CallContext, Caller, Credential, EventId, Place};
+use a2a_operations::{CallContext, Caller, Credential, CredentialPlace, EventId};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE},
@@ -124,17 +124,17 @@ fn write_credential(credential: &Credential, headers: &mut HeaderMap) {
     let mut cookies = String::new();
     for (place, secret) in credential.expose() {
         let name = match place {
-            Place::Authorization => AUTHORIZATION,
-            Place::Header(name) => match HeaderName::try_from(&**name) {
+            CredentialPlace::Authorization => AUTHORIZATION,
+            CredentialPlace::Header(name) => match HeaderName::try_from(&**name) {
                 Ok(name) => name,
                 Err(_) => continue,
             },
-            Place::Cookie(name) => {
+            CredentialPlace::Cookie(name) => {
                 let separator = if cookies.is_empty() { "" } else { "; " };
                 cookies.extend([separator, name, "=", secret]);
                 continue;
             }
-            Place::Query(_) => continue,
+            CredentialPlace::Query(_) => continue,
         };
         write_secret(name, secret, headers);
     }

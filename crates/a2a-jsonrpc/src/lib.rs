@@ -34,7 +34,7 @@ mod client;
 mod server;
 
 pub use a2a_http::{
-    Limits, Options, ServeError, VersionPolicy,
+    BindingOptions, Limits, ServeError, VersionPolicy,
     client::{ClientSettings, HttpClient},
 };
 pub use a2a_operations as operations;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use a2a_core::{Error, ErrorKind, Operation, TaskState, Violation};
 use a2a_http::{Limits, VersionPolicy};
-use a2a_jsonrpc::{Options, router, router_with};
+use a2a_jsonrpc::{BindingOptions, router, router_with};
 use a2a_operations::{Caller, EventId};
 use axum::{Extension, Router};
 
@@ -53,7 +53,8 @@ async fn error_kinds_have_code_status_and_details() {
 //
 #[tokio::test]
 async fn invalid_requests_are_rejected_and_the_connection_remains_usable() {
-    let options = Options::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
+    let options =
+        BindingOptions::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
     let mut connection = connect(router_with(Fake::new(), options)).await;
     let mut shown = String::new();
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
@@ -250,7 +251,7 @@ async fn version_is_read_from_the_query_or_optional() {
     let mut strict = connect(router(Fake::new())).await;
     let got = strict.ask("POST /?A2A-Version=1.0", &[], &body).await;
     assert!(got.body.contains("\"result\""), "{got:?}");
-    let options = Options::default().with_version_policy(VersionPolicy::Lenient);
+    let options = BindingOptions::default().with_version_policy(VersionPolicy::Lenient);
     let mut lenient = connect(router_with(Fake::new(), options)).await;
     assert!(lenient.ask("POST /", &[], &body).await.body.contains("\"result\""));
 }

@@ -228,11 +228,11 @@ impl fmt::Debug for Evidence {
 
 /// The secrets of a call and their places in the request. Never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credential(Arc<[(Place, Arc<str>)]>);
+pub struct Credential(Arc<[(CredentialPlace, Arc<str>)]>);
 
 /// The place of a secret in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum CredentialPlace {
     /// The `Authorization` header; in gRPC the metadata entry of that name.
     Authorization,
     /// Another header, by its name in lower case.
@@ -246,27 +246,29 @@ pub enum Place {
 impl Credential {
     /// Creates a credential from the value of `Authorization`, for example `Bearer secret`.
     pub fn new(value: impl Into<Arc<str>>) -> Self {
-        Self::at(Place::Authorization, value)
+        Self::at(CredentialPlace::Authorization, value)
     }
 
     /// Creates a credential for another place.
-    pub fn at(place: Place, value: impl Into<Arc<str>>) -> Self {
+    pub fn at(place: CredentialPlace, value: impl Into<Arc<str>>) -> Self {
         Self(Arc::new([(place, value.into())]))
     }
 
     /// The value of `Authorization`, if there is one.
     pub fn authorization(&self) -> Option<&str> {
-        self.expose().find(|(place, _)| **place == Place::Authorization).map(|(_, value)| value)
+        self.expose()
+            .find(|(place, _)| **place == CredentialPlace::Authorization)
+            .map(|(_, value)| value)
     }
 
     /// The secrets and their places.
-    pub fn expose(&self) -> impl Iterator<Item = (&Place, &str)> {
+    pub fn expose(&self) -> impl Iterator<Item = (&CredentialPlace, &str)> {
         self.0.iter().map(|(place, value)| (place, &**value))
     }
 }
 
-impl FromIterator<(Place, Arc<str>)> for Credential {
-    fn from_iter<I: IntoIterator<Item = (Place, Arc<str>)>>(secrets: I) -> Self {
+impl FromIterator<(CredentialPlace, Arc<str>)> for Credential {
+    fn from_iter<I: IntoIterator<Item = (CredentialPlace, Arc<str>)>>(secrets: I) -> Self {
         Self(secrets.into_iter().collect())
     }
 }

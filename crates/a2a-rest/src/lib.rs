@@ -35,7 +35,7 @@ mod name;
 mod server;
 
 pub use a2a_http::{
-    Limits, Options, ServeError, VersionPolicy,
+    BindingOptions, Limits, ServeError, VersionPolicy,
     client::{ClientSettings, HttpClient},
 };
 pub use a2a_operations as operations;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use a2a_core::{Error, ErrorKind, Operation, ROUTES, TaskState};
 use a2a_operations::{Caller, EventId};
-use a2a_rest::{Limits, Options, VersionPolicy, router, router_with};
+use a2a_rest::{BindingOptions, Limits, VersionPolicy, router, router_with};
 use axum::{Extension, Router};
 use serde_json::json;
 
@@ -111,7 +111,8 @@ async fn error_kinds_have_status_and_details() {
 // covers: R-142, R-143, R-162, R-163, R-297
 #[tokio::test]
 async fn invalid_requests_are_rejected_and_the_connection_remains_usable() {
-    let options = Options::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
+    let options =
+        BindingOptions::default().with_limits(Limits::default().with_max_body_bytes(64 << 10));
     let mut connection = connect(router_with(Fake::new(), options)).await;
     let mut shown = String::new();
     let deep = format!(r#"{{"metadata":{{"x":{}1{}}}}}"#, "[".repeat(200), "]".repeat(200));
@@ -315,7 +316,7 @@ async fn version_is_read_from_the_query_or_optional() {
     for request in ["GET /tasks/t?A2A-Version=1.0", "POST /tasks/t:cancel?a2a-version=1.0"] {
         assert_eq!(strict.ask(request, &[], "").await.status, 200, "{request}");
     }
-    let options = Options::default().with_version_policy(VersionPolicy::Lenient);
+    let options = BindingOptions::default().with_version_policy(VersionPolicy::Lenient);
     let mut lenient = connect(router_with(Fake::new(), options)).await;
     assert_eq!(lenient.ask("GET /tasks/t", &[], "").await.status, 200);
 }

@@ -5,6 +5,7 @@
 
 mod command;
 mod config;
+mod dead_letter;
 pub mod fixtures;
 mod idempotency_key;
 mod lease;
@@ -27,6 +28,11 @@ pub use config::{
     deleting_a_webhook_is_idempotent, webhook_with_the_same_id_is_replaced,
     webhook_without_a_task_is_not_stored, webhooks_are_returned_in_id_order,
     webhooks_are_separate_per_scope,
+};
+pub use dead_letter::{
+    dead_letters_are_purged_by_filter, dead_letters_are_redelivered_in_order,
+    dead_letters_of_deleted_webhooks_are_not_redelivered,
+    undeliverable_event_becomes_a_dead_letter,
 };
 pub use idempotency_key::{
     concurrent_claims_have_one_winner, fingerprint_keeps_all_its_bits, first_claim_of_a_key_wins,
@@ -55,13 +61,11 @@ pub use log::{
 pub use model::store_matches_the_reference_model;
 pub use outbox::{
     attempts_are_counted_per_event, claim_ends_when_the_outbox_is_empty,
-    concurrent_workers_claim_different_webhooks, dead_letters_are_purged_by_filter,
-    dead_letters_are_redelivered_in_order, dead_letters_of_deleted_webhooks_are_not_redelivered,
-    deleted_webhook_receives_nothing, events_stored_during_a_claim_are_delivered,
-    long_backlog_is_delivered_in_order, longest_waiting_webhooks_are_claimed_first,
-    postponed_webhook_is_due_later, rejected_commit_enqueues_no_deliveries,
-    replaced_webhook_keeps_its_cursor, retry_waits_for_its_delay,
-    undeliverable_event_becomes_a_dead_letter, webhook_has_at_most_one_claim,
+    concurrent_workers_claim_different_webhooks, deleted_webhook_receives_nothing,
+    events_stored_during_a_claim_are_delivered, long_backlog_is_delivered_in_order,
+    longest_waiting_webhooks_are_claimed_first, postponed_webhook_is_due_later,
+    rejected_commit_enqueues_no_deliveries, replaced_webhook_keeps_its_cursor,
+    retry_waits_for_its_delay, webhook_has_at_most_one_claim,
     webhook_receives_pushed_events_stored_after_it,
     webhooks_of_a_new_task_receive_its_first_events, webhooks_of_a_task_are_independent,
 };

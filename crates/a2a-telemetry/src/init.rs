@@ -47,7 +47,7 @@ pub enum InitError {
 /// some seconds; [`shutdown`](Self::shutdown) does not block.
 #[derive(Debug)]
 #[must_use = "dropping it stops the export of spans"]
-pub struct Guard {
+pub struct TelemetryGuard {
     traces: Option<Traces>,
     prometheus: Option<Prometheus>,
     audit: Option<AuditLog>,
@@ -59,7 +59,7 @@ pub struct Guard {
 /// # Errors
 ///
 /// [`InitError`]; nothing is installed then, except for metrics.
-pub fn init(config: Config) -> Result<Guard, InitError> {
+pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     let (filter, audit) = match &config.audit {
         Audit::Log => (config.filter.clone(), None),
         // The audit log replaces these lines of the log.
@@ -90,7 +90,7 @@ pub fn init(config: Config) -> Result<Guard, InitError> {
     if traces.is_some() {
         propagation::install();
     }
-    Ok(Guard { traces, prometheus, audit, log: lines })
+    Ok(TelemetryGuard { traces, prometheus, audit, log: lines })
 }
 
 fn log_writer(lines: Option<LineWriter>) -> BoxMakeWriter {
@@ -109,7 +109,7 @@ fn without_audit(config: &Config) -> String {
     format!("{},{AUDIT}=off", config.filter)
 }
 
-impl Guard {
+impl TelemetryGuard {
     /// Serves the metrics at `/metrics`, without authentication; `None` if they are disabled.
     pub fn metrics_router(&self) -> Option<Router> {
         self.prometheus.as_ref().map(Prometheus::router)
@@ -122,7 +122,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for TelemetryGuard {
     fn drop(&mut self) {
         if let Some(traces) = self.traces.take() {
             traces.shut_down(SPAN_FLUSH_TIMEOUT);

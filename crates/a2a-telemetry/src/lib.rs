@@ -1,6 +1,6 @@
 //! Observability of an agent: logs, traces, metrics and the audit log.
 //!
-//! A program calls [`init`] once, with a [`Config`], and keeps the [`Guard`] until it exits. An
+//! A program calls [`init`] once, with a [`Config`], and keeps the [`TelemetryGuard`] until it exits. An
 //! application with its own subscriber uses the parts instead: [`Traces::layer`],
 //! [`AuditLog::layer`], [`Prometheus`] and [`propagation::install`].
 //!
@@ -38,6 +38,6 @@ pub use a2a_tls as tls;
 pub use audit::{AUDIT, AuditLog};
 pub use config::{Audit, Config, Format};
 pub use filter::{FilterError, quiet};
-pub use init::{Guard, InitError, init};
+pub use init::{InitError, TelemetryGuard, init};
 pub use otlp::{Otlp, OtlpError, Traces};
 pub use prometheus::{Prometheus, PrometheusError};

@@ -13,7 +13,7 @@ use a2a_core::{
 };
 use a2a_operations::{
     CallContext,
-    extension::{Extension, Timestamps, TraceContext, Turn},
+    extension::{Extension, Timestamps, TraceContextExtension, Turn},
 };
 use async_trait::async_trait;
 
@@ -60,7 +60,7 @@ async fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::builder(card, agent_fn(async |text: String| format!("Noted: {text}")))
         .extension(Department)
         .extension(Timestamps)
-        .extension(TraceContext::new())
+        .extension(TraceContextExtension::new())
         .build();
     let listener = a2a_http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);

@@ -2,7 +2,7 @@
 
 use a2a_compat::{Revisions, ServerOptions, TaskOrigins};
 use a2a_core::ProtocolVersion;
-use a2a_http::{Limits, Options, VersionPolicy};
+use a2a_http::{BindingOptions, Limits, VersionPolicy};
 
 /// The settings of a server that decide on its routes and on the interfaces in its card.
 pub(crate) struct Config {
@@ -56,8 +56,10 @@ impl Default for Config {
 
 impl Config {
     /// The options of the bindings of the current revision.
-    pub(crate) fn options(&self) -> Options {
-        Options::default().with_limits(self.limits.clone()).with_version_policy(self.versions)
+    pub(crate) fn options(&self) -> BindingOptions {
+        BindingOptions::default()
+            .with_limits(self.limits.clone())
+            .with_version_policy(self.versions)
     }
 
     /// The options of the servers for older revisions.

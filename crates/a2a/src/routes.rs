@@ -110,8 +110,9 @@ impl Parts {
         let Config { limits, versions, revisions, .. } = &self.config;
         let has_older =
             revisions.contains_v0_2_or_v0_3() || revisions.contains(ProtocolVersion::V1Draft);
-        let mut options =
-            a2a_grpc::Options::default().with_limits(limits.clone()).with_versions(*versions);
+        let mut options = a2a_grpc::GrpcOptions::default()
+            .with_limits(limits.clone())
+            .with_version_policy(*versions);
         if has_older {
             options = options.with_service(a2a_compat::grpc::SERVICE, a2a_compat::grpc::DESCRIPTOR);
         }

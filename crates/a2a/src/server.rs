@@ -289,12 +289,12 @@ impl Server {
     ///
     /// ```
     /// use a2a::{AgentCard, Engine, Server, agent_fn};
-    /// use a2a_auth::{jose::{Algorithm, SigningKey}, webhook::Signer};
+    /// use a2a_auth::{jose::{Algorithm, SigningKey}, webhook::WebhookSigner};
     /// use a2a_http::{WebhookPolicy, Webhooks};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let key = SigningKey::generate(Algorithm::Es256)?;
-    /// let signer = Signer::new("https://echo.example", key);
+    /// let signer = WebhookSigner::new("https://echo.example", key);
     /// let webhooks = Webhooks::new(WebhookPolicy::default())?.with_signer(signer.clone());
     /// let card = AgentCard::new("Echo", "Repeats its input");
     /// let engine = Engine::builder(card, agent_fn(async |text: String| text))
@@ -314,7 +314,7 @@ impl Server {
     }
 
     /// Signs the card once its interfaces are complete, and the extended card on each request
-    /// (spec §8.4). `a2a_auth::card::Signer` signs with a key.
+    /// (spec §8.4). `a2a_auth::card::JwsCardSigner` signs with a key.
     ///
     /// The signature covers the members that 1.0 defines, so that it stays valid next to members
     /// for older revisions. Cards in the form of 0.1 or of the draft are not signed.

@@ -23,7 +23,7 @@ use a2a_core::{
 };
 use a2a_operations::{
     CallContext, Reply, RequestContext, TaskUpdater,
-    extension::{Extension, IDEMPOTENCY_KEY, Timestamps, TraceContext},
+    extension::{Extension, IDEMPOTENCY_KEY, Timestamps, TraceContextExtension},
 };
 use async_trait::async_trait;
 
@@ -132,13 +132,15 @@ async fn task(client: &Client, request: SendMessageRequest) -> (Task, String) {
 //
 #[tokio::test]
 async fn an_extension_is_at_work_for_those_who_ask_and_for_nobody_else() {
-    let url = serve(|engine| engine.extension(Timestamps).extension(TraceContext::new()).build());
+    let url = serve(|engine| {
+        engine.extension(Timestamps).extension(TraceContextExtension::new()).build()
+    });
     let url = url.await;
     let begun = Timestamp::now();
     for (binding, client) in clients(&url, &[Timestamps::URI, "urn:example:unknown"]).await {
         let card = client.card();
         let declared: Vec<_> = card.extensions().iter().map(|one| one.uri.as_str()).collect();
-        assert_eq!(declared, [Timestamps::URI, TraceContext::URI, IDEMPOTENCY_KEY]);
+        assert_eq!(declared, [Timestamps::URI, TraceContextExtension::URI, IDEMPOTENCY_KEY]);
         let (task, activated) = task(&client, request("work", &[])).await;
         assert_eq!(activated, Timestamps::URI, "{binding}");
         let said = task.status.as_ref().unwrap().message.as_ref().unwrap();
@@ -149,7 +151,7 @@ async fn an_extension_is_at_work_for_those_who_ask_and_for_nobody_else() {
             let made = Timestamps::read(metadata.as_ref()).unwrap();
             assert!(made.as_millis() >= begun.as_millis(), "{binding}: {made}");
             assert_eq!(uris, &[Timestamps::URI], "{binding}");
-            assert_eq!(TraceContext::read(metadata.as_ref()), None, "{binding}");
+            assert_eq!(TraceContextExtension::read(metadata.as_ref()), None, "{binding}");
         }
     }
     for (binding, client) in clients(&url, &[]).await {
@@ -196,25 +198,30 @@ async fn streams_answers_without_a_task_and_questions_are_stamped_too() {
 
 #[tokio::test]
 async fn a_trace_goes_with_the_message_and_with_what_is_said_to_it() {
-    let url = serve(|engine| engine.extension(TraceContext::new()).build()).await;
-    for (binding, client) in clients(&url, &[TraceContext::URI]).await {
-        let carried = [(TraceContext::FIELD, TRACE)];
+    let url = serve(|engine| engine.extension(TraceContextExtension::new()).build()).await;
+    for (binding, client) in clients(&url, &[TraceContextExtension::URI]).await {
+        let carried = [(TraceContextExtension::FIELD, TRACE)];
         let (task, activated) = task(&client, request("work", &carried)).await;
-        assert_eq!(activated, TraceContext::URI, "{binding}");
-        assert_eq!(TraceContext::read(task.metadata.as_ref()), Some(TRACE), "{binding}");
+        assert_eq!(activated, TraceContextExtension::URI, "{binding}");
+        assert_eq!(TraceContextExtension::read(task.metadata.as_ref()), Some(TRACE), "{binding}");
         let said = task.status.unwrap().message.unwrap();
         assert_eq!(said.text(), TRACE, "the executor is in the trace, {binding}");
-        assert_eq!(TraceContext::read(said.metadata.as_ref()), Some(TRACE), "{binding}");
+        assert_eq!(TraceContextExtension::read(said.metadata.as_ref()), Some(TRACE), "{binding}");
         let artifact = task.artifacts[0].metadata.as_ref();
-        assert_eq!(TraceContext::read(artifact), Some(TRACE), "{binding}");
+        assert_eq!(TraceContextExtension::read(artifact), Some(TRACE), "{binding}");
 
         // The request's own context is nearer, and what is malformed is passed over.
         let mut call = client.call(request("work", &carried));
         call.context.parameters.insert("traceparent".into(), OTHER_TRACE.into());
         let reply = client.agent().send_message(call).await.unwrap();
         let Some(Payload::Task(task)) = reply.response.payload else { panic!("{binding}") };
-        assert_eq!(TraceContext::read(task.metadata.as_ref()), Some(OTHER_TRACE), "{binding}");
-        let (task, _) = self::task(&client, request("work", &[(TraceContext::FIELD, "x")])).await;
+        assert_eq!(
+            TraceContextExtension::read(task.metadata.as_ref()),
+            Some(OTHER_TRACE),
+            "{binding}"
+        );
+        let (task, _) =
+            self::task(&client, request("work", &[(TraceContextExtension::FIELD, "x")])).await;
         assert_eq!(task.metadata, None, "{binding}");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use a2a::{AgentCard, Client, Engine, Server, agent_fn};
 use a2a_auth::{
-    card::{CanonicalForm, Signer, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
 use a2a_client::{ClientSettings, Discovery, DiscoveryError, Document, SignaturePolicy};
@@ -79,7 +79,7 @@ async fn a_card_is_signed_with_the_interfaces_that_are_served_and_for_readers_of
     let key = key();
     for revisions in [Revisions::all(), Revisions::latest()] {
         let is_hybrid = revisions != Revisions::latest();
-        let signer = Signer::new(key.clone());
+        let signer = JwsCardSigner::new(key.clone());
         let url = serve(|server| server.with_card_signer(signer).with_revisions(revisions)).await;
         let document = fetch(&url, SignaturePolicy::Required(verifier(&key))).await.unwrap();
         let received: Value = serde_json::from_slice(&document.json).unwrap();
@@ -107,7 +107,7 @@ async fn a_signature_is_kept_where_the_card_is_served_as_it_was_signed() {
     for (card, is_kept) in
         [(card(), false), (card().with_interface("JSONRPC", "https://echo.example"), true)]
     {
-        let signed = Signer::new(key.clone()).sign(card).unwrap();
+        let signed = JwsCardSigner::new(key.clone()).sign(card).unwrap();
         let engine = Engine::new(signed, agent_fn(async |text: String| text));
         let server = Server::from(engine).with_external_security();
         let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
@@ -124,7 +124,7 @@ async fn a_signature_is_kept_where_the_card_is_served_as_it_was_signed() {
 #[tokio::test]
 async fn the_extended_card_is_signed_too() {
     let key = key();
-    let signer = Signer::new(key.clone());
+    let signer = JwsCardSigner::new(key.clone());
     let url = serve(|server| server.with_card_signer(signer)).await;
     let client = Client::connect(&url).await.unwrap();
     let request = client.call(GetExtendedAgentCardRequest::default());
@@ -139,7 +139,7 @@ async fn the_extended_card_is_signed_too() {
 #[tokio::test]
 async fn a_client_takes_cards_by_its_policy() {
     let (key, stranger) = (key(), key());
-    let signed = serve(|server| server.with_card_signer(Signer::new(key.clone()))).await;
+    let signed = serve(|server| server.with_card_signer(JwsCardSigner::new(key.clone()))).await;
     let unsigned = serve(|server| server).await;
     let trusted = verifier(&key);
     let other = verifier(&stranger);
@@ -177,7 +177,8 @@ async fn a_client_takes_cards_by_its_policy() {
 async fn what_somebody_put_beside_a_signed_card_is_not_gone_by() {
     let key = key();
     let honest = card().with_interface("JSONRPC", "https://echo.example");
-    let signed = serde_json::to_value(Signer::new(key.clone()).sign(honest).unwrap()).unwrap();
+    let signed =
+        serde_json::to_value(JwsCardSigner::new(key.clone()).sign(honest).unwrap()).unwrap();
     let mut hybrid = signed.clone();
     hybrid["url"] = json!("https://evil.example");
     hybrid["protocolVersion"] = json!("0.3.0");
@@ -204,7 +205,7 @@ async fn a_card_of_0_3_is_verified_as_it_was_received() {
         "protocolVersion": "0.3.0", "preferredTransport": "JSONRPC", "capabilities": {},
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"], "skills": [],
     });
-    let signer = Signer::new(key.clone()).with_form(CanonicalForm::Received);
+    let signer = JwsCardSigner::new(key.clone()).with_form(CanonicalForm::Received);
     let signed = signer.sign_json(older.to_string().as_bytes()).unwrap();
     let url = show(&signed).await;
     let document = fetch(&url, SignaturePolicy::Required(verifier(&key))).await.unwrap();

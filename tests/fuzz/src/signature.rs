@@ -3,7 +3,7 @@
 use std::{cell::RefCell, sync::LazyLock};
 
 use a2a_auth::{
-    card::{CanonicalForm, Signer, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
 use tokio::runtime::{Builder, Runtime};
@@ -28,7 +28,7 @@ pub(crate) fn verify(input: &[u8]) {
         let again = form.canonicalize(&canonical).expect("what is canonical is a card");
         assert_eq!(again, canonical, "{form:?}");
     }
-    if let Ok(signed) = Signer::new(KEY.clone()).sign_json(input) {
+    if let Ok(signed) = JwsCardSigner::new(KEY.clone()).sign_json(input) {
         let signed = signed.to_string();
         assert!(is_verified(signed.as_bytes()), "{:?}: {signed}", verify(signed.as_bytes()));
     }

@@ -1,11 +1,11 @@
 //! Signed agent cards (spec §8.4).
 //!
-//! A [`Signer`] adds a signature to a card. A [`Verifier`] checks the signatures of a received card
+//! A [`JwsCardSigner`] adds a signature to a card. A [`Verifier`] checks the signatures of a received card
 //! against the keys of a [`TrustStore`]. A signature covers a [`CanonicalForm`] of the card.
 //!
 //! ```
 //! use a2a_auth::{
-//!     card::{Signer, TrustStore, Verification, Verifier},
+//!     card::{JwsCardSigner, TrustStore, Verification, Verifier},
 //!     jose::{Algorithm, SigningKey},
 //! };
 //! use a2a_core::AgentCard;
@@ -13,7 +13,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let key = SigningKey::generate(Algorithm::Es256)?;
 //! let trusted = TrustStore::new().with_key(key.public().clone());
-//! let signed = Signer::new(key).sign(AgentCard::new("Echo", "Says what it hears"))?;
+//! let signed = JwsCardSigner::new(key).sign(AgentCard::new("Echo", "Says what it hears"))?;
 //!
 //! let received = serde_json::to_vec(&signed)?;
 //! let verification = Verifier::new(trusted).verify(&received).await;
@@ -36,7 +36,7 @@ mod verifier;
 pub use canonical::CanonicalForm;
 pub use document::NotACard;
 pub use header::MalformedHeader;
-pub use signer::{SignError, Signer};
+pub use signer::{JwsCardSigner, SignError};
 pub use trust_store::{TrustError, TrustStore};
 pub use verification::{Reason, Rejected, Verification, Verified};
 pub use verifier::Verifier;

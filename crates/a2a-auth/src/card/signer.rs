@@ -16,7 +16,7 @@ use crate::jose::{JwkSet, KeyError, SigningKey};
 /// To rotate a key, sign with both keys for as long as clients cache cards: signing preserves the
 /// signatures of other keys.
 #[derive(Clone, Debug)]
-pub struct Signer {
+pub struct JwsCardSigner {
     key: SigningKey,
     key_id: String,
     url: Option<String>,
@@ -49,7 +49,7 @@ impl From<InvalidCard> for SignError {
     }
 }
 
-impl Signer {
+impl JwsCardSigner {
     /// Signs with a key, identified by its thumbprint. The algorithm is that of the key.
     pub fn new(key: SigningKey) -> Self {
         let key_id = key.public().id().to_owned();
@@ -162,7 +162,7 @@ impl Signer {
     }
 }
 
-impl CardSigner for Signer {
+impl CardSigner for JwsCardSigner {
     fn sign(&self, card: AgentCard) -> a2a_core::Result<AgentCard> {
         Ok(Self::sign(self, card)?)
     }

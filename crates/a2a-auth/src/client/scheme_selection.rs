@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use a2a_core::v1::{AgentCard, SecurityRequirement, SecurityScheme, security_scheme::Scheme};
-use a2a_operations::Place;
+use a2a_operations::CredentialPlace;
 use http::{
     HeaderName, HeaderValue,
     header::{
@@ -28,7 +28,7 @@ pub(super) struct SchemeSelector<'a> {
 pub(super) struct SelectedScheme {
     pub(super) request: CredentialRequest,
     pub(super) source: RegisteredSource,
-    pub(super) place: Place,
+    pub(super) place: CredentialPlace,
     /// The text before the secret, such as `Bearer `.
     pub(super) prefix: String,
 }
@@ -139,7 +139,7 @@ impl SchemeSelector<'_> {
         Ok(Some(SelectedScheme { request, source, place, prefix }))
     }
 
-    fn place(&self, scheme: &Scheme) -> Result<Option<(Place, String)>, String> {
+    fn place(&self, scheme: &Scheme) -> Result<Option<(CredentialPlace, String)>, String> {
         Ok(Some(match scheme {
             Scheme::ApiKeySecurityScheme(key) => {
                 (self.place_of_key(&key.location, &key.name)?, String::new())
@@ -149,34 +149,36 @@ impl SchemeSelector<'_> {
                 if HeaderName::try_from(&http.scheme).is_err() {
                     return Err(format!("invalid HTTP authentication scheme {:?}", http.scheme));
                 }
-                (Place::Authorization, format!("{} ", normalized(&http.scheme)))
+                (CredentialPlace::Authorization, format!("{} ", normalized(&http.scheme)))
             }
             Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => {
-                (Place::Authorization, "Bearer ".to_owned())
+                (CredentialPlace::Authorization, "Bearer ".to_owned())
             }
             Scheme::MtlsSecurityScheme(_) if self.has_certificate => return Ok(None),
             Scheme::MtlsSecurityScheme(_) => return Err("no client certificate".to_owned()),
         }))
     }
 
-    fn place_of_key(&self, location: &str, name: &str) -> Result<Place, String> {
+    fn place_of_key(&self, location: &str, name: &str) -> Result<CredentialPlace, String> {
         let invalid = || format!("invalid API key name {name:?} in {location:?}");
         match location.to_ascii_lowercase().as_str() {
             "header" => {
                 let header = HeaderName::try_from(name).ok().ok_or_else(invalid)?;
                 if header == AUTHORIZATION {
-                    return Ok(Place::Authorization);
+                    return Ok(CredentialPlace::Authorization);
                 }
                 let is_binary = !self.has_query && header.as_str().ends_with("-bin");
                 if is_binary || is_reserved(&header) {
                     return Err(invalid());
                 }
-                Ok(Place::Header(header.as_str().into()))
+                Ok(CredentialPlace::Header(header.as_str().into()))
             }
             // Cookie names are case-sensitive tokens.
-            "cookie" if HeaderName::try_from(name).is_ok() => Ok(Place::Cookie(name.into())),
+            "cookie" if HeaderName::try_from(name).is_ok() => {
+                Ok(CredentialPlace::Cookie(name.into()))
+            }
             "query" if !self.has_query => Err("gRPC has no query parameters".to_owned()),
-            "query" if !name.is_empty() => Ok(Place::Query(name.into())),
+            "query" if !name.is_empty() => Ok(CredentialPlace::Query(name.into())),
             _ => Err(invalid()),
         }
     }
@@ -188,7 +190,10 @@ impl SelectedScheme {
     /// # Errors
     ///
     /// [`CredentialError::InvalidCharacters`] if the secret is not valid in its place.
-    pub(super) fn encode(&self, secret: &Arc<str>) -> Result<(Place, Arc<str>), CredentialError> {
+    pub(super) fn encode(
+        &self,
+        secret: &Arc<str>,
+    ) -> Result<(CredentialPlace, Arc<str>), CredentialError> {
         let value: Arc<str> = if self.prefix.is_empty() {
             Arc::clone(secret)
         } else {
@@ -196,9 +201,11 @@ impl SelectedScheme {
         };
         let is_valid = !secret.is_empty()
             && match &self.place {
-                Place::Authorization | Place::Header(_) => HeaderValue::try_from(&*value).is_ok(),
-                Place::Cookie(_) => value.bytes().all(is_cookie_octet),
-                Place::Query(_) => true,
+                CredentialPlace::Authorization | CredentialPlace::Header(_) => {
+                    HeaderValue::try_from(&*value).is_ok()
+                }
+                CredentialPlace::Cookie(_) => value.bytes().all(is_cookie_octet),
+                CredentialPlace::Query(_) => true,
             };
         if is_valid {
             Ok((self.place.clone(), value))

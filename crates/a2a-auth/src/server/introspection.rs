@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use url::{Url, form_urlencoded};
 
 use super::{
-    AddressError, Claims, Rejection, RequestCredential, Verifier,
+    Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
     credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache,
     jwt::{CLAIMS, is_valid_subject},
@@ -71,13 +71,13 @@ impl Introspection {
     ///
     /// # Errors
     ///
-    /// [`AddressError`] if the URL is neither https nor http with a loopback host.
+    /// [`IssuerUrlError`] if the URL is neither https nor http with a loopback host.
     pub fn new(
         issuer: impl Into<String>,
         url: &str,
         client_id: &str,
         client_secret: &str,
-    ) -> Result<Self, AddressError> {
+    ) -> Result<Self, IssuerUrlError> {
         secure(url)?;
         let encoded =
             |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
@@ -85,7 +85,7 @@ impl Introspection {
         // Base64 is valid in a header.
         let authorization = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
         let mut authorization =
-            authorization.map_err(|_error| AddressError::Insecure(url.to_owned()))?;
+            authorization.map_err(|_error| IssuerUrlError::Insecure(url.to_owned()))?;
         authorization.set_sensitive(true);
         let shared = Shared {
             callers: ExpiringCache::new(CACHE_CAPACITY),
@@ -110,8 +110,8 @@ impl Introspection {
     ///
     /// # Errors
     ///
-    /// [`AddressError::Setup`] if the TLS configuration is invalid.
-    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, AddressError> {
+    /// [`IssuerUrlError::Setup`] if the TLS configuration is invalid.
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, IssuerUrlError> {
         Arc::make_mut(&mut self.0).client = fetch::client(tls)?;
         Ok(self)
     }

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::{
-    AddressError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    IssuerUrlError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache, oidc_discovery::discover, secrets::uses_bearer_token,
 };
 use crate::jose::{Header, Jwk, KeySource, MissingKey, Token};
@@ -103,9 +103,9 @@ impl Jwt {
     ///
     /// # Errors
     ///
-    /// [`AddressError`] if the URL is neither https nor http with a loopback host, or has another
+    /// [`IssuerUrlError`] if the URL is neither https nor http with a loopback host, or has another
     /// path.
-    pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, AddressError> {
+    pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, IssuerUrlError> {
         Self::discovered_with_tls(url, audience, ClientTls::new())
     }
 
@@ -119,7 +119,7 @@ impl Jwt {
         url: &str,
         audience: impl Into<String>,
         tls: ClientTls,
-    ) -> Result<Self, AddressError> {
+    ) -> Result<Self, IssuerUrlError> {
         let (issuer, keys) = discover(url, tls)?;
         let discovery_url = Some(url.into());
         Ok(Self { discovery_url, ..Self::new(issuer, audience, keys) })

@@ -57,7 +57,7 @@ pub use enforcement::Enforcement;
 pub use guard::{Guard, GuardError};
 pub use introspection::Introspection;
 pub use jwt::{Claims, Jwt};
-pub use oidc_discovery::AddressError;
+pub use oidc_discovery::IssuerUrlError;
 pub use request_credentials::RequestCredential;
 pub use secrets::{ApiKeys, BearerTokens, InvalidDigest};
 pub use throttle::Throttle;

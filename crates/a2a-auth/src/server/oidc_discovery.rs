@@ -19,7 +19,7 @@ const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 /// Why the URL of an issuer or authorization server can't be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AddressError {
+pub enum IssuerUrlError {
     /// Malformed, or plaintext to a remote host.
     #[error("URL {0:?} must be https, or http with a loopback host")]
     Insecure(String),
@@ -38,11 +38,11 @@ struct Configuration {
 }
 
 /// Returns the issuer of a discovery document, and its keys.
-pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), AddressError> {
+pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), IssuerUrlError> {
     secure(url)?;
     let issuer: Arc<str> = url
         .strip_suffix(WELL_KNOWN)
-        .ok_or_else(|| AddressError::NotWellKnown(url.to_owned()))?
+        .ok_or_else(|| IssuerUrlError::NotWellKnown(url.to_owned()))?
         .into();
     let client = fetch::client(tls)?;
     let (url, named) = (Arc::<str>::from(url), issuer.to_string());
@@ -68,8 +68,8 @@ async fn keys(
 }
 
 /// Checks that a URL is protected in transit.
-pub(super) fn secure(address: &str) -> Result<(), AddressError> {
-    let insecure = || AddressError::Insecure(address.to_owned());
+pub(super) fn secure(address: &str) -> Result<(), IssuerUrlError> {
+    let insecure = || IssuerUrlError::Insecure(address.to_owned());
     let url = Url::parse(address).map_err(|_error| insecure())?;
     match url.scheme() {
         "https" => Ok(()),
@@ -101,6 +101,6 @@ mod tests {
             discover("https://a.example/realm/.well-known/openid-configuration").unwrap();
         assert_eq!(issuer, "https://a.example/realm");
         let other = discover("https://a.example/.well-known/oauth-authorization-server");
-        assert!(matches!(other, Err(AddressError::NotWellKnown(_))));
+        assert!(matches!(other, Err(IssuerUrlError::NotWellKnown(_))));
     }
 }

@@ -1,6 +1,6 @@
 //! Signed webhook deliveries (spec §4.3.3, §13.2).
 //!
-//! The agent signs each delivery with a JSON Web Token, by a [`Signer`] in its webhook sender, and
+//! The agent signs each delivery with a JSON Web Token, by a [`WebhookSigner`] in its webhook sender, and
 //! publishes the keys. The owner of the webhook verifies deliveries with a [`Receiver`]:
 //!
 //! ```
@@ -40,4 +40,4 @@ mod signer;
 pub use crate::jose::JWKS_PATH;
 pub use error::ReceiveError;
 pub use receiver::Receiver;
-pub use signer::Signer;
+pub use signer::WebhookSigner;

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use crate::{
         jose::{Algorithm, SigningKey},
-        webhook::Signer,
+        webhook::WebhookSigner,
     };
 
     const URL: &str = "https://me.example/hook";
@@ -285,11 +285,11 @@ mod tests {
         TaskPushNotificationConfig { url: url.into(), ..Default::default() }.into()
     }
 
-    fn signer() -> Signer {
-        Signer::new(ISSUER, SigningKey::generate(Algorithm::EdDsa).unwrap())
+    fn signer() -> WebhookSigner {
+        WebhookSigner::new(ISSUER, SigningKey::generate(Algorithm::EdDsa).unwrap())
     }
 
-    fn receiver(signer: &Signer) -> Receiver {
+    fn receiver(signer: &WebhookSigner) -> Receiver {
         Receiver::new(URL).with_keys(ISSUER, signer.jwks().clone())
     }
 
@@ -365,7 +365,7 @@ mod tests {
     async fn unpublished_keys_are_rejected() {
         let (old, new, body) = (signer(), signer(), delivery().event.json());
         let receiver = receiver(&old);
-        let token = |signer: &Signer| {
+        let token = |signer: &WebhookSigner| {
             signed(&signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap())
         };
         let result = receiver.receive_at(now(), &token(&new), &body).await;

@@ -18,14 +18,14 @@ use crate::jose::{Jwk, JwkSet, SigningKey};
 /// key, first publish the new one ([`with_published`](Self::with_published)), sign with it once
 /// receivers have fetched it (about ten minutes), and keep the old one published for as long again.
 #[derive(Clone)]
-pub struct Signer {
+pub struct WebhookSigner {
     issuer: String,
     key: SigningKey,
     published: JwkSet,
     lifetime: Duration,
 }
 
-impl Signer {
+impl WebhookSigner {
     /// Signs with `key`. Receivers know the agent by its issuer: the agent's URL.
     pub fn new(issuer: impl Into<String>, key: SigningKey) -> Self {
         let published = JwkSet::from_iter([key.public().clone()]);
@@ -78,14 +78,14 @@ impl Signer {
     }
 }
 
-impl PushSigner for Signer {
+impl PushSigner for WebhookSigner {
     fn sign(&self, webhook: &Webhook, delivery: &Delivery, body: &[u8]) -> Result<String> {
         self.sign_at(SystemTime::now(), webhook, delivery, body)
     }
 }
 
-impl fmt::Debug for Signer {
+impl fmt::Debug for WebhookSigner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signer").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("WebhookSigner").field("issuer", &self.issuer).finish_non_exhaustive()
     }
 }

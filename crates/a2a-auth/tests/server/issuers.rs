@@ -13,7 +13,7 @@ use std::{
 use a2a::{AgentCard, ErrorKind};
 use a2a_auth::{
     jose::{Algorithm, JwkSet, SigningKey},
-    server::{AddressError, Guard, GuardError, Introspection, Jwt},
+    server::{Guard, GuardError, Introspection, IssuerUrlError, Jwt},
 };
 use a2a_core::v1::{
     ClientCredentialsOAuthFlow, OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme,
@@ -116,7 +116,7 @@ async fn discovery_of_another_issuer_or_with_plaintext_keys_is_rejected() {
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{issuer} {jwks}");
     }
     for url in ["http://issuer.example/.well-known/openid-configuration", "nonsense"] {
-        assert!(matches!(Jwt::discovered(url, "agent"), Err(AddressError::Insecure(_))), "{url}");
+        assert!(matches!(Jwt::discovered(url, "agent"), Err(IssuerUrlError::Insecure(_))), "{url}");
     }
 }
 
@@ -318,6 +318,6 @@ async fn opaque_tokens_are_introspected() {
 fn plaintext_introspection_url_is_rejected() {
     for url in ["http://issuer.example/introspect", "issuer.example"] {
         let refused = Introspection::new("https://issuer", url, "a", "b");
-        assert!(matches!(refused, Err(AddressError::Insecure(_))), "{url}");
+        assert!(matches!(refused, Err(IssuerUrlError::Insecure(_))), "{url}");
     }
 }

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use a2a::{Server, TaskOrigins};
-use a2a_auth::webhook::{JWKS_PATH, Signer};
+use a2a_auth::webhook::{JWKS_PATH, WebhookSigner};
 use a2a_client::Transport;
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
 use a2a_http::{Webhooks, site_guard::SiteGuard};
@@ -66,14 +66,12 @@ pub(super) fn compose(
     let authorizations = Authorizations::default();
     let issuer = issuer(serve, options, address);
     let card_keys = options.card_key.iter().map(|key| key.public().clone());
-    let signer = options
-        .webhook_key
-        .clone()
-        .map(|key| card_keys.clone().fold(Signer::new(&*issuer, key), Signer::with_published));
-    let card_signer = options
-        .card_key
-        .clone()
-        .map(|key| a2a_auth::card::Signer::new(key).with_url(format!("{issuer}{JWKS_PATH}")));
+    let signer = options.webhook_key.clone().map(|key| {
+        card_keys.clone().fold(WebhookSigner::new(&*issuer, key), WebhookSigner::with_published)
+    });
+    let card_signer = options.card_key.clone().map(|key| {
+        a2a_auth::card::JwsCardSigner::new(key).with_url(format!("{issuer}{JWKS_PATH}"))
+    });
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
         None => {
@@ -292,7 +290,7 @@ fn engine(
     serve: &Serve,
     options: &Options,
     store: Option<Arc<dyn Store>>,
-    signer: Option<Signer>,
+    signer: Option<WebhookSigner>,
     authorizations: Authorizations,
 ) -> Result<Engine, Failure> {
     let builder = if let Some(command) = exec_agent(serve, options) {

@@ -39,7 +39,7 @@ fn client(agent: &TestAgent) -> Client {
 }
 
 fn polling(policy: PollPolicy) -> WaitOptions {
-    WaitOptions::default().with_delivery(Delivery::Polling).with_poll(policy)
+    WaitOptions::default().with_delivery(UpdateDelivery::Polling).with_poll(policy)
 }
 
 /// Queues a polled task.
@@ -125,7 +125,7 @@ async fn wait_ends_at_the_configured_states() {
         let states = [AuthRequired, Working, InputRequired, Completed];
         let options = WaitOptions::default().with_stop_at(stop_at.clone());
         let polled = states.into_iter().fold(TestAgent::new(), then_task);
-        let by_polling = options.clone().with_delivery(Delivery::Polling);
+        let by_polling = options.clone().with_delivery(UpdateDelivery::Polling);
         let stopped = client(&polled).wait("t", by_polling).await.unwrap();
         assert_eq!(stopped.state(), reached, "polling, {stop_at:?}");
 
@@ -168,7 +168,7 @@ async fn lost_stream_is_an_error_if_only_streaming_is_allowed() {
     let agent = TestAgent::new()
         .then_stream([snapshot(1, task(TaskState::Working))])
         .then_fail(Error::unavailable("down"));
-    let options = WaitOptions::default().with_delivery(Delivery::Streaming);
+    let options = WaitOptions::default().with_delivery(UpdateDelivery::Streaming);
     let mut watch = client(&agent).watch("t", options);
     let (events, error) = read(&mut watch).await;
     assert_eq!(events, ["task WORKING \"\""]);
@@ -178,7 +178,7 @@ async fn lost_stream_is_an_error_if_only_streaming_is_allowed() {
 
 #[tokio::test(start_paused = true)]
 async fn rejected_subscription_returns_a_task_that_has_ended() {
-    let options = WaitOptions::default().with_delivery(Delivery::Streaming);
+    let options = WaitOptions::default().with_delivery(UpdateDelivery::Streaming);
     for (state, is_error) in [(TaskState::Completed, false), (TaskState::Working, true)] {
         let agent = TestAgent::new().then_fail(Error::unsupported("task has ended"));
         let result = client(&then_task(agent, state)).wait("t", options.clone()).await;

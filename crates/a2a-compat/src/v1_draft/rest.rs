@@ -16,7 +16,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// An encoded request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct RestRequest {
+pub struct EncodedRequest {
     /// The HTTP method, in upper case.
     pub method: &'static str,
     /// The path below the interface's URL, with ids percent-encoded.
@@ -50,7 +50,7 @@ pub fn read_rest(
 }
 
 /// Writes a request.
-pub fn write_rest(request: &AnyRequest) -> RestRequest {
+pub fn write_rest(request: &AnyRequest) -> EncodedRequest {
     let (method, path) = route(request);
     let params = V1Draft.write_params(request.clone());
     let in_query: &[&'static str] = match request {
@@ -74,7 +74,7 @@ pub fn write_rest(request: &AnyRequest) -> RestRequest {
         AnyRequest::SubscribeToTask(_) => Some(json!({})),
         _ => Some(params),
     };
-    RestRequest { method, path, query, body }
+    EncodedRequest { method, path, query, body }
 }
 
 /// The HTTP method and the path of a request.

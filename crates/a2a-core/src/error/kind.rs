@@ -2,6 +2,7 @@
 
 /// The kind of an error, the same in every binding and revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The task does not exist or belongs to another caller.
     TaskNotFound,

@@ -1,13 +1,13 @@
 //! Reports requests and responses to an observer, with messages as JSON.
 
 use a2a_core::{Operation, SERVICE};
-use a2a_http::client::{ClientSettings, Exchange, WirePart};
+use a2a_http::client::{ClientSettings, HttpExchange, WirePart};
 use http::StatusCode;
 use serde::Serialize;
 use tonic::{Request, Status, metadata::MetadataMap};
 
 /// A call with an optional observer.
-pub(super) struct Observed(Option<Exchange>);
+pub(super) struct Observed(Option<HttpExchange>);
 
 impl Observed {
     /// Reports the request of a call.
@@ -18,7 +18,7 @@ impl Observed {
         request: &Request<Q>,
     ) -> Self {
         let Some(observer) = &settings.observer else { return Self(None) };
-        let exchange = Exchange::begin(observer);
+        let exchange = HttpExchange::begin(observer);
         let url = format!("grpc://{target}/{SERVICE}/{}", operation.name());
         // Metadata of the call precedes that of every call.
         let mut headers = settings.headers.clone();

@@ -26,15 +26,15 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// without the `ErrorInfo` that every error must have. The same applies to bodies that the server
 /// aborts.
 #[derive(Clone, Debug)]
-pub struct Guard<S>(pub(crate) S);
+pub struct FrameGuard<S>(pub(crate) S);
 
-impl<S: NamedService> NamedService for Guard<S> {
+impl<S: NamedService> NamedService for FrameGuard<S> {
     const NAME: &'static str = S::NAME;
 }
 
 type Answer = Response<Body>;
 
-impl<S> Service<Request<Body>> for Guard<S>
+impl<S> Service<Request<Body>> for FrameGuard<S>
 where
     S: Service<Request<Body>, Response = Answer, Error = Infallible>,
 {

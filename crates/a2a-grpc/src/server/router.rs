@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use derive_setters::Setters;
+
 use a2a_core::{DESCRIPTOR, Error, ErrorKind, SERVICE};
 use a2a_http::{Limits, VersionPolicy};
 use a2a_operations::Agent;
@@ -12,34 +14,36 @@ use tonic::{body::Body, service::Routes};
 use tonic_health::ServingStatus;
 use tonic_reflection::server::{Builder, Error as ReflectionError};
 
-use super::{guard::Guard, service::AgentService, watch_limit::WatchLimit};
+use super::{guard::FrameGuard, service::AgentService, watch_limit::WatchLimit};
 use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
 
-/// Options of the service.
-#[derive(Clone, Debug)]
+/// GrpcOptions of the service.
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
-pub struct Options {
+#[setters(prefix = "with_")]
+pub struct GrpcOptions {
     /// Limits of requests; the limit of a message is that of a body.
     pub limits: Limits,
     /// The meaning of a call without `a2a-version`. Default: revision 0.3, which is rejected.
-    pub versions: VersionPolicy,
+    pub version_policy: VersionPolicy,
     /// Largest response message, in bytes; larger ones fail the call. Default: only gRPC's limit of
     /// 4 GiB.
-    pub max_answer_bytes: usize,
+    pub max_response_bytes: usize,
     /// Whether reflection (`grpc.reflection.v1` and `v1alpha`) is served. Default: yes.
     pub reflection: bool,
     /// Whether `grpc.health.v1` is served. Default: yes.
     pub health: bool,
     /// Names and encoded descriptors of further services, for health and reflection. Default: none.
+    #[setters(skip)]
     pub services: Vec<(&'static str, &'static [u8])>,
 }
 
-impl Default for Options {
+impl Default for GrpcOptions {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
-            versions: VersionPolicy::default(),
-            max_answer_bytes: usize::MAX,
+            version_policy: VersionPolicy::default(),
+            max_response_bytes: usize::MAX,
             reflection: true,
             health: true,
             services: Vec::new(),
@@ -47,47 +51,12 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    /// Sets the limits of requests.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the meaning of a call without `a2a-version`.
-    #[must_use]
-    pub fn with_versions(mut self, versions: VersionPolicy) -> Self {
-        self.versions = versions;
-        self
-    }
-
-    /// Sets the largest response message, in bytes.
-    #[must_use]
-    pub fn with_max_answer_bytes(mut self, bytes: usize) -> Self {
-        self.max_answer_bytes = bytes;
-        self
-    }
-
-    /// Sets whether reflection is served.
-    #[must_use]
-    pub fn with_reflection(mut self, reflection: bool) -> Self {
-        self.reflection = reflection;
-        self
-    }
-
+impl GrpcOptions {
     /// Adds a service that is mounted next to this one, such as `a2a.v1.A2AService`, with its
     /// encoded descriptor.
     #[must_use]
     pub fn with_service(mut self, name: &'static str, descriptor: &'static [u8]) -> Self {
         self.services.push((name, descriptor));
-        self
-    }
-
-    /// Sets whether health checks are served.
-    #[must_use]
-    pub fn with_health(mut self, health: bool) -> Self {
-        self.health = health;
         self
     }
 }
@@ -97,37 +66,37 @@ impl Options {
 /// The router has no fallback, so that it can be merged with others. Use [`fallback`] for the
 /// merged router, or call it from another fallback.
 pub fn router(agent: impl Agent) -> Router {
-    router_with(agent, Options::default())
+    router_with(agent, GrpcOptions::default())
 }
 
 /// Serves `agent` over gRPC like [`router`], with `options`.
-pub fn router_with(agent: impl Agent, options: Options) -> Router {
+pub fn router_with(agent: impl Agent, options: GrpcOptions) -> Router {
     routes(Arc::new(agent), &options)
 }
 
-fn routes(agent: Arc<dyn Agent>, options: &Options) -> Router {
+fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
     let service = AgentService::new(
         agent,
-        options.versions,
-        options.max_answer_bytes,
+        options.version_policy,
+        options.max_response_bytes,
         options.limits.max_json_values,
     );
     let service =
         A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
     let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
-    with_operations(Routes::new(Guard(service)), options, services.collect())
+    with_operations(Routes::new(FrameGuard(service)), options, services.collect())
 }
 
 /// Serves health and reflection of the services in `options`, without the current one, for servers
 /// that only mount services of older revisions.
-pub fn operations_router(options: &Options) -> Router {
+pub fn operations_router(options: &GrpcOptions) -> Router {
     with_operations(Routes::default(), options, options.services.clone())
 }
 
 /// Adds health and reflection to services.
 fn with_operations(
     mut routes: Routes,
-    options: &Options,
+    options: &GrpcOptions,
     services: Vec<(&'static str, &'static [u8])>,
 ) -> Router {
     if options.health {
@@ -154,7 +123,7 @@ fn with_operations(
 
 fn reflected(
     routes: Routes,
-    options: &Options,
+    options: &GrpcOptions,
     descriptors: &[&'static [u8]],
 ) -> Result<Routes, ReflectionError> {
     let builder = || {

@@ -31,7 +31,7 @@ use crate::{
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     versions: VersionPolicy,
-    max_answer_bytes: usize,
+    max_response_bytes: usize,
     max_json_values: usize,
 }
 
@@ -41,10 +41,10 @@ impl AgentService {
     pub(crate) fn new(
         agent: Arc<dyn Agent>,
         versions: VersionPolicy,
-        max_answer_bytes: usize,
+        max_response_bytes: usize,
         max_json_values: usize,
     ) -> Self {
-        Self { agent, versions, max_answer_bytes, max_json_values }
+        Self { agent, versions, max_response_bytes, max_json_values }
     }
 
     fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
@@ -88,7 +88,7 @@ impl AgentService {
     {
         let called = self.call(name, request, operation).await;
         let result = called.and_then(|Called { reply, .. }| {
-            Ok((reply.response.into().within(self.max_answer_bytes)?, reply.activated))
+            Ok((reply.response.into().within(self.max_response_bytes)?, reply.activated))
         });
         let (message, activated) = result.map_err(status::encode)?;
         let mut response = Response::new(message);
@@ -111,7 +111,7 @@ impl AgentService {
             let Called { reply, served, deadline, resumed_after } = called;
             let events = served.keep_open(reply.response);
             let events = Events::open(events, resumed_after, deadline, drain).await?;
-            Ok((events.limited_to(self.max_answer_bytes), reply.activated))
+            Ok((events.limited_to(self.max_response_bytes), reply.activated))
         };
         let (events, activated) = result.await.map_err(status::encode)?;
         let position = events.position();

@@ -7,7 +7,7 @@ use a2a_core::{
     v1::{GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
 };
 use a2a_grpc::{
-    Client, ClientSettings, Options,
+    Client, ClientSettings, GrpcOptions,
     operations::{Agent as _, Call},
 };
 use a2a_http::{Limits, client::TransportError};
@@ -91,7 +91,7 @@ async fn malformed_message_is_rejected_and_the_connection_remains_usable() {
 #[tokio::test]
 async fn too_large_message_is_rejected_and_the_connection_remains_usable() {
     let limits = Limits::default().with_max_body_bytes(1_000);
-    let served = Served::with(Options::default().with_limits(limits)).await;
+    let served = Served::with(GrpcOptions::default().with_limits(limits)).await;
     let client = served.client();
     let message = Some(Message::user("x".repeat(100_000)));
     let request = SendMessageRequest { message, ..Default::default() };
@@ -165,7 +165,7 @@ async fn response_over_the_client_limit_is_an_error() {
 #[tokio::test]
 async fn response_over_the_server_limit_is_an_error_with_reason() {
     let agent = Fake::default();
-    let router = a2a_grpc::router_with(agent, Options::default().with_max_answer_bytes(8));
+    let router = a2a_grpc::router_with(agent, GrpcOptions::default().with_max_response_bytes(8));
     for method in ["GetTask", "SubscribeToTask"] {
         let answer = raw::call(router.clone(), method, get().encode_to_vec(), &[]).await;
         assert_refused(&answer.unwrap_err(), ErrorKind::PayloadTooLarge);

@@ -17,7 +17,7 @@ use a2a_core::{
     },
 };
 use a2a_grpc::{
-    Client, Options,
+    Client, GrpcOptions,
     operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply},
 };
 use a2a_http::Server;
@@ -247,10 +247,10 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn new() -> Self {
-        Self::with(Options::default()).await
+        Self::with(GrpcOptions::default()).await
     }
 
-    pub(crate) async fn with(options: Options) -> Self {
+    pub(crate) async fn with(options: GrpcOptions) -> Self {
         let agent = Fake::default();
         let router = a2a_grpc::router_with(agent.clone(), options);
         Self::mounted(agent, router.fallback(a2a_grpc::fallback)).await

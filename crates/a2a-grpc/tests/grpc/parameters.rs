@@ -2,7 +2,7 @@
 
 use a2a_core::{Error, ErrorKind, v1::GetTaskRequest};
 use a2a_grpc::{
-    Client, ClientSettings, Options,
+    Client, ClientSettings, GrpcOptions,
     operations::{Agent as _, Call, CallContext, Caller, EventId},
 };
 use a2a_http::VersionPolicy;
@@ -67,7 +67,7 @@ async fn unsupported_version_is_rejected_before_the_agent_is_called() {
         (VersionPolicy::Lenient, Some("0.3"), false),
     ] {
         let agent = Fake::default();
-        let options = Options::default().with_versions(versions);
+        let options = GrpcOptions::default().with_version_policy(versions);
         let router = a2a_grpc::router_with(agent.clone(), options);
         // The version that the helper adds is removed, so that there is none.
         let router = tower::util::MapRequest::new(router, move |mut request: http::Request<_>| {

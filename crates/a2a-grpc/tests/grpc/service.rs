@@ -1,7 +1,7 @@
 //! Methods, health and reflection of the service.
 
 use a2a_core::{DESCRIPTOR, ErrorKind, Operation, SERVICE};
-use a2a_grpc::Options;
+use a2a_grpc::GrpcOptions;
 use a2a_http::Limits;
 use prost_reflect::DescriptorPool;
 use tokio_stream::StreamExt as _;
@@ -61,7 +61,7 @@ async fn health_watches_have_a_limit_per_address_and_an_idle_timeout() {
     let limits = Limits::default()
         .with_max_health_watches(8)
         .with_idle_timeout(std::time::Duration::from_millis(500));
-    let served = Served::with(Options::default().with_limits(limits)).await;
+    let served = Served::with(GrpcOptions::default().with_limits(limits)).await;
     let mut health = HealthClient::new(channel(&served).await);
     let mut watches = Vec::new();
     for _ in 0..2 {
@@ -130,7 +130,7 @@ async fn both_reflection_versions_return_the_service_with_options() {
 
 #[tokio::test]
 async fn reflection_and_health_can_be_disabled() {
-    let options = Options::default().with_reflection(false).with_health(false);
+    let options = GrpcOptions::default().with_reflection(false).with_health(false);
     let served = Served::with(options).await;
     let channel = channel(&served).await;
     for path in [

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header::LOCATION};
 use url::Url;
 
-use super::{ByteStream, ClientSettings, Exchange, TransportError, WirePart};
+use super::{ByteStream, ClientSettings, HttpExchange, TransportError, WirePart};
 use crate::webhook::resolver::{CheckedResolver, system};
 
 /// An HTTP client with one connection pool, cheap to clone.
@@ -133,7 +133,7 @@ impl HttpClient {
             if let Some(policy) = &self.settings.policy {
                 policy.check_url(&url)?;
             }
-            let exchange = self.settings.observer.as_ref().map(Exchange::begin);
+            let exchange = self.settings.observer.as_ref().map(HttpExchange::begin);
             if let Some(exchange) = &exchange {
                 let (method, url) = (head.method.as_str(), url.as_str());
                 exchange.show(WirePart::Request { method, url, headers: &headers });
@@ -191,7 +191,7 @@ fn into_http(
     response: reqwest::Response,
     target: Arc<str>,
     idle: Option<Duration>,
-    exchange: Option<Exchange>,
+    exchange: Option<HttpExchange>,
 ) -> Response<ByteStream> {
     let mut head = Response::new(());
     *head.status_mut() = response.status();

@@ -13,7 +13,7 @@ pub use call::place_call;
 pub use connector::{Connected, Connector};
 pub use events::{open_stream, read_events};
 pub use http_client::HttpClient;
-pub use observer::{Exchange, WireObserver, WirePart};
+pub use observer::{HttpExchange, WireObserver, WirePart};
 pub use settings::ClientSettings;
 pub use stream::ByteStream;
 pub use transport::TransportError;

@@ -54,12 +54,12 @@ static EXCHANGES: AtomicU64 = AtomicU64::new(0);
 
 /// An exchange and its observer.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct HttpExchange {
     number: u64,
     observer: Arc<dyn WireObserver>,
 }
 
-impl Exchange {
+impl HttpExchange {
     /// Starts an exchange.
     pub fn begin(observer: &Arc<dyn WireObserver>) -> Self {
         let number = EXCHANGES.fetch_add(1, Ordering::Relaxed) + 1;

@@ -15,7 +15,7 @@ use futures_core::Stream;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, Sleep};
 
-use super::{Exchange, TransportError, WirePart};
+use super::{HttpExchange, TransportError, WirePart};
 
 /// A streaming response body. It ends after an error.
 ///
@@ -26,7 +26,7 @@ pub struct ByteStream {
     bytes: Option<Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>>,
     target: Arc<str>,
     idle: Option<Idle>,
-    exchange: Option<Exchange>,
+    exchange: Option<HttpExchange>,
 }
 
 struct Idle {
@@ -39,7 +39,7 @@ impl ByteStream {
         response: reqwest::Response,
         target: Arc<str>,
         idle: Option<Duration>,
-        exchange: Option<Exchange>,
+        exchange: Option<HttpExchange>,
     ) -> Self {
         let idle =
             idle.map(|timeout| Idle { timeout, timer: Box::pin(tokio::time::sleep(timeout)) });

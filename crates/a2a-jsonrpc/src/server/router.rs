@@ -4,7 +4,7 @@ use std::{convert::Infallible, fmt, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_http::{
-    Drain, Options, body, content_type,
+    BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
     error_response::Instead,
     parse::{PendingBody, parse},
@@ -30,11 +30,11 @@ use super::{
 /// The router has one route and no fallback, so it can be merged with others. Under a prefix,
 /// `nest("/rpc", ..)` serves `/rpc`, and `nest_service("/rpc", ..)` also serves `/rpc/`.
 pub fn router(agent: impl Agent) -> Router {
-    router_with(agent, Options::default())
+    router_with(agent, BindingOptions::default())
 }
 
 /// Serves `agent` over JSON-RPC like [`router`], with options.
-pub fn router_with(agent: impl Agent, options: Options) -> Router {
+pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
     routes(Endpoint::new(agent, options))
 }
 
@@ -42,7 +42,7 @@ pub fn router_with(agent: impl Agent, options: Options) -> Router {
 #[derive(Clone)]
 pub struct Endpoint {
     agent: Arc<dyn Agent>,
-    options: Arc<Options>,
+    options: Arc<BindingOptions>,
 }
 
 fn routes(endpoint: Endpoint) -> Router {
@@ -82,7 +82,7 @@ impl fmt::Debug for Endpoint {
 
 impl Endpoint {
     /// Creates the endpoint for `agent`.
-    pub fn new(agent: impl Agent, options: Options) -> Self {
+    pub fn new(agent: impl Agent, options: BindingOptions) -> Self {
         Self { agent: Arc::new(agent), options: Arc::new(options) }
     }
 

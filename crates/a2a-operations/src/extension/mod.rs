@@ -16,7 +16,7 @@ use async_trait::async_trait;
 pub use self::idempotency_key::IDEMPOTENCY_KEY;
 pub(crate) use active::{Active, Registered};
 pub use timestamps::Timestamps;
-pub use trace_context::TraceContext;
+pub use trace_context::TraceContextExtension;
 
 use crate::CallContext;
 

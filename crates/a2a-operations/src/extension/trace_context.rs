@@ -22,7 +22,7 @@ use crate::CallContext;
 /// A malformed trace context, or one of a version other than `00`, is ignored, as required by
 /// <https://www.w3.org/TR/trace-context/>. It identifies a trace and grants nothing.
 #[derive(Clone, Default)]
-pub struct TraceContext {
+pub struct TraceContextExtension {
     current: Option<Arc<Current>>,
 }
 
@@ -31,7 +31,7 @@ type Current = dyn Fn(&Turn<'_>) -> Option<String> + Send + Sync;
 /// The parameter, and the suffix of the metadata key.
 const TRACEPARENT: &str = "traceparent";
 
-impl TraceContext {
+impl TraceContextExtension {
     /// The URI of the extension.
     pub const URI: &str = "urn:x-a2a:trace-context:1";
 
@@ -75,7 +75,7 @@ impl TraceContext {
 }
 
 #[async_trait]
-impl Extension for TraceContext {
+impl Extension for TraceContextExtension {
     fn declaration(&self) -> AgentExtension {
         AgentExtension::new(Self::URI, "Carries the W3C trace context in metadata")
     }
@@ -117,9 +117,9 @@ impl Extension for TraceContext {
     }
 }
 
-impl fmt::Debug for TraceContext {
+impl fmt::Debug for TraceContextExtension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceContext").field("asks", &self.current.is_some()).finish()
+        f.debug_struct("TraceContextExtension").field("asks", &self.current.is_some()).finish()
     }
 }
 
@@ -147,8 +147,8 @@ mod tests {
     fn malformed_trace_context_is_ignored() {
         let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let mut metadata = None;
-        TraceContext::write(&mut metadata, good);
-        assert_eq!(TraceContext::read(metadata.as_ref()), Some(good));
+        TraceContextExtension::write(&mut metadata, good);
+        assert_eq!(TraceContextExtension::read(metadata.as_ref()), Some(good));
         for bad in [
             "",
             "00",
@@ -161,10 +161,10 @@ mod tests {
             "00-0af7651916cd43dd8448eb211c80319\u{e9}-b7ad6b7169203331-01",
         ] {
             let mut metadata = None;
-            TraceContext::write(&mut metadata, bad);
+            TraceContextExtension::write(&mut metadata, bad);
             assert_eq!(metadata, None, "{bad}");
-            let metadata = Struct::from([(TraceContext::FIELD, bad)]);
-            assert_eq!(TraceContext::read(Some(&metadata)), None, "{bad}");
+            let metadata = Struct::from([(TraceContextExtension::FIELD, bad)]);
+            assert_eq!(TraceContextExtension::read(Some(&metadata)), None, "{bad}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use a2a_core::{Error, Operation, Result, card};
 use a2a_http::{
-    Drain, Options, body, content_type,
+    BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
     error_response::Instead,
     parse::PendingBody,
@@ -31,18 +31,18 @@ use super::{
 /// router that has a fallback, remove one with `reset_fallback()`. It can be nested under any
 /// prefix.
 pub fn router(agent: impl Agent) -> Router {
-    router_with(agent, Options::default())
+    router_with(agent, BindingOptions::default())
 }
 
 /// Serves `agent` over HTTP+JSON like [`router`], with options.
-pub fn router_with(agent: impl Agent, options: Options) -> Router {
+pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
     routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
 }
 
 #[derive(Clone)]
 struct Binding {
     agent: Arc<dyn Agent>,
-    options: Arc<Options>,
+    options: Arc<BindingOptions>,
 }
 
 fn routes(binding: Binding) -> Router {

@@ -12,7 +12,7 @@ mod case;
 use std::{env, fs, io::Write as _, path::Path};
 
 use a2a_auth::{
-    card::{CanonicalForm, Signer, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
 use serde_json::{Value, json};
@@ -48,8 +48,8 @@ fn pem(algorithm: Algorithm) -> Result<&'static str> {
     })
 }
 
-fn signer(algorithm: Algorithm) -> Result<Signer> {
-    Ok(Signer::new(SigningKey::from_pem(pem(algorithm)?)?).with_key_id(KEY))
+fn signer(algorithm: Algorithm) -> Result<JwsCardSigner> {
+    Ok(JwsCardSigner::new(SigningKey::from_pem(pem(algorithm)?)?).with_key_id(KEY))
 }
 
 fn make(folder: &Path, algorithm: Algorithm) -> Result {
@@ -61,7 +61,7 @@ fn make(folder: &Path, algorithm: Algorithm) -> Result {
     write("other.pem".into(), other.clone())?;
     for case in cases() {
         write(format!("{}.json", case.name), format!("{:#}", case.document()))?;
-        let other = Signer::new(SigningKey::from_pem(&other)?).with_key_id(OTHER);
+        let other = JwsCardSigner::new(SigningKey::from_pem(&other)?).with_key_id(OTHER);
         let signed = sign(&case, &signer(algorithm)?, &other)?;
         write(format!("{}.signed.json", case.name), format!("{signed:#}"))?;
     }
@@ -69,7 +69,7 @@ fn make(folder: &Path, algorithm: Algorithm) -> Result {
 }
 
 /// Signs a case like a server, and adds the members of older revisions afterwards.
-fn sign(case: &Case, signer: &Signer, other: &Signer) -> Result<Value> {
+fn sign(case: &Case, signer: &JwsCardSigner, other: &JwsCardSigner) -> Result<Value> {
     let mut signer = signer.clone();
     if case.name == "card-header" {
         let header = [("note", "not to be believed")];

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use a2a_auth::{
-    card::{CanonicalForm, SignError, Signer},
+    card::{CanonicalForm, JwsCardSigner, SignError},
     jose::Algorithm,
 };
 use a2a_client::Document;
@@ -53,7 +53,7 @@ impl Sign {
             let is = key.algorithm();
             return Err(Failure::usage(format!("--alg {wanted}: the key is for {is}")));
         }
-        let mut signer = Signer::new(key);
+        let mut signer = JwsCardSigner::new(key);
         if let Some(id) = &self.kid {
             if id.is_empty() {
                 return Err(Failure::usage("--kid: empty key ID"));

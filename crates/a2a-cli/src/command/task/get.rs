@@ -1,6 +1,6 @@
 //! `a2a task get`.
 
-use a2a_client::Delivery;
+use a2a_client::UpdateDelivery;
 use clap::Args;
 
 use super::task_id::task_id;
@@ -30,7 +30,7 @@ impl Get {
         let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
         let client = agent.client();
         let progress = Progress::default();
-        let options = wait_options(settings, self.auth_wait).with_delivery(Delivery::Polling);
+        let options = wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Polling);
         let mut watcher = Watcher::new(&agent, output, &progress, &options);
         if settings.waiting == Waiting::Yes {
             let watch = client.watch(&id, options.clone());

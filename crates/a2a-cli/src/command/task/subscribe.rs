@@ -1,6 +1,6 @@
 //! `a2a task subscribe`.
 
-use a2a_client::{Delivery, SendOutcome};
+use a2a_client::{SendOutcome, UpdateDelivery};
 use clap::Args;
 
 use super::task_id::task_id;
@@ -27,7 +27,8 @@ impl Subscribe {
         let retries = Retries::of_subscription(settings);
         let agent = RemoteAgent::connect(settings, output, retries).await?;
         let progress = Progress::default();
-        let options = wait_options(settings, self.auth_wait).with_delivery(Delivery::Streaming);
+        let options =
+            wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Streaming);
         let watch = agent.client().watch(id, options.clone());
         let mut watcher =
             Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);

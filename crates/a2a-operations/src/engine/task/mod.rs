@@ -4,6 +4,7 @@
 //! Nothing here waits, reads a clock, accesses the store or spawns: the rest of the engine does
 //! that, and holds the lock around each transition.
 
+mod cancel;
 mod change;
 mod checkpoint;
 mod commands;
@@ -28,6 +29,7 @@ use a2a_core::{
 pub use self::size::TaskLimit;
 pub(crate) use self::turn::TurnRequest;
 pub(in crate::engine) use self::{
+    cancel::CancelStep,
     change::{Change, applied},
     checkpoint::{Checkpoint, Context, encode},
     commands::{Answer, Commands},
@@ -35,7 +37,7 @@ pub(in crate::engine) use self::{
     message::{AdmissionLimits, Refusal},
     ownership::{Holder, LeaseRequest, Ownership},
     persistence::{Failure, Group, Persistence},
-    run::{CancelStep, Ended, Run},
+    run::{Ended, Run},
     size::Size,
     turn::Turns,
     work::Left,
