@@ -25,9 +25,10 @@ pub use crate::{
     server::FrameGuard,
 };
 
-/// Encodes an error with a status code of another revision. Its source is logged.
-pub fn encode(error: Error, code: Code) -> Status {
-    status::encode_as(error, code)
+/// Encodes an error with the status code and the name of another revision, if errors have names
+/// there: a prefix of the message. Its source is logged.
+pub fn encode(error: Error, code: Code, name: Option<&str>) -> Status {
+    status::encode_as(error, code, name)
 }
 
 /// Decodes a failed call. `target` names the peer in the message.

@@ -18,8 +18,12 @@ use super::{
 };
 use crate::jose::{KeySource, MissingKey, Token};
 
-/// The token of the push notification config.
-const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
+/// The token of the push notification config, under the name of earlier revisions and most SDKs, and
+/// that of the Go SDK.
+const NOTIFICATION_TOKENS: [HeaderName; 2] = [
+    HeaderName::from_static("x-a2a-notification-token"),
+    HeaderName::from_static("a2a-notification-token"),
+];
 /// The signature, if `Authorization` carries the credentials of the webhook.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-a2a-notification-signature");
 
@@ -133,7 +137,8 @@ impl Receiver {
     ) -> StdResult<StreamResponse, ReceiveError> {
         let header = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         compare("credentials", self.authorization.as_deref(), header(&AUTHORIZATION))?;
-        compare("token", self.token.as_deref(), header(&NOTIFICATION_TOKEN))?;
+        let notification_token = NOTIFICATION_TOKENS.iter().find_map(header);
+        compare("token", self.token.as_deref(), notification_token)?;
         let now = since_epoch(now);
         let claims = match &self.signed {
             None => None,
@@ -153,7 +158,7 @@ impl Receiver {
             return Err(ReceiveError::Claim("taskId"));
         }
         if let Some(is_expected) = &self.is_expected
-            && !is_expected(task_id.unwrap_or_default(), header(&NOTIFICATION_TOKEN))
+            && !is_expected(task_id.unwrap_or_default(), notification_token)
         {
             return Err(ReceiveError::UnknownTask);
         }
@@ -390,13 +395,16 @@ mod tests {
             .with_token("secret")
             .with_credentials("Bearer", "password")
             .with_tasks(|task_id, token| task_id == "t" && token == Some("secret"));
+        let [name, other_name] = NOTIFICATION_TOKENS;
         let right = [
-            (NOTIFICATION_TOKEN, HeaderValue::from_static("secret")),
+            (name, HeaderValue::from_static("secret")),
             (AUTHORIZATION, HeaderValue::from_static("Bearer password")),
         ];
         let all = HeaderMap::from_iter(right.clone());
         receiver.receive(&all, &body).await.unwrap();
         receiver.receive(&all, &body).await.unwrap();
+        let renamed = [(other_name, right[0].1.clone()), right[1].clone()];
+        receiver.receive(&HeaderMap::from_iter(renamed), &body).await.unwrap();
         for (name, _) in right {
             for value in [None, Some("secre"), Some("secrets"), Some("Bearer Password")] {
                 let mut headers = all.clone();

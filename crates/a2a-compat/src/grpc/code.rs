@@ -14,11 +14,7 @@ use crate::{common::error_data, v1_draft::grpc_status};
 /// prefix of the message, as in the SDKs of 0.2 and 0.3.
 pub(super) fn encode(error: Error) -> Status {
     let kind = error.kind();
-    let status = wire::encode(error, code(kind));
-    match error_data::name(kind) {
-        Some(name) => with_message(&status, format!("{name}: {}", status.message())),
-        None => status,
-    }
+    wire::encode(error, code(kind), error_data::name(kind))
 }
 
 /// Decodes a failed call: from its details, or else the name of the error, or else the code and the
@@ -105,6 +101,9 @@ mod tests {
             let named =
                 error_data::name(kind).is_some_and(|name| status.message().starts_with(name));
             assert_eq!(named, error_data::name(kind).is_some(), "{status:?}");
+            // grpc-go reads the message from the details.
+            let message = status.message().as_bytes();
+            assert!(status.details().windows(message.len()).any(|part| part == message));
             let decoded = decode(status, Operation::CancelTask, "peer");
             assert_eq!(decoded.kind().codes().reason, kind.codes().reason, "{kind:?}");
             assert_eq!(decoded.message(), "the reason");

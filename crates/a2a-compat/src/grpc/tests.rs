@@ -136,13 +136,17 @@ async fn states(stream: tonic::Streaming<proto::StreamResponse>) -> Vec<(TaskSta
 }
 
 #[tokio::test]
-async fn only_blocking_sends_wait() {
+async fn sends_wait_if_blocking_or_not_configured() {
     let mut served = Served::new(ServerOptions::default()).await;
     let done = served.task("hi").await;
     assert_eq!(state(&done), TaskState::Completed);
-    let mut unset = message("work", false);
-    unset.configuration = None;
+    let unset = SendMessageRequest { configuration: None, ..message("hi", false) };
     let response = served.stub.send_message(unset).await.unwrap().into_inner();
+    let Some(send_message_response::Payload::Task(task)) = response.payload else {
+        panic!("{response:?}")
+    };
+    assert_eq!(state(&task), TaskState::Completed);
+    let response = served.stub.send_message(message("work", false)).await.unwrap().into_inner();
     let Some(send_message_response::Payload::Task(task)) = response.payload else {
         panic!("{response:?}")
     };

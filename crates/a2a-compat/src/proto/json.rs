@@ -19,20 +19,14 @@ use crate::common::json::{invalid_response, unreadable};
 
 /// Reads the body of `message:send` and `message:stream`.
 ///
-/// A configuration without `blocking` is non-blocking, as over gRPC: SDKs omit false. A request
-/// without a configuration is blocking, which gRPC can't express.
+/// A configuration without `blocking` is non-blocking: SDKs omit false. A request without a
+/// configuration is blocking.
 ///
 /// # Errors
 ///
 /// [`ParseError`](a2a_core::ErrorKind::ParseError) and [`InvalidParams`](a2a_core::ErrorKind::InvalidParams).
 pub(crate) fn read_send_request(body: &[u8]) -> Result<v1::SendMessageRequest> {
-    let request = read_request::<SendMessageRequest>(body)?;
-    let is_configured = request.configuration.is_some();
-    let mut request: v1::SendMessageRequest = request.into();
-    if !is_configured && let Some(configuration) = &mut request.configuration {
-        configuration.return_immediately = false;
-    }
-    Ok(request)
+    Ok(read_request::<SendMessageRequest>(body)?.into())
 }
 
 /// Writes the body of `message:send` and `message:stream`.

@@ -9,17 +9,18 @@ use super::{
 
 impl From<SendMessageRequest> for v1::SendMessageRequest {
     fn from(request: SendMessageRequest) -> Self {
-        // `blocking` is false by default, and unset is indistinguishable from false.
-        let configuration = request.configuration.unwrap_or_default();
-        Self {
-            tenant: String::new(),
-            message: request.request.map(Into::into),
-            configuration: Some(v1::SendMessageConfiguration {
+        // An unset `blocking` is false, but a request without a configuration waits, as in JSON.
+        let configuration =
+            request.configuration.map(|configuration| v1::SendMessageConfiguration {
                 accepted_output_modes: configuration.accepted_output_modes,
                 task_push_notification_config: configuration.push_notification.map(Into::into),
                 history_length: configuration.history_length,
                 return_immediately: !configuration.blocking,
-            }),
+            });
+        Self {
+            tenant: String::new(),
+            message: request.request.map(Into::into),
+            configuration,
             metadata: request.metadata,
         }
     }

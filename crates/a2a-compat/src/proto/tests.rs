@@ -147,9 +147,8 @@ fn send_without_configuration_is_blocking() {
         let read = read.configuration.unwrap_or_default();
         assert_eq!(read.return_immediately, at_once, "{configuration}");
     }
-    // In protobuf, unset is indistinguishable from false.
     let read = v1::SendMessageRequest::from(super::SendMessageRequest::default());
-    assert!(read.configuration.unwrap_or_default().return_immediately);
+    assert!(!read.configuration.unwrap_or_default().return_immediately);
 }
 
 #[test]

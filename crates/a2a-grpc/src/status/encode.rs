@@ -23,16 +23,18 @@ const MAX_DETAILS: usize = 3 * 1_024;
 /// Encodes an error as a status. Its source is logged.
 pub(crate) fn encode(error: Error) -> Status {
     let code = Code::from(error.kind().codes().grpc);
-    encode_as(error, code)
+    encode_as(error, code, None)
 }
 
-/// Encodes an error like [`encode`], with a status code of another revision.
-pub(crate) fn encode_as(error: Error, code: Code) -> Status {
+/// Encodes an error like [`encode`], with the status code and the name of another revision. The name
+/// becomes a prefix of the message.
+pub(crate) fn encode_as(error: Error, code: Code, name: Option<&str>) -> Status {
     let error = a2a_http::report(error);
-    let message = clipped(error.message(), MAX_MESSAGE);
+    let text = clipped(error.message(), MAX_MESSAGE);
+    let message = name.map_or_else(|| text.to_owned(), |name| format!("{name}: {text}"));
 
     let mut status =
-        pb::Status { code: i32::from(code), message: message.to_owned(), ..Default::default() };
+        pb::Status { code: i32::from(code), message: message.clone(), ..Default::default() };
     status.details.push(any(ERROR_INFO, &error_info(&error)));
     if let Some(delay) = error.retry_after() {
         status.details.push(any(RETRY_INFO, &retry_info(delay)));

@@ -51,7 +51,9 @@ pub(crate) async fn delivery(peer: &Peer) -> Result {
     };
     peer.client.create_push_config(registered).await?;
     let headers = webhook.completed(&task.id).await?;
-    let token = headers.get("x-a2a-notification-token").map(|token| token.as_bytes());
+    // The name of most SDKs, or that of the Go SDK; our receiver accepts both.
+    let names = ["x-a2a-notification-token", "a2a-notification-token"];
+    let token = names.iter().find_map(|name| headers.get(*name)).map(|token| token.as_bytes());
     same(token, Some(b"secret".as_slice()), "token")
 }
 
