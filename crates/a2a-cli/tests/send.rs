@@ -114,6 +114,8 @@ fn a_question_tells_how_to_answer_and_the_answer_completes_the_task() {
         format!("a2a send -a {} --task-id {task} \"<reply>\"", server.address)
     );
     assert!(asked.stderr.ends_with(&format!("warning: task {task} is INPUT_REQUIRED\n")));
+    let older = server.run(&["send", "ask", "--a2a-version", "0.3"]);
+    assert!(older.field("Resume with").contains(" --a2a-version 0.3 --task-id "), "{older:?}");
     let answered = server.run(&["send", "Ada", "--task-id", task]);
     assert_eq!(answered.field("State"), "COMPLETED");
     assert_eq!(answered.field("Task ID"), task);

@@ -124,11 +124,19 @@ pub(crate) fn warn_if_insecure(settings: &Settings, output: Output) {
 }
 
 fn flags(settings: &Settings, transport: Transport) -> String {
-    match &settings.endpoint {
+    let mut flags = match &settings.endpoint {
         Some(url) => {
             let binding = transport.as_str().to_ascii_lowercase();
             format!("-e {} --transport {binding}", quoted(url))
         }
         None => format!("-a {}", quoted(settings.agent_card.as_deref().unwrap_or_default())),
+    };
+    if let Some(version) = settings.version.filter(|version| *version != ProtocolVersion::LATEST) {
+        flags.push_str(" --a2a-version ");
+        flags.push_str(value::version_name(version));
     }
+    if let Some(tenant) = &settings.tenant {
+        flags.push_str(&format!(" --tenant {}", quoted(tenant)));
+    }
+    flags
 }
