@@ -71,6 +71,8 @@ pub(crate) struct ResumableStream {
     events: EventStream,
     task_id: Option<String>,
     last_event_id: Option<EventId>,
+    /// Whether ids are positions in the log of the task, so that a stream can be resumed after one.
+    has_positions: bool,
     /// The last event before this connection was opened; events up to it are replays. Duplicate ids
     /// within one connection are not dropped, as some agents derive ids from the clock.
     replayed_to: Option<EventId>,
@@ -113,6 +115,7 @@ impl ResumableStream {
             task_id,
             last_event_id,
             replayed_to: last_event_id,
+            has_positions: true,
             known: Snapshot::new(),
             stream_end: StreamEnd::Open,
             opened: Instant::now(),
@@ -185,19 +188,25 @@ impl ResumableStream {
 
     /// Records an event, and returns it unless it is already known.
     fn accept(&mut self, event: Event) -> Option<Event> {
-        self.awaits_first_event = false;
+        let is_first = mem::replace(&mut self.awaits_first_event, false);
         let resumed = mem::take(&mut self.resumed);
         if let Some(id) = event.id() {
             match self.replayed_to {
                 // Ids that restart on each connection are not positions.
-                Some(last) if resumed && id < last => {
+                Some(last) if is_first && id < last => {
                     self.replayed_to = None;
                     self.last_event_id = None;
                 }
                 Some(last) if id <= last => return None,
-                _ => self.last_event_id = Some(id),
+                _ if self.has_positions => self.last_event_id = Some(id),
+                _ => {}
             }
-        } else if resumed
+        } else if event.task().is_some() && self.last_event_id.is_none() {
+            // A snapshot without a position: the ids of events are not positions in its log.
+            self.has_positions = false;
+        }
+        if event.id().is_none()
+            && resumed
             && let Some(task) = event.task()
             && self.known.matches(task)
         {

@@ -82,7 +82,7 @@ mod tests {
     use std::sync::Mutex;
 
     use a2a_core::{Artifact, Error, ErrorKind, Message, Operation, Task, TaskState};
-    use a2a_operations::CallContext;
+    use a2a_operations::{CallContext, EventId};
     use futures_util::{StreamExt as _, stream};
 
     use super::*;
@@ -201,6 +201,40 @@ mod tests {
             ["task WORKING \"\"", "1", "task WORKING \"1\"", "2", "status COMPLETED"]
         );
         assert!(error.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn event_ids_that_restart_after_a_given_position_lose_no_event() {
+        let inner = TestAgent::new().then_stream([
+            snapshot(1, with_text(TaskState::Working, "1")),
+            chunk(2, "2"),
+            status(3, TaskState::Completed),
+        ]);
+        let agent = resume(&inner);
+        let mut context = CallContext::default();
+        context.last_event_id = EventId::new(5);
+        let request = SubscribeToTaskRequest { id: "t".into(), ..Default::default() };
+        let stream = agent.subscribe_to_task(Call::from_parts(context, request)).await;
+        let (events, error) = read(stream).await;
+        assert_eq!(events, ["task WORKING \"1\"", "2", "status COMPLETED"]);
+        assert!(error.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn stream_whose_snapshot_has_no_position_resumes_from_a_snapshot() {
+        let inner = TestAgent::new()
+            .then_stream([snapshot(0, task(TaskState::Working)), chunk(1, "1"), chunk(2, "2")])
+            .then_stream([
+                snapshot(0, with_text(TaskState::Working, "123")),
+                status(4, TaskState::Completed),
+            ]);
+        let (events, error) = send(&inner).await;
+        assert_eq!(
+            events,
+            ["task WORKING \"\"", "1", "2", "task WORKING \"123\"", "status COMPLETED"]
+        );
+        assert!(error.is_none());
+        assert_eq!(inner.received()[1].last_event_id(), None);
     }
 
     #[tokio::test(start_paused = true)]
