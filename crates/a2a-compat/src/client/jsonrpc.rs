@@ -148,10 +148,11 @@ fn result(id: Option<u64>, body: &[u8]) -> Result<Value> {
         }
         return Err(error_body::read_object(StatusCode::OK, error));
     }
-    // Some older agents omit the id in events.
+    // Some older agents omit the id in events; the Java SDK responds with it as a string.
     if let Some(id) = id
         && !response.id.is_null()
         && response.id != json!(id)
+        && response.id != json!(id.to_string())
     {
         return Err(invalid_response("the response has the id of another request"));
     }

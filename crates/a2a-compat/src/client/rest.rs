@@ -190,17 +190,19 @@ impl Transport for RestClient {
         if operation != Operation::SubscribeToTask {
             return self.open(operation, context, &encoded, first).await;
         }
-        // The proto specifies GET, the text POST: some servers support only one of them.
+        // The proto specifies GET, the text POST: some servers support only one of them. The Java SDK
+        // takes the path of a GET for that of a task.
         let second = if first == Method::GET { Method::POST } else { Method::GET };
         match self.open(operation, context.clone(), &encoded, first).await {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::MethodNotAllowed | ErrorKind::MethodNotFound
-                ) =>
-            {
-                self.open(operation, context, &encoded, second).await.map_err(missing)
-            }
+            Err(error) => match error.kind() {
+                ErrorKind::MethodNotAllowed | ErrorKind::MethodNotFound => {
+                    self.open(operation, context, &encoded, second).await.map_err(missing)
+                }
+                ErrorKind::TaskNotFound => {
+                    self.open(operation, context, &encoded, second).await.or(Err(error))
+                }
+                _ => Err(error),
+            },
             reply => reply,
         }
     }

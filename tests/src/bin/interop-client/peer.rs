@@ -53,6 +53,18 @@ impl Peer {
         outcome.task().cloned().ok_or_else(|| format!("no task, but {outcome:?}").into())
     }
 
+    /// Sends and expects a task with its history, which a response to a send may omit.
+    pub(crate) async fn task_with_history(
+        &self,
+        message: impl Into<MessageRequest>,
+    ) -> Result<Task> {
+        let task = self.task(message).await?;
+        if task.history.is_empty() {
+            return Ok((*self.client.get(&task.id).await?).clone());
+        }
+        Ok(task)
+    }
+
     /// A task that was returned before its end.
     pub(crate) async fn answered_at_once(&self, text: &str) -> Result<Task> {
         self.task(MessageRequest::from(text).returning_immediately()).await

@@ -11,8 +11,13 @@ use crate::{
 
 pub(crate) async fn get(peer: &Peer) -> Result {
     let sent = peer.task("echo stored").await?;
-    let got = peer.client.get(&sent.id).await?;
-    same(&*got, &sent, "task")?;
+    let mut got = (*peer.client.get(&sent.id).await?).clone();
+    // The response to a send may omit the history.
+    if sent.history.is_empty() && !peer.is_older() {
+        same(got.history.len(), 1, "messages in the history")?;
+        got.history.clear();
+    }
+    same(&got, &sent, "task")?;
     // The SDKs of 0.3 interpret 0 as all.
     for length in u16::from(peer.is_older())..=1 {
         let got = peer.client.get_with_history(&sent.id, length).await?;

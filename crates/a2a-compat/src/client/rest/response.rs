@@ -9,7 +9,10 @@ use serde_json::Value;
 
 use crate::{
     AnyResponse, Dialect as _, card,
-    common::json::{invalid_response, unreadable},
+    common::{
+        error_data,
+        json::{invalid_response, unreadable},
+    },
     detect::RestShape,
     proto::{Files as _, json as proto_json},
     v1_draft::{self, V1Draft},
@@ -68,10 +71,19 @@ pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<StreamResponse
     };
     event.map_err(|error| match serde_json::from_slice::<Value>(data) {
         Ok(document) if document.get("error").is_some() || document["code"].is_number() => {
-            error_body::read(StatusCode::OK, &HeaderMap::new(), data)
+            named_error(&document)
+                .unwrap_or_else(|| error_body::read(StatusCode::OK, &HeaderMap::new(), data))
         }
         _ => error,
     })
+}
+
+/// Reads an error that has a name in place of a code, as the Java SDK writes it:
+/// `{"error": "io.a2a.spec.TaskNotFoundError", "message": …}`.
+fn named_error(document: &Value) -> Option<Error> {
+    let name = document["error"].as_str()?.rsplit('.').next()?;
+    let message = document["message"].as_str().unwrap_or(name);
+    Some(Error::new(error_data::named(name)?, message.to_owned()))
 }
 
 /// Reads an error in any format: an object with a code, an error of 1.0, a problem document, or
@@ -85,7 +97,7 @@ pub(super) fn read_error(
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let has_code = document.get("error").is_some() || document["code"].is_number();
     let error = if has_code {
-        None
+        named_error(&document)
     } else if let (Some(message), None) = (document["message"].as_str(), document.get("detail")) {
         // The Python SDK of 0.3 sends only a message.
         kind_of(operation, status).map(|kind| Error::new(kind, message.to_owned()))
@@ -162,6 +174,13 @@ mod tests {
                 ExtendedAgentCardNotConfigured,
             ),
             (Operation::SendMessage, 500, r#"{"message":"unknown exception"}"#, Internal),
+            // The Java SDK.
+            (
+                Operation::GetTask,
+                404,
+                r#"{"error":"io.a2a.spec.TaskNotFoundError","message":"Task not found"}"#,
+                TaskNotFound,
+            ),
             // Not an error of this protocol.
             (Operation::GetTask, 404, r#"{"detail":"Not Found"}"#, MethodNotFound),
             (Operation::GetTask, 404, "Not Found", MethodNotFound),
@@ -188,8 +207,13 @@ mod tests {
     #[test]
     fn stream_item_with_a_code_is_an_error() {
         for shape in [RestShape::V03Proto, RestShape::Draft] {
-            let data = br#"{"code":-32001,"message":"no"}"#;
-            assert_eq!(read_event(shape, data).unwrap_err().kind(), ErrorKind::TaskNotFound);
+            for data in [
+                r#"{"code":-32001,"message":"no"}"#,
+                r#"{"error":"io.a2a.spec.TaskNotFoundError","message":"no"}"#,
+            ] {
+                let error = read_event(shape, data.as_bytes()).unwrap_err();
+                assert_eq!((error.kind(), error.message()), (ErrorKind::TaskNotFound, "no"));
+            }
             for data in ["{}", "[]", "", r#"{"task":1}"#] {
                 let error = read_event(shape, data.as_bytes()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{shape:?} {data}");
