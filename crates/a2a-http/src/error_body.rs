@@ -46,7 +46,9 @@ pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
         },
         Err(_) => {
             let text = String::from_utf8_lossy(body);
-            Error::new(ErrorKind::from_http(status.as_u16()), message(status, text.trim()))
+            let text = text.trim();
+            let text = if text.starts_with('<') { heading(text) } else { text };
+            Error::new(ErrorKind::from_http(status.as_u16()), message(status, text))
         }
     };
     read_headers(error, headers)
@@ -92,6 +94,12 @@ fn kind(status: StatusCode, error: &Value) -> ErrorKind {
         }
         _ => ErrorKind::from_http(status.as_u16()),
     }
+}
+
+/// Returns the title or heading of an HTML page, as proxies send with errors; empty if there is none.
+fn heading(page: &str) -> &str {
+    let element = |start: &str| Some(page.split_once(start)?.1.split_once("</")?.0.trim());
+    element("<title>").or_else(|| element("<h1>")).unwrap_or_default()
 }
 
 fn message(status: StatusCode, text: &str) -> String {
@@ -160,10 +168,18 @@ mod tests {
             ),
             (
                 502,
-                "<html>bad gateway</html>\n".to_owned(),
+                "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n</html>\r\n".to_owned(),
                 ErrorKind::Unavailable,
-                "<html>bad gateway</html>",
+                "502 Bad Gateway",
             ),
+            (502, "<h1>Bad gateway</h1>".to_owned(), ErrorKind::Unavailable, "Bad gateway"),
+            (
+                502,
+                "<html>\r\n</html>".to_owned(),
+                ErrorKind::Unavailable,
+                "agent responded with HTTP status 502",
+            ),
+            (503, " down for repairs\n".to_owned(), ErrorKind::Unavailable, "down for repairs"),
             (
                 401,
                 String::new(),

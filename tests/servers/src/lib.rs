@@ -1,10 +1,10 @@
-//! A real PostgreSQL and a real NATS server for tests.
+//! A real PostgreSQL, a real NATS server and a real nginx for tests.
 //!
 //! [`postgres`] and [`nats`] give the server that all tests of this process share: the one that
 //! `DATABASE_URL` or `NATS_URL` names, one that listens on the standard local port, or one that
 //! is started here from installed programs, which root gets from `apt-get`. Where there is none
 //! they return [`Skipped`], after a line on standard error. [`Private`] is a server that one
-//! test may kill.
+//! test may kill, and [`Nginx`] a reverse proxy with the configuration of one test.
 //!
 //! ```no_run
 //! # async fn row_outlives_its_writer() {
@@ -25,6 +25,7 @@
 )]
 
 mod nats;
+mod nginx;
 mod postgres;
 mod private;
 mod process;
@@ -33,6 +34,7 @@ mod servers;
 mod skipped;
 
 pub use nats::{Nats, nats};
+pub use nginx::Nginx;
 pub use postgres::{Postgres, postgres};
 pub use private::Private;
 pub use servers::Servers;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it does not get what it expects")]
 
-use a2a_test_servers::{Private, nats, postgres};
+use a2a_test_servers::{Nginx, Private, nats, postgres};
 use tokio_postgres::NoTls;
 
 async fn answer(url: &str) -> Result<i32, tokio_postgres::Error> {
@@ -58,4 +58,14 @@ async fn killed_nats_server_restarts() {
     tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap_err();
     nats.start().await;
     tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+}
+
+#[tokio::test]
+async fn nginx_listens_until_it_is_dropped() {
+    let server = |port: u16| format!("server {{ listen 127.0.0.1:{port}; return 204; }}");
+    let Ok(nginx) = Nginx::start(&[], server).await else { return };
+    let port = nginx.port();
+    tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    drop(nginx);
+    tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap_err();
 }
