@@ -248,7 +248,7 @@ const fn hint(code: Code) -> Option<&'static str> {
             Some("check the id with `a2a task list`; add --debug for the raw answer")
         }
         Code::Protocol(ErrorKind::TaskNotCancelable) => {
-            Some("the task has ended: show it with `a2a task get`")
+            Some("it has ended, or the agent can't cancel it: show it with `a2a task get`")
         }
         Code::Protocol(ErrorKind::VersionNotSupported) => {
             Some("list the versions with `a2a card get`, and select one with --a2a-version")

@@ -44,7 +44,9 @@ pub(super) fn of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, F
         return Err(Failure::usage("--endpoint and --agent-card are mutually exclusive"));
     }
     let [binding] = settings.transport.as_slice() else {
-        return Err(Failure::usage("--endpoint needs exactly one --transport"));
+        return Err(Failure::usage(
+            "--endpoint requires exactly one --transport (with --proxy: --upstream-transport)",
+        ));
     };
     let mut card = AgentCard::new("", "")
         .with_push_notifications(true)

@@ -22,7 +22,8 @@ pub(crate) struct Flags {
     /// Agent to call: host, host:port, URL of its card, or card file
     #[arg(short, long, global = true, value_name = "REF", help_heading = AGENT)]
     pub(crate) agent_card: Option<String>,
-    /// Interface URL to call without a card; requires exactly one --transport
+    /// Interface URL to call without a card; requires exactly one --transport, or with --proxy
+    /// --upstream-transport
     #[arg(short, long, global = true, value_name = "URL", help_heading = AGENT)]
     pub(crate) endpoint: Option<String>,
     /// Binding to use: jsonrpc, http+json (or rest), grpc; repeatable, in order of preference
