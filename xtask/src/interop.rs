@@ -5,22 +5,17 @@
 //! operation, from which this task builds a matrix.
 
 mod cards;
+mod frameworks;
 mod install;
 mod matrix;
+mod page;
 mod process;
 mod proxy;
 mod rows;
+mod sdk;
 mod table;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-    time::Duration,
-};
-
-use clap::ValueEnum;
+use std::{fs, path::PathBuf, process::Command, thread, time::Duration};
 
 use crate::{Result, workspace};
 
@@ -28,6 +23,7 @@ use self::{
     install::Installed,
     matrix::{Column, Matrix},
     process::{Lines, Server},
+    sdk::{Extra, Peers, Programs, Sdk, select},
 };
 
 /// The bindings, as agent cards name them.
@@ -44,191 +40,103 @@ const ALL_OPERATIONS: Duration = Duration::from_secs(600);
 pub(crate) struct Args {
     /// Only this SDK
     #[arg(long)]
-    sdk: Option<Sdk>,
+    sdk: Option<String>,
+    /// Test agent frameworks in place of SDKs; with a value, only this one
+    #[arg(long, value_name = "FRAMEWORK", num_args = 0..=1, conflicts_with = "sdk")]
+    frameworks: Option<Option<String>>,
+    /// Write docs/interop.md from the reports of the last runs, without a run
+    #[arg(long, conflicts_with_all = ["sdk", "frameworks", "only"])]
+    page: bool,
     /// Only this operation, a row of the matrix; repeatable
     #[arg(long, value_name = "OPERATION")]
     only: Vec<String>,
 }
 
-/// An official SDK, the current one or that of an older revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Sdk {
-    Python,
-    Js,
-    #[value(name = "python-0.3")]
-    Python03,
-    /// The current one with 0.3 compatibility.
-    PythonCompat,
-    #[value(name = "python-0.2")]
-    Python02,
-    /// The current one with 0.3 compatibility.
-    JsCompat,
-    #[value(name = "js-0.3")]
-    Js03,
-    #[value(name = "js-0.2")]
-    Js02,
-    /// No SDK: it checks our OpenAPI document, and our server against it.
-    Schemathesis,
-}
-
-impl Sdk {
-    const ALL: [Self; 9] = [
-        Self::Python,
-        Self::Js,
-        Self::PythonCompat,
-        Self::Python03,
-        Self::Python02,
-        Self::JsCompat,
-        Self::Js03,
-        Self::Js02,
-        Self::Schemathesis,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::Js => "js",
-            Self::PythonCompat => "python-compat",
-            Self::Python03 => "python-0.3",
-            Self::Python02 => "python-0.2",
-            Self::JsCompat => "js-compat",
-            Self::Js03 => "js-0.3",
-            Self::Js02 => "js-0.2",
-            Self::Schemathesis => "schemathesis",
-        }
-    }
-
-    /// The directory of its drivers, below `tests/interop`.
-    fn folder(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::Js | Self::JsCompat => "js",
-            Self::PythonCompat => "python/compat",
-            Self::Python03 => "python/v0_3",
-            Self::Python02 => "python/v0_2",
-            Self::Js03 => "js/v0_3",
-            Self::Js02 => "js/v0_2",
-            Self::Schemathesis => "python/schema",
-        }
-    }
-
-    /// Additional arguments of its drivers.
-    fn arguments(self) -> &'static [&'static str] {
-        match self {
-            Self::JsCompat => &["--compat"],
-            _ => &[],
-        }
-    }
-
-    fn language(self) -> Language {
-        match self {
-            Self::Python
-            | Self::PythonCompat
-            | Self::Python03
-            | Self::Python02
-            | Self::Schemathesis => Language::Python,
-            Self::Js | Self::JsCompat | Self::Js03 | Self::Js02 => Language::Js,
-        }
-    }
-
-    /// Its revision, if that is an older one.
-    fn older(self) -> Option<&'static str> {
-        match self {
-            Self::Python | Self::Js | Self::Schemathesis => None,
-            Self::PythonCompat | Self::Python03 | Self::JsCompat | Self::Js03 => Some("0.3"),
-            Self::Python02 | Self::Js02 => Some("0.2"),
-        }
-    }
-
-    /// Its bindings.
-    fn bindings(self) -> &'static [&'static str] {
-        match self {
-            Self::Python02 => &["JSONRPC", "GRPC"],
-            Self::Js02 => &["JSONRPC"],
-            Self::Schemathesis => &["HTTP+JSON"],
-            _ => &BINDINGS,
-        }
-    }
-}
-
-/// The language of an SDK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    Python,
-    Js,
-}
-
 pub(crate) fn run(args: Args) -> Result {
+    if args.page {
+        let (sources, target) = folders();
+        return page::write(Peers::load(&sources)?, &sources, &target);
+    }
     let bench = Bench::prepare()?;
-    let mut sdks = Matrix::new(rows::OPERATIONS, &bench.sources, &args.only)?;
-    let mut older = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
-    let mut proxied = Matrix::new(rows::OLDER, &bench.sources, &args.only)?;
-    let mut wire = Matrix::new(rows::WIRE, &bench.sources, &args.only)?;
-    let mut cards = Matrix::new(rows::CARDS, &bench.sources, &args.only)?;
-    let mut schema = Matrix::new(rows::SCHEMA, &bench.sources, &args.only)?;
+    let peers = Peers::load(&bench.sources)?;
+    if let Some(name) = &args.frameworks {
+        return bench.frameworks(&select(&peers.frameworks, name.as_deref())?, &args.only);
+    }
+    let matrix = |rows| Matrix::new(rows, &bench.sources, &args.only);
+    let mut sdks = matrix(rows::OPERATIONS)?;
+    let mut proxied = matrix(rows::OPERATIONS)?;
+    let mut older = matrix(rows::OLDER)?;
+    let mut translated = matrix(rows::OLDER)?;
+    let mut wire = matrix(rows::WIRE)?;
+    let mut cards = matrix(rows::CARDS)?;
+    let mut schema = matrix(rows::SCHEMA)?;
     if [&sdks, &older, &wire, &cards, &schema].into_iter().all(Matrix::is_empty) {
         return Err("--only: unknown operation".into());
     }
-    for sdk in Sdk::ALL {
-        if args.sdk.is_some_and(|wanted| wanted != sdk) {
-            continue;
-        }
-        let matrix = match sdk {
-            Sdk::Schemathesis => &mut schema,
-            _ if sdk.older().is_some() => &mut older,
-            _ => &mut sdks,
+    for sdk in select(&peers.sdks, args.sdk.as_deref())? {
+        let is_current = sdk.revision.is_none() && sdk.extra != Extra::Schema;
+        let matrix = match sdk.extra {
+            Extra::Schema => &mut schema,
+            _ if is_current => &mut sdks,
+            _ => &mut older,
         };
-        match install::install(sdk, &bench.sources, &bench.target)? {
-            Installed::Ready(checker) if sdk == Sdk::Schemathesis => {
-                if !matrix.is_empty() {
-                    bench.checks_schema(&checker, &args.only, matrix)?;
-                }
-            }
-            Installed::Ready(programs) => {
-                if !matrix.is_empty() {
-                    bench.sdk_calls_us(&programs, &args.only, matrix)?;
-                    bench.we_call_sdk(&programs, &args.only, matrix)?;
-                }
-                if matches!(sdk, Sdk::Python | Sdk::Js) && !cards.is_empty() {
-                    bench.cards(&programs, &mut cards)?;
-                }
-                if sdk == Sdk::Python && !wire.is_empty() {
-                    bench.http_calls_us(&programs, &args.only, &mut wire)?;
-                }
-                if sdk == Sdk::Python03 && !proxied.is_empty() {
-                    let caller =
-                        install::install(Sdk::PythonCompat, &bench.sources, &bench.target)?;
-                    bench.calls_by_proxy(&programs, &caller, &args.only, &mut proxied)?;
-                }
-            }
+        eprintln!("{}: installing", sdk.name);
+        let programs = match install::install(sdk, &bench.sources, &bench.target)? {
+            Installed::Ready(programs) => programs,
             Installed::Absent(reason) => {
-                if sdk == Sdk::Python {
+                if sdk.extra == Extra::Cards {
+                    cards.skip(&sdk.name, reason.clone());
+                }
+                if is_current {
+                    proxied.skip(&sdk.name, reason.clone());
+                }
+                if sdk.name == "python" {
                     wire.skip("http", reason.clone());
                 }
-                if matches!(sdk, Sdk::Python | Sdk::Js) {
-                    cards.skip(sdk.name(), reason.clone());
-                }
-                matrix.skip(sdk.name(), reason);
+                matrix.skip(&sdk.name, reason);
+                continue;
+            }
+        };
+        eprintln!("{}: running", sdk.name);
+        if !matrix.is_empty() {
+            if sdk.extra == Extra::Schema {
+                bench.checks_schema(&programs, &args.only, matrix)?;
+            } else {
+                bench.sdk_calls_us(&programs, &args.only, matrix)?;
+                bench.we_call_sdk(&programs, &args.only, matrix)?;
             }
         }
-    }
-    let all = [&sdks, &older, &proxied, &wire, &cards, &schema];
-    for matrix in all {
-        if !matrix.is_unused() {
-            println!("{matrix}");
+        if is_current && !proxied.is_empty() {
+            bench.sdk_calls_proxy(&programs, &args.only, &mut proxied)?;
+            bench.proxy_calls_sdk(&programs, &args.only, &mut proxied)?;
+            bench.sdk_calls_nginx(&programs, &args.only, &mut proxied)?;
+        }
+        if sdk.extra == Extra::Cards && !cards.is_empty() {
+            bench.cards(&programs, &mut cards)?;
+        }
+        if sdk.name == "python" && !wire.is_empty() {
+            bench.http_calls_us(&programs, &args.only, &mut wire)?;
+        }
+        if sdk.extra == Extra::Upstream && !translated.is_empty() {
+            let caller = {
+                let compat = select(&peers.sdks, Some("python-compat"))?;
+                install::install(compat[0], &bench.sources, &bench.target)?
+            };
+            bench.calls_older_by_proxy(&programs, &caller, &args.only, &mut translated)?;
         }
     }
-    let report = bench.target.join("report.json");
-    let data = serde_json::json!({
-        "sdks": sdks.to_json(), "older": older.to_json(), "proxied": proxied.to_json(),
-        "wire": wire.to_json(), "cards": cards.to_json(), "schema": schema.to_json(),
-    });
-    fs::write(&report, format!("{data:#}\n"))?;
-    println!("wrote {}; the logs are in logs/ next to it", workspace::relative(&report));
-    match all.into_iter().map(Matrix::failures).sum::<usize>() {
-        0 => Ok(()),
-        failures => Err(format!("{failures} operations failed").into()),
-    }
+    bench.report(
+        "report.json",
+        [
+            ("sdks", sdks),
+            ("proxied", proxied),
+            ("older", older),
+            ("translated", translated),
+            ("wire", wire),
+            ("cards", cards),
+            ("schema", schema),
+        ],
+    )
 }
 
 /// The paths that the runs need.
@@ -241,10 +149,14 @@ struct Bench {
     binaries: PathBuf,
 }
 
+/// The drivers and their data; installed SDKs and output.
+fn folders() -> (PathBuf, PathBuf) {
+    (workspace::root().join("tests/interop"), workspace::root().join("target/interop"))
+}
+
 impl Bench {
     fn prepare() -> Result<Self> {
-        let sources = workspace::root().join("tests/interop");
-        let target = workspace::root().join("target/interop");
+        let (sources, target) = folders();
         fs::create_dir_all(target.join("logs"))?;
         let build = ["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests", "--bins"];
         process::succeed(workspace::cargo().args(build))?;
@@ -254,16 +166,47 @@ impl Bench {
         Ok(Self { sources, target, binaries })
     }
 
+    /// Runs the frameworks in both roles.
+    fn frameworks(&self, frameworks: &[&'static Sdk], only: &[String]) -> Result {
+        let mut clients = Matrix::new(rows::FRAMEWORK_CLIENTS, &self.sources, only)?;
+        let mut agents = Matrix::new(rows::FRAMEWORK_AGENTS, &self.sources, only)?;
+        if clients.is_empty() && agents.is_empty() {
+            return Err("--only: unknown operation".into());
+        }
+        for framework in frameworks {
+            self.framework(framework, only, &mut clients, &mut agents)?;
+        }
+        self.report("frameworks.json", [("clients", clients), ("agents", agents)])
+    }
+
+    /// Prints the matrices, and writes their data to a file.
+    fn report<const N: usize>(&self, file: &str, matrices: [(&str, Matrix); N]) -> Result {
+        let mut data = serde_json::Map::new();
+        for (name, matrix) in &matrices {
+            if !matrix.is_unused() {
+                println!("{matrix}");
+            }
+            data.insert((*name).to_owned(), matrix.to_json());
+        }
+        let report = self.target.join(file);
+        fs::write(&report, format!("{:#}\n", serde_json::Value::Object(data)))?;
+        println!("wrote {}; the logs are in logs/ next to it", workspace::relative(&report));
+        match matrices.iter().map(|(_, matrix)| matrix.failures()).sum::<usize>() {
+            0 => Ok(()),
+            failures => Err(format!("{failures} operations failed").into()),
+        }
+    }
+
     fn log(&self, name: &str) -> PathBuf {
         self.target.join("logs").join(format!("{name}.log"))
     }
 
     /// The SDK's client against `a2a serve`.
     fn sdk_calls_us(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
-        let peer = sdk.sdk.name();
+        let peer = &*sdk.sdk.name;
         let server = self.serve(&format!("{peer}-client"), &[])?;
         let client = |binding| sdk.client("client", &server.address, binding, only);
-        self.columns(peer, "client", sdk.sdk.bindings(), client, matrix)
+        self.columns(peer, "client", &sdk.sdk.bindings(), client, matrix)
     }
 
     /// Plain HTTP against `a2a serve`, in all forms of deployed clients.
@@ -277,24 +220,25 @@ impl Bench {
     fn checks_schema(&self, checker: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
         let server = self.serve("schemathesis", &[])?;
         let client = |binding| checker.client("checker", &server.address, binding, only);
-        self.columns("schemathesis", "checker", checker.sdk.bindings(), client, matrix)
+        self.columns("schemathesis", "checker", &checker.sdk.bindings(), client, matrix)
     }
 
     /// Our client against an agent written with the SDK.
     fn we_call_sdk(&self, sdk: &Programs, only: &[String], matrix: &mut Matrix) -> Result {
-        let peer = sdk.sdk.name();
+        let peer = &*sdk.sdk.name;
         let server = self.agent(sdk, &[], &format!("{peer}-server"))?;
         let client = |binding: &'static str| {
             let mut client = Command::new(self.binaries.join("interop-client"));
             // The current revision is the default.
             let wanted = sdk
                 .sdk
-                .older()
+                .revision
+                .as_ref()
                 .map_or_else(|| binding.to_owned(), |revision| format!("{binding}@{revision}"));
             client.args([server.address.as_str(), &wanted]).args(only);
             client
         };
-        self.columns(peer, "server", sdk.sdk.bindings(), client, matrix)
+        self.columns(peer, "server", &sdk.sdk.bindings(), client, matrix)
     }
 
     /// Starts an agent written with an SDK, with a log named for its purpose.
@@ -309,8 +253,18 @@ impl Bench {
 
     /// Starts `a2a serve`, with a log named for its caller.
     fn serve(&self, caller: &str, arguments: &[&str]) -> Result<Server> {
+        self.serve_at("0", caller, arguments)
+    }
+
+    /// Starts `a2a serve` on a port.
+    fn serve_at(&self, port: &str, caller: &str, arguments: &[&str]) -> Result<Server> {
+        // A new directory, as the store is a file in the current one.
+        let folder = self.target.join("servers").join(caller);
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder)?;
         let mut serve = Command::new(self.binaries.join("a2a"));
-        serve.args(["serve", "--port", "0", "--allow-webhook", "127.0.0.1"]).args(arguments);
+        serve.args(["serve", "--port", port, "--allow-webhook", "127.0.0.1"]).args(arguments);
+        serve.current_dir(folder);
         Server::start(serve, &self.log(&format!("{caller}-serve")), START, |line| {
             let (_, url) = line.split_once("http://")?;
             Some(format!("http://{}", url.split_whitespace().next()?))
@@ -342,32 +296,5 @@ impl Bench {
             matrix.add(Column { peer, role, binding }, lines);
         }
         Ok(())
-    }
-}
-
-/// The programs written with an SDK.
-struct Programs {
-    sdk: Sdk,
-    interpreter: PathBuf,
-    folder: PathBuf,
-    extension: &'static str,
-}
-
-impl Programs {
-    /// A driver that calls the agent at `card`.
-    fn client(&self, name: &str, card: &str, binding: &str, only: &[String]) -> Command {
-        let mut client = self.command(name);
-        client.args(["--card", card, "--binding", binding]);
-        client.args(only.iter().flat_map(|operation| ["--only", operation]));
-        client
-    }
-
-    fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(&self.interpreter);
-        command.arg(self.folder.join(name).with_extension(self.extension));
-        command.args(self.sdk.arguments());
-        // No bytecode caches in the source directories.
-        command.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(Path::new(&self.folder));
-        command
     }
 }

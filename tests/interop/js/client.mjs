@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import grpc from '@grpc/grpc-js';
 import {
   A2A_VERSION_HEADER,
   GetTaskRequest,
@@ -60,10 +61,13 @@ const legacyCompat = { enabled: compat };
 // don't come through.
 const isLossy = compat && binding !== 'JSONRPC';
 
+// TLS with the roots of the environment if the card has an https address.
+const grpcChannelCredentials = address.startsWith('https:') ? grpc.credentials.createSsl() : undefined;
+
 const transports = {
   JSONRPC: () => new JsonRpcTransportFactory({ legacyCompat }),
   'HTTP+JSON': () => new RestTransportFactory({ legacyCompat }),
-  GRPC: () => new GrpcTransportFactory({ legacyCompat }),
+  GRPC: () => new GrpcTransportFactory({ legacyCompat, grpcChannelCredentials }),
 };
 
 /** Reads a card as an agent of 0.3 would have written it: without the members of 1.0. */
@@ -75,6 +79,10 @@ async function fetchOlder(...request) {
 
 const resolver = new DefaultAgentCardResolver(compat ? { legacyCompat, fetchImpl: fetchOlder } : {});
 const card = await resolver.resolve(address);
+// With TLS on a loopback host the address of gRPC is a URL, which grpc-js does not accept.
+for (const one of card.supportedInterfaces) {
+  if (one.protocolBinding === 'GRPC') one.url = one.url.replace(/^https:\/\//, '');
+}
 const connect = () =>
   new ClientFactory({ transports: [transports[binding]()] }).createFromAgentCard(card);
 const client = await connect();

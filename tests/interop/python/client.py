@@ -108,9 +108,19 @@ class Peer:
         config = ClientConfig(
             streaming=streaming,
             supported_protocol_bindings=[self.binding],
-            grpc_channel_factory=grpc.aio.insecure_channel,
+            grpc_channel_factory=self.channel,
         )
         return ClientFactory(config).create(self.card)
+
+    def channel(self, address):
+        """A channel with TLS if the other interfaces have it; the roots are in the environment.
+
+        With TLS on a loopback host the address is a URL, which grpcio does not accept.
+        """
+        if any(one.url.startswith('https:') for one in self.card.supported_interfaces):
+            address = address.removeprefix('https://')
+            return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials())
+        return grpc.aio.insecure_channel(address)
 
     async def send(self, *arguments, configuration=None, context=None, **fields):
         request = SendMessageRequest(message=message(*arguments, **fields))
@@ -621,7 +631,7 @@ async def error_push_config(peer):
 @check
 async def error_version(peer):
     if peer.binding == 'GRPC':
-        async with grpc.aio.insecure_channel(peer.interface.url) as channel:
+        async with peer.channel(peer.interface.url) as channel:
             stub = a2a_pb2_grpc.A2AServiceStub(channel)
             try:
                 await stub.ListTasks(ListTasksRequest(), metadata=[('a2a-version', '9.9')])

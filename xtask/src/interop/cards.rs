@@ -4,14 +4,14 @@ use std::process::Command;
 
 use crate::Result;
 
-use super::{Bench, Programs, matrix::Matrix, process};
+use super::{Bench, matrix::Matrix, process, sdk::Programs};
 
 /// The algorithms, in place of the bindings of other matrices.
 pub(super) const ALGORITHMS: [&str; 3] = ["ES256", "EdDSA", "RS256"];
 
 impl Bench {
     pub(super) fn cards(&self, sdk: &Programs, matrix: &mut Matrix) -> Result {
-        let peer = sdk.sdk.name();
+        let peer = &*sdk.sdk.name;
         let command = |mut program: Command, verb: &str, algorithm: &str| {
             let folder = self.target.join("cards").join(peer).join(algorithm);
             program.arg(verb).arg(folder).arg(algorithm);

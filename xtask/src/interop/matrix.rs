@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{Result, workspace};
@@ -30,12 +31,16 @@ pub(super) enum Outcome {
 }
 
 /// A known failure of an SDK, with its reason.
-struct Deviation {
-    sdk: String,
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Deviation {
+    pub(super) sdk: String,
     role: String,
     binding: String,
-    operation: String,
+    pub(super) operation: String,
     reason: String,
+    /// The entry of `faults.toml`, if it is to be reported.
+    pub(super) fault: Option<String>,
 }
 
 /// A row: an operation, and the bindings that have it.
@@ -96,12 +101,20 @@ impl Matrix {
     }
 
     fn judge(&self, column: Column, line: &Line) -> Outcome {
-        let explained = self.deviations.iter().find(|known| known.covers(column, &line.operation));
-        match (line.ok, explained) {
-            (true, None) => Outcome::Works,
-            (false, Some(known)) => Outcome::Explained(known.reason.clone()),
-            (false, None) => Outcome::Fails(line.detail.clone()),
-            (true, Some(_)) => {
+        let explained =
+            |column| self.deviations.iter().find(|known| known.covers(column, &line.operation));
+        // A proxy between the two may hide a deviation, so that its entry is not obsolete.
+        let direct =
+            column.role.split_once('-').and_then(|(_, role)| explained(Column { role, ..column }));
+        match (line.ok, explained(column)) {
+            (Some(true), None) => Outcome::Works,
+            (Some(false), Some(known)) => Outcome::Explained(known.reason.clone()),
+            (Some(false), None) => match direct {
+                Some(known) => Outcome::Explained(known.reason.clone()),
+                None => Outcome::Fails(line.detail.clone()),
+            },
+            (None, _) => Outcome::Explained(line.detail.clone()),
+            (Some(true), Some(_)) => {
                 Outcome::Fails("works, but deviations.json expects a failure".to_owned())
             }
         }
@@ -154,23 +167,8 @@ impl Deviation {
     }
 }
 
-fn deviations(path: &Path) -> Result<Vec<Deviation>> {
-    let list: Vec<BTreeMap<String, String>> = serde_json::from_str(&workspace::read(path)?)
-        .map_err(|error| format!("{}: {error}", workspace::relative(path)))?;
-    let read = |mut entry: BTreeMap<String, String>| {
-        let mut take = |key: &str| {
-            entry
-                .remove(key)
-                .filter(|value| !value.is_empty())
-                .ok_or_else(|| format!("{}: an entry without {key:?}", workspace::relative(path)))
-        };
-        Ok(Deviation {
-            sdk: take("sdk")?,
-            role: take("role")?,
-            binding: take("binding")?,
-            operation: take("operation")?,
-            reason: take("reason")?,
-        })
-    };
-    list.into_iter().map(read).collect()
+/// Reads the known deviations.
+pub(super) fn deviations(path: &Path) -> Result<Vec<Deviation>> {
+    serde_json::from_str(&workspace::read(path)?)
+        .map_err(|error| format!("{}: {error}", workspace::relative(path)).into())
 }

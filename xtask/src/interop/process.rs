@@ -99,8 +99,22 @@ impl Server {
 /// A driver's result of one operation.
 pub(super) struct Line {
     pub(super) operation: String,
-    pub(super) ok: bool,
+    /// `None` if the peer does not have the operation.
+    pub(super) ok: Option<bool>,
     pub(super) detail: String,
+}
+
+impl Line {
+    /// The result of a check.
+    pub(super) fn new(operation: &str, result: std::result::Result<(), String>) -> Self {
+        let ok = Some(result.is_ok());
+        Self { operation: operation.to_owned(), ok, detail: result.err().unwrap_or_default() }
+    }
+
+    /// An operation that the peer does not have.
+    pub(super) fn lacks(operation: &str, reason: &str) -> Self {
+        Self { operation: operation.to_owned(), ok: None, detail: reason.to_owned() }
+    }
 }
 
 /// The lines of a driver, or the reason why some are missing.
@@ -133,7 +147,7 @@ fn parse(line: &str) -> Option<Line> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
     Some(Line {
         operation: line["operation"].as_str()?.to_owned(),
-        ok: line["ok"].as_bool()?,
+        ok: line.get("ok")?.as_bool(),
         detail: line["detail"].as_str().unwrap_or_default().to_owned(),
     })
 }

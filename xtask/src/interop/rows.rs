@@ -5,6 +5,8 @@ use super::{BINDINGS, cards::ALGORITHMS, matrix::Row};
 const RPC: &[&str] = &["JSONRPC"];
 const REST: &[&str] = &["HTTP+JSON"];
 const HTTP: &[&str] = &["JSONRPC", "HTTP+JSON"];
+/// The column of a framework that chooses the binding.
+const ANY: &[&str] = &["any"];
 
 /// Every operation in both directions, and requests that must be rejected.
 pub(super) const OPERATIONS: &[Row] = &[
@@ -144,4 +146,34 @@ pub(super) const SCHEMA: &[Row] = &[
     ("GetTaskPushNotificationConfig", REST),
     ("ListTaskPushNotificationConfigs", REST),
     ("DeleteTaskPushNotificationConfig", REST),
+];
+
+/// What frameworks can do with a remote agent. They choose the binding.
+pub(super) const FRAMEWORK_CLIENTS: &[Row] = &[
+    ("card", ANY),
+    ("send", ANY),
+    ("stream", ANY),
+    ("multi-turn", ANY),
+    ("cancel", ANY),
+    ("files", ANY),
+    ("data", ANY),
+    ("failed", ANY),
+    ("push", ANY),
+    ("error", ANY),
+];
+
+/// What agents of frameworks can do.
+pub(super) const FRAMEWORK_AGENTS: &[Row] = &[
+    ("card", &BINDINGS),
+    ("send", &BINDINGS),
+    ("stream", &BINDINGS),
+    ("multi-turn", &BINDINGS),
+    ("ask", &BINDINGS),
+    ("cancel", &BINDINGS),
+    ("get", &BINDINGS),
+    ("subscribe", &BINDINGS),
+    ("files", &BINDINGS),
+    ("data", &BINDINGS),
+    ("failed", &BINDINGS),
+    ("push", &BINDINGS),
 ];

@@ -99,6 +99,9 @@ fn title(group: &Group) -> String {
         "signer" => format!("we verify {peer}'s"),
         "checker" => format!("{peer} checks us"),
         "proxy" => format!("{peer} calls it through a proxy"),
+        "proxied-client" => format!("{peer} calls us through a proxy"),
+        "nginx-client" => format!("{peer} calls us through nginx"),
+        "proxied-server" => format!("a proxy calls {peer}"),
         _ => format!("we call {peer}"),
     }
 }
