@@ -18,7 +18,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Result;
 
@@ -162,7 +162,7 @@ impl Cli {
             "get" => self.gets(),
             "subscribe" => self.subscribes(),
             "files" => self.reads_file(),
-            "data" => self.answers(&["data", "--data", r#"{"key":"value-7"}"#], "value-7"),
+            "data" => self.answers(&["data", "--data", r#"{"city":"value-7"}"#], "value-7"),
             "failed" => self.fails(),
             "push" => self.notifies(),
             other => Err(format!("no check of {other}")),
@@ -220,7 +220,11 @@ impl Cli {
         let task = id(&self.send(&["echo again"])?, "id")?;
         let task = self.run(&["task", "get", &task])?.pop().ok_or("no output")?;
         is_completed(&task)?;
-        contains(&answer(&task), "again")
+        // LangGraph has the answer in the history alone.
+        let history = task["history"].as_array().into_iter().flatten();
+        let agent = history.filter(|message| message["role"] == "ROLE_AGENT");
+        let said: String = agent.map(|message| answer(&json!({"message": message}))).collect();
+        contains(&format!("{}{said}", answer(&task)), "again")
     }
 
     fn subscribes(&self) -> Check {
