@@ -212,6 +212,11 @@ fn totals(
     writeln!(page, "| | package | {} |", heads.join(" | "))?;
     writeln!(page, "|---|---|{}", "---|".repeat(heads.len()))?;
     for peer in peers {
+        if let Some(reason) = &peer.absent {
+            let Sdk { name, package, version, .. } = peer;
+            let empty = " |".repeat(heads.len() - 1);
+            writeln!(page, "| {name} | `{package}` {version} | SKIPPED: {reason} |{empty}")?;
+        }
         let cells = || {
             let cells = report.values().flat_map(|results| &results.cells);
             cells.filter(|cell| cell.peer == peer.name && cell.outcome != "absent")
@@ -257,7 +262,16 @@ fn marks(page: &mut String, cells: &[Cell]) -> Result {
     for role in roles {
         let peers: Vec<_> = columns.iter().filter(|(_, one)| *one == role).collect();
         let names: Vec<_> = peers.iter().map(|(peer, _)| *peer).collect();
-        writeln!(page, "| {role} | {} |", names.join(" | "))?;
+        let head = match role {
+            "client" => "calls us",
+            "proxied-client" => "calls us by proxy",
+            "nginx-client" => "calls us through nginx",
+            "proxied-server" => "a proxy calls it",
+            "proxy" => "calls it by proxy",
+            "upstream" => "we call it by proxy",
+            _ => "we call it",
+        };
+        writeln!(page, "| {head} | {} |", names.join(" | "))?;
         writeln!(page, "|---|{}", "---|".repeat(peers.len()))?;
         for operation in &rows {
             let cell = |column: &&(&str, &str)| -> String {
