@@ -7,7 +7,7 @@ use a2a_core::{
     AgentCard, card,
     v1::{SecurityRequirement, SecurityScheme},
 };
-use a2a_operations::CredentialPlace;
+use a2a_operations::CredentialLocation;
 
 const AGENT: &str = "https://agent.example";
 
@@ -20,7 +20,7 @@ fn key() -> Credentials {
 }
 
 /// Returns the secrets with their places for the first interface of a card.
-async fn sent(credentials: &Credentials, card: &AgentCard) -> Vec<(CredentialPlace, String)> {
+async fn sent(credentials: &Credentials, card: &AgentCard) -> Vec<(CredentialLocation, String)> {
     let agent = credentials.for_agent(card, &card.supported_interfaces[0], None).unwrap();
     let credential = agent.credential().await.unwrap();
     credential.expose().map(|(place, value)| (place.clone(), value.to_owned())).collect()
@@ -37,8 +37,8 @@ async fn explicit_credential_is_sent_where_the_card_declares_its_scheme() {
             card.with_security_scheme(*name, scheme.clone())
         })
     };
-    let authorization = |value: &str| (CredentialPlace::Authorization, value.to_owned());
-    let header = |name: &str| (CredentialPlace::Header(name.into()), "k".to_owned());
+    let authorization = |value: &str| (CredentialLocation::Authorization, value.to_owned());
+    let header = |name: &str| (CredentialLocation::Header(name.into()), "k".to_owned());
     let requiring_more = with(&open, &[("b", SecurityScheme::bearer()), shop_key.clone()])
         .requiring(SecurityRequirement::new("b").and("key"));
     let basic = Credentials::new().unconditional().with(Basic::new("u", "p").unwrap());
@@ -59,7 +59,7 @@ async fn explicit_credential_is_sent_where_the_card_declares_its_scheme() {
         (
             &key(),
             with(&open, std::slice::from_ref(&query_key)),
-            vec![(CredentialPlace::Query("key".into()), "k".to_owned())],
+            vec![(CredentialLocation::Query("key".into()), "k".to_owned())],
         ),
         (&key(), with(&over_grpc, &[query_key]), vec![]),
         // The requirement is not satisfied, but the agent decides.

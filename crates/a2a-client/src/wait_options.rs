@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use derive_setters::Setters;
-
 use a2a_core::TaskState;
+use derive_setters::Setters;
 
 /// How to wait for a task: see [`Client::wait`](crate::Client::wait) and
 /// [`Client::watch`](crate::Client::watch).

@@ -20,7 +20,7 @@ use a2a_client::{
     credentials::{ApiKey, Bearer, CredentialError, Credentials, Origin},
 };
 use a2a_core::{AgentCard, ErrorKind, v1::AgentSkill};
-use a2a_operations::{CallContext, Credential, CredentialPlace};
+use a2a_operations::{CallContext, Credential, CredentialLocation};
 use axum::{Router, extract::Request, middleware, response::IntoResponse as _, routing::get};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use support::{Counter, routes, serve, unused_address, url};
@@ -69,7 +69,7 @@ fn origin(address: SocketAddr) -> Origin {
 fn builders_with_secret() -> [(ClientBuilder, &'static str); 3] {
     let mut context = CallContext::default();
     context.credential =
-        Some(Credential::at(CredentialPlace::Header("x-call-key".into()), "s3cret"));
+        Some(Credential::at(CredentialLocation::Header("x-call-key".into()), "s3cret"));
     let name = HeaderName::from_static("x-key");
     [
         (Client::builder().bearer("s3cret"), "authorization"),

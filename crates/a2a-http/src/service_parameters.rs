@@ -3,7 +3,7 @@
 //! gRPC metadata has the same keys, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_operations::{CallContext, Caller, Credential, CredentialPlace, EventId};
+use a2a_operations::{CallContext, Caller, Credential, CredentialLocation, EventId};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE},
@@ -124,17 +124,17 @@ fn write_credential(credential: &Credential, headers: &mut HeaderMap) {
     let mut cookies = String::new();
     for (place, secret) in credential.expose() {
         let name = match place {
-            CredentialPlace::Authorization => AUTHORIZATION,
-            CredentialPlace::Header(name) => match HeaderName::try_from(&**name) {
+            CredentialLocation::Authorization => AUTHORIZATION,
+            CredentialLocation::Header(name) => match HeaderName::try_from(&**name) {
                 Ok(name) => name,
                 Err(_) => continue,
             },
-            CredentialPlace::Cookie(name) => {
+            CredentialLocation::Cookie(name) => {
                 let separator = if cookies.is_empty() { "" } else { "; " };
                 cookies.extend([separator, name, "=", secret]);
                 continue;
             }
-            CredentialPlace::Query(_) => continue,
+            CredentialLocation::Query(_) => continue,
         };
         write_secret(name, secret, headers);
     }

@@ -228,11 +228,11 @@ impl fmt::Debug for Evidence {
 
 /// The secrets of a call and their places in the request. Never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credential(Arc<[(CredentialPlace, Arc<str>)]>);
+pub struct Credential(Arc<[(CredentialLocation, Arc<str>)]>);
 
-/// The place of a secret in a request.
+/// The location of a secret in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum CredentialPlace {
+pub enum CredentialLocation {
     /// The `Authorization` header; in gRPC the metadata entry of that name.
     Authorization,
     /// Another header, by its name in lower case.
@@ -246,29 +246,29 @@ pub enum CredentialPlace {
 impl Credential {
     /// Creates a credential from the value of `Authorization`, for example `Bearer secret`.
     pub fn new(value: impl Into<Arc<str>>) -> Self {
-        Self::at(CredentialPlace::Authorization, value)
+        Self::at(CredentialLocation::Authorization, value)
     }
 
     /// Creates a credential for another place.
-    pub fn at(place: CredentialPlace, value: impl Into<Arc<str>>) -> Self {
+    pub fn at(place: CredentialLocation, value: impl Into<Arc<str>>) -> Self {
         Self(Arc::new([(place, value.into())]))
     }
 
     /// The value of `Authorization`, if there is one.
     pub fn authorization(&self) -> Option<&str> {
         self.expose()
-            .find(|(place, _)| **place == CredentialPlace::Authorization)
+            .find(|(place, _)| **place == CredentialLocation::Authorization)
             .map(|(_, value)| value)
     }
 
     /// The secrets and their places.
-    pub fn expose(&self) -> impl Iterator<Item = (&CredentialPlace, &str)> {
+    pub fn expose(&self) -> impl Iterator<Item = (&CredentialLocation, &str)> {
         self.0.iter().map(|(place, value)| (place, &**value))
     }
 }
 
-impl FromIterator<(CredentialPlace, Arc<str>)> for Credential {
-    fn from_iter<I: IntoIterator<Item = (CredentialPlace, Arc<str>)>>(secrets: I) -> Self {
+impl FromIterator<(CredentialLocation, Arc<str>)> for Credential {
+    fn from_iter<I: IntoIterator<Item = (CredentialLocation, Arc<str>)>>(secrets: I) -> Self {
         Self(secrets.into_iter().collect())
     }
 }

@@ -26,7 +26,7 @@ mod updater;
 #[doc(hidden)]
 pub use agent::forward;
 pub use agent::{Agent, AgentMethod, ReplyFuture};
-pub use call::{Call, CallContext, Caller, Credential, CredentialPlace, Reply, Scope};
+pub use call::{Call, CallContext, Caller, Credential, CredentialLocation, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};

@@ -31,7 +31,8 @@ pub struct Config {
     /// The collector of spans. Default: none.
     #[setters(into)]
     pub otlp: Option<Otlp>,
-    /// Whether metrics are recorded, for [`TelemetryGuard::metrics_router`](crate::TelemetryGuard::metrics_router).
+    /// Whether metrics are recorded, for
+    /// [`TelemetryGuard::metrics_router`](crate::TelemetryGuard::metrics_router).
     pub metrics: bool,
     /// The destination of security events.
     pub audit: Audit,

@@ -1,7 +1,7 @@
 //! Observability of an agent: logs, traces, metrics and the audit log.
 //!
-//! A program calls [`init`] once, with a [`Config`], and keeps the [`TelemetryGuard`] until it exits. An
-//! application with its own subscriber uses the parts instead: [`Traces::layer`],
+//! A program calls [`init`] once, with a [`Config`], and keeps the [`TelemetryGuard`] until it exits.
+//! An application with its own subscriber uses the parts instead: [`Traces::layer`],
 //! [`AuditLog::layer`], [`Prometheus`] and [`propagation::install`].
 //!
 //! The libraries of the workspace only emit `tracing` events and `metrics`. Without a subscriber

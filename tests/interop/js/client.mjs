@@ -350,7 +350,7 @@ const checks = {
     stateIs(events.at(-1).value.status, 'COMPLETED');
   },
 
-  // A client that goes away and comes back: the task went on, nothing is lost.
+  // A client that disconnects and subscribes again misses no event.
   async 'stream-cut'() {
     const before = [];
     for await (const { payload } of client.sendMessageStream(request({ text: 'stream 40' }))) {

@@ -51,9 +51,9 @@ struct Fault {
     /// The peers that have it.
     peers: Vec<String>,
     title: String,
-    /// What to send, or to do.
+    /// The request or code that shows it.
     send: String,
-    /// What comes back, or happens.
+    /// The response or effect.
     receive: String,
     /// What the specification says, with its section.
     expected: String,

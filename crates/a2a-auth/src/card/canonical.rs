@@ -19,7 +19,8 @@ use super::{
 #[non_exhaustive]
 pub enum CanonicalForm {
     /// The members of 1.0 by the presence rules of spec §8.4.1, and no others. The default of
-    /// [`JwsCardSigner`](super::JwsCardSigner), so that signatures stay valid when members of 0.3 are added.
+    /// [`JwsCardSigner`](super::JwsCardSigner), so that signatures stay valid when members of 0.3
+    /// are added.
     Members,
     /// The members of 1.0 by the presence rules, and all others as received: for signers of later
     /// revisions, or that preserve unknown members.

@@ -1,7 +1,7 @@
 //! Signed agent cards (spec §8.4).
 //!
-//! A [`JwsCardSigner`] adds a signature to a card. A [`Verifier`] checks the signatures of a received card
-//! against the keys of a [`TrustStore`]. A signature covers a [`CanonicalForm`] of the card.
+//! A [`JwsCardSigner`] adds a signature to a card. A [`Verifier`] checks the signatures of a received
+//! card against the keys of a [`TrustStore`]. A signature covers a [`CanonicalForm`] of the card.
 //!
 //! ```
 //! use a2a_auth::{

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use a2a_core::v1::{AgentCard, SecurityRequirement, SecurityScheme, security_scheme::Scheme};
-use a2a_operations::CredentialPlace;
+use a2a_operations::CredentialLocation;
 use http::{
     HeaderName, HeaderValue,
     header::{
@@ -28,7 +28,7 @@ pub(super) struct SchemeSelector<'a> {
 pub(super) struct SelectedScheme {
     pub(super) request: CredentialRequest,
     pub(super) source: RegisteredSource,
-    pub(super) place: CredentialPlace,
+    pub(super) place: CredentialLocation,
     /// The text before the secret, such as `Bearer `.
     pub(super) prefix: String,
 }
@@ -139,7 +139,7 @@ impl SchemeSelector<'_> {
         Ok(Some(SelectedScheme { request, source, place, prefix }))
     }
 
-    fn place(&self, scheme: &Scheme) -> Result<Option<(CredentialPlace, String)>, String> {
+    fn place(&self, scheme: &Scheme) -> Result<Option<(CredentialLocation, String)>, String> {
         Ok(Some(match scheme {
             Scheme::ApiKeySecurityScheme(key) => {
                 (self.place_of_key(&key.location, &key.name)?, String::new())
@@ -149,36 +149,36 @@ impl SchemeSelector<'_> {
                 if HeaderName::try_from(&http.scheme).is_err() {
                     return Err(format!("invalid HTTP authentication scheme {:?}", http.scheme));
                 }
-                (CredentialPlace::Authorization, format!("{} ", normalized(&http.scheme)))
+                (CredentialLocation::Authorization, format!("{} ", normalized(&http.scheme)))
             }
             Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => {
-                (CredentialPlace::Authorization, "Bearer ".to_owned())
+                (CredentialLocation::Authorization, "Bearer ".to_owned())
             }
             Scheme::MtlsSecurityScheme(_) if self.has_certificate => return Ok(None),
             Scheme::MtlsSecurityScheme(_) => return Err("no client certificate".to_owned()),
         }))
     }
 
-    fn place_of_key(&self, location: &str, name: &str) -> Result<CredentialPlace, String> {
+    fn place_of_key(&self, location: &str, name: &str) -> Result<CredentialLocation, String> {
         let invalid = || format!("invalid API key name {name:?} in {location:?}");
         match location.to_ascii_lowercase().as_str() {
             "header" => {
                 let header = HeaderName::try_from(name).ok().ok_or_else(invalid)?;
                 if header == AUTHORIZATION {
-                    return Ok(CredentialPlace::Authorization);
+                    return Ok(CredentialLocation::Authorization);
                 }
                 let is_binary = !self.has_query && header.as_str().ends_with("-bin");
                 if is_binary || is_reserved(&header) {
                     return Err(invalid());
                 }
-                Ok(CredentialPlace::Header(header.as_str().into()))
+                Ok(CredentialLocation::Header(header.as_str().into()))
             }
             // Cookie names are case-sensitive tokens.
             "cookie" if HeaderName::try_from(name).is_ok() => {
-                Ok(CredentialPlace::Cookie(name.into()))
+                Ok(CredentialLocation::Cookie(name.into()))
             }
             "query" if !self.has_query => Err("gRPC has no query parameters".to_owned()),
-            "query" if !name.is_empty() => Ok(CredentialPlace::Query(name.into())),
+            "query" if !name.is_empty() => Ok(CredentialLocation::Query(name.into())),
             _ => Err(invalid()),
         }
     }
@@ -193,7 +193,7 @@ impl SelectedScheme {
     pub(super) fn encode(
         &self,
         secret: &Arc<str>,
-    ) -> Result<(CredentialPlace, Arc<str>), CredentialError> {
+    ) -> Result<(CredentialLocation, Arc<str>), CredentialError> {
         let value: Arc<str> = if self.prefix.is_empty() {
             Arc::clone(secret)
         } else {
@@ -201,11 +201,11 @@ impl SelectedScheme {
         };
         let is_valid = !secret.is_empty()
             && match &self.place {
-                CredentialPlace::Authorization | CredentialPlace::Header(_) => {
+                CredentialLocation::Authorization | CredentialLocation::Header(_) => {
                     HeaderValue::try_from(&*value).is_ok()
                 }
-                CredentialPlace::Cookie(_) => value.bytes().all(is_cookie_octet),
-                CredentialPlace::Query(_) => true,
+                CredentialLocation::Cookie(_) => value.bytes().all(is_cookie_octet),
+                CredentialLocation::Query(_) => true,
             };
         if is_valid {
             Ok((self.place.clone(), value))

@@ -1,7 +1,7 @@
 //! Signed webhook deliveries (spec §4.3.3, §13.2).
 //!
-//! The agent signs each delivery with a JSON Web Token, by a [`WebhookSigner`] in its webhook sender, and
-//! publishes the keys. The owner of the webhook verifies deliveries with a [`Receiver`]:
+//! The agent signs each delivery with a JSON Web Token, by a [`WebhookSigner`] in its webhook sender,
+//! and publishes the keys. The owner of the webhook verifies deliveries with a [`Receiver`]:
 //!
 //! ```
 //! use std::sync::Arc;

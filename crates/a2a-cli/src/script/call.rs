@@ -13,7 +13,7 @@ use super::turn::{Done, Turn, with_parts};
 use crate::failure::chain;
 
 /// Calls the agent that the first word behind `call` names, with the rest of the text, and
-/// relays what comes back.
+/// relays its response.
 pub(super) async fn run(turn: &Turn<'_>) -> Done {
     let updates = &turn.updates;
     let argument = turn.argument();

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use derive_setters::Setters;
-
 use a2a_http::BindingOptions;
+use derive_setters::Setters;
 
 use crate::{Revisions, TaskOrigins};
 

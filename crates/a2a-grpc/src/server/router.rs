@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use derive_setters::Setters;
-
 use a2a_core::{DESCRIPTOR, Error, ErrorKind, SERVICE};
 use a2a_http::{Limits, VersionPolicy};
 use a2a_operations::Agent;
 use axum::{Router, extract::Request, response::Response};
+use derive_setters::Setters;
 use futures_util::FutureExt as _;
 use http::StatusCode;
 use tonic::{body::Body, service::Routes};

@@ -1,7 +1,7 @@
 //! Request headers of a call.
 
 use a2a_core::{Error, Operation, ProtocolVersion, Result};
-use a2a_operations::{CallContext, Credential, CredentialPlace};
+use a2a_operations::{CallContext, Credential, CredentialLocation};
 use http::{HeaderValue, Request, Uri, header::ACCEPT, uri::PathAndQuery};
 use url::form_urlencoded;
 
@@ -48,10 +48,10 @@ fn append_query(uri: &mut Uri, credential: &Credential) -> Result<()> {
     let secrets: Vec<_> = credential
         .expose()
         .filter_map(|(place, secret)| match place {
-            CredentialPlace::Query(name) => Some((&**name, secret)),
-            CredentialPlace::Authorization
-            | CredentialPlace::Header(_)
-            | CredentialPlace::Cookie(_) => None,
+            CredentialLocation::Query(name) => Some((&**name, secret)),
+            CredentialLocation::Authorization
+            | CredentialLocation::Header(_)
+            | CredentialLocation::Cookie(_) => None,
         })
         .collect();
     if secrets.is_empty() {
@@ -76,11 +76,11 @@ mod tests {
     #[test]
     fn credentials_are_encoded_in_headers_cookies_and_query() {
         let places = [
-            (CredentialPlace::Authorization, "Bearer a"),
-            (CredentialPlace::Header("x-api-key".into()), "b"),
-            (CredentialPlace::Cookie("one".into()), "c"),
-            (CredentialPlace::Cookie("two".into()), "d"),
-            (CredentialPlace::Query("key".into()), "e&f=g h"),
+            (CredentialLocation::Authorization, "Bearer a"),
+            (CredentialLocation::Header("x-api-key".into()), "b"),
+            (CredentialLocation::Cookie("one".into()), "c"),
+            (CredentialLocation::Cookie("two".into()), "d"),
+            (CredentialLocation::Query("key".into()), "e&f=g h"),
         ];
         let credential = places.map(|(place, secret)| (place, secret.into())).into_iter().collect();
         let mut context = CallContext::default();

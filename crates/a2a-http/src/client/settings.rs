@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use derive_setters::Setters;
-
 use http::HeaderMap;
 
 use super::WireObserver;

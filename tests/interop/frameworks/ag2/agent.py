@@ -1,4 +1,4 @@
-"""An agent of AG2 with a fake model, served by `A2AServer`; shared_a.py has its words."""
+"""An agent of AG2 with a fake model, served by `A2AServer`; driver.py has its words."""
 
 import asyncio
 import logging
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from shared_a import QUESTION, answer, asks, listen, serve
+from driver import QUESTION, answer, asks, listen, serve
 
 import httpx
 from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore

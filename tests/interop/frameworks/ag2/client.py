@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / 'python'))
-from shared_a import expect, run
+from driver import check, expect, run_checks
 from webhook import Webhook
 
 from a2a.types import TaskState
@@ -79,12 +79,14 @@ class FakeModel:
         return ModelResponse(tool_calls=ToolCallsEvent([call]))
 
 
+@check
 async def card(url):
     """AG2 shows of the card the agent's name, as the name of the model."""
     reply = await remote_agent(url).ask('echo hello')
     expect(reply.response.model == 'Demo agent', f'model: {reply.response.model}')
 
 
+@check
 async def send(url):
     """Over each binding, by polling, and as the tool of an agent with a model."""
     for binding in ('jsonrpc', 'rest', 'grpc'):
@@ -97,6 +99,7 @@ async def send(url):
     expect(reply.body == 'the tool said: tool', f'tool: {reply.body!r}')
 
 
+@check
 async def stream(url):
     events, chunks = watched(ModelMessageChunk)
     reply = await remote_agent(url).ask('stream 3', stream=events)
@@ -105,6 +108,7 @@ async def stream(url):
     expect(reply.body == ''.join(texts), f'text: {reply.body!r}')
 
 
+@check
 async def multi_turn(url):
     """AG2 answers the question with its hook for humans, within one reply."""
     questions = []
@@ -120,6 +124,7 @@ async def multi_turn(url):
     expect(reply.body == 'again', f'next message of the conversation: {reply.body!r}')
 
 
+@check
 async def cancel(url):
     task_id, asking = await started(url, 'slow 30')
     task = await cancel_task(A2AConfig(url), task_id)
@@ -127,6 +132,7 @@ async def cancel(url):
     await asking
 
 
+@check
 async def files(url):
     """Files in answers reach the observers of the stream; a reply has text alone."""
     content = bytes(range(256))
@@ -138,6 +144,7 @@ async def files(url):
     expect(got == [('application/octet-stream', content)], f'files: {got}')
 
 
+@check
 async def data(url):
     value = {'city': 'Oslo', 'days': ['Mon', 'Tue']}
     events, artifacts = watched(A2ATaskArtifactUpdate)
@@ -147,6 +154,7 @@ async def data(url):
     expect(got == [value], f'data: {json.dumps(got)}')
 
 
+@check
 async def failed(url):
     try:
         reply = await remote_agent(url).ask('fail')
@@ -157,6 +165,7 @@ async def failed(url):
     raise AssertionError(f'a failed task is an error, not {reply.body!r}')
 
 
+@check
 async def push(url):
     async with Webhook() as webhook:
         task_id, asking = await started(url, 'slow 2')
@@ -169,6 +178,7 @@ async def push(url):
         expect('Worked for 2 seconds' in reply.body, f'text: {reply.body!r}')
 
 
+@check
 async def error(url):
     try:
         await get_task(A2AConfig(url), 'unknown')
@@ -177,19 +187,6 @@ async def error(url):
     raise AssertionError('reading an unknown task is an error')
 
 
-CHECKS = {
-    'card': card,
-    'send': send,
-    'stream': stream,
-    'multi-turn': multi_turn,
-    'cancel': cancel,
-    'files': files,
-    'data': data,
-    'failed': failed,
-    'push': push,
-    'error': error,
-}
-
 if __name__ == '__main__':
     logging.disable(logging.CRITICAL)
-    run(CHECKS)
+    run_checks()

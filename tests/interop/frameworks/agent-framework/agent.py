@@ -1,7 +1,7 @@
 """An agent of Microsoft Agent Framework with a fake model, served by its `A2AExecutor`.
 
 The framework brings the executor; card, handler and routes are the SDK's, as in its
-documentation. shared_a.py has the agent's words.
+documentation. driver.py has the agent's words.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from shared_a import answer, listen, serve
+from driver import answer, listen, serve
 
 import httpx
 from a2a.server.request_handlers import DefaultRequestHandler

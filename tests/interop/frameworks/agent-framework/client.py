@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / 'python'))
-from shared_a import Lacking, expect, run
+from driver import Lacking, check, expect, run_checks
 from webhook import Webhook
 
 import httpx
@@ -57,12 +57,14 @@ def state(session):
     return TaskState.Name(session.service_session_id['task_state'])
 
 
+@check
 async def card(url):
     async with await remote_agent(url) as remote:
         expect(remote.name == 'Demo agent', f'name: {remote.name}')
         expect('one word at a time' in remote.description, f'description: {remote.description}')
 
 
+@check
 async def send(url):
     """Over both bindings, and as the tool of an agent with a model."""
     for binding in ('JSONRPC', 'HTTP+JSON'):
@@ -77,6 +79,7 @@ async def send(url):
         expect(response.text == 'the tool said: tool', f'text: {response.text!r}')
 
 
+@check
 async def stream(url):
     """As it comes; and in the background, by polling and by subscribing with a token."""
     async with await remote_agent(url) as remote:
@@ -95,6 +98,7 @@ async def stream(url):
         expect('Worked for 2 seconds' in polled.text, f'text: {polled.text!r}')
 
 
+@check
 async def multi_turn(url):
     async with await remote_agent(url) as remote:
         session = AgentSession()
@@ -109,10 +113,12 @@ async def multi_turn(url):
         expect(session.service_session_id['task_id'] == task_id, 'it is the same task')
 
 
+@check
 async def cancel(url):
     raise Lacking('A2AAgent has no operation for it; only the SDK client inside it has')
 
 
+@check
 async def files(url):
     async with await remote_agent(url) as remote:
         content = bytes(range(256))
@@ -123,6 +129,7 @@ async def files(url):
         expect(got == [file.uri], f'files: {got}')
 
 
+@check
 async def data(url):
     """The framework has no such content: data parts arrive as JSON text and can't be sent."""
     async with await remote_agent(url) as remote:
@@ -132,6 +139,7 @@ async def data(url):
     return 'received only'
 
 
+@check
 async def failed(url):
     """As a stream: otherwise the framework drops the message of an ended task's status."""
     async with await remote_agent(url) as remote:
@@ -142,6 +150,7 @@ async def failed(url):
         expect(texts == ['Failed, as you asked'], f'texts: {texts}')
 
 
+@check
 async def push(url):
     """The webhook is an option of the SDK client that A2AAgent takes."""
     async with Webhook() as webhook:
@@ -156,6 +165,7 @@ async def push(url):
             expect(headers.get('x-a2a-notification-token') == 'secret', f'headers: {headers}')
 
 
+@check
 async def error(url):
     async with await remote_agent(url) as remote:
         try:
@@ -165,19 +175,6 @@ async def error(url):
         raise AssertionError('polling an unknown task is an error')
 
 
-CHECKS = {
-    'card': card,
-    'send': send,
-    'stream': stream,
-    'multi-turn': multi_turn,
-    'cancel': cancel,
-    'files': files,
-    'data': data,
-    'failed': failed,
-    'push': push,
-    'error': error,
-}
-
 if __name__ == '__main__':
     logging.disable(logging.CRITICAL)
-    run(CHECKS)
+    run_checks()

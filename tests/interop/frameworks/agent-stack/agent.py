@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
-import shared_b  # Before the framework, whose logger keeps the standard output it finds.
+import driver  # Before the framework, whose logger keeps the standard output it finds.
 
 import httpx
 from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificationConfigStore
@@ -41,14 +41,14 @@ async def agent(message: Message, context: RunContext):
         (file.mime_type, base64.b64decode(file.bytes)) for file in get_file_parts(message.parts)
     ]
     artifact_id = str(uuid.uuid4())
-    async for chunk in shared_b.answer(turns, files, get_data_parts(message.parts)):
+    async for chunk in driver.answer(turns, files, get_data_parts(message.parts)):
         yield ArtifactChunk(artifact_id=artifact_id, name='answer', parts=[TextPart(text=chunk)])
 
 
 if __name__ == '__main__':
-    port = shared_b.free_port()
+    port = driver.free_port()
     push_configs = InMemoryPushNotificationConfigStore()
-    shared_b.announce(f'http://127.0.0.1:{port}', ['JSONRPC', 'HTTP+JSON'], '0.3', {})
+    driver.announce(f'http://127.0.0.1:{port}', ['JSONRPC', 'HTTP+JSON'], '0.3', {})
     server.run(
         host='127.0.0.1',
         port=port,

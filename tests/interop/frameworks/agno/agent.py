@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
-import shared_b  # Before the framework, whose logger keeps the standard output it finds.
+import driver  # Before the framework, whose logger keeps the standard output it finds.
 
 import uvicorn
 from agno.agent import Agent
@@ -34,7 +34,7 @@ class FakeModel(Model):
     def chunks(self, messages):
         users = [message for message in messages if message.role == 'user']
         files = [(file.mime_type, file.content) for file in users[-1].files or []]
-        return shared_b.answer([message.content for message in users], files)
+        return driver.answer([message.content for message in users], files)
 
     async def ainvoke(self, messages, *_, **__):
         text = ''.join([chunk async for chunk in self.chunks(messages)])
@@ -51,7 +51,7 @@ class FakeModel(Model):
 
 
 if __name__ == '__main__':
-    port = shared_b.free_port()
+    port = driver.free_port()
     agent = Agent(
         id='agno',
         name='agno',
@@ -62,5 +62,5 @@ if __name__ == '__main__':
     )
     app = AgentOS(agents=[agent], a2a_interface=True, telemetry=False).get_app()
     card = f'http://127.0.0.1:{port}/a2a/agents/agno/.well-known/agent-card.json'
-    shared_b.announce(card, ['JSONRPC'], '0.3', CANNOT)
+    driver.announce(card, ['JSONRPC'], '0.3', CANNOT)
     uvicorn.run(app, host='127.0.0.1', port=port, log_level='warning')

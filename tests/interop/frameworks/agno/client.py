@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 # Before the framework, whose logger keeps the standard output it finds.
-from shared_b import CHUNKS, FAILURE, QUESTION, check, contains, lacks, run_checks, same
+from driver import CHUNKS, FAILURE, QUESTION, check, contains, lacks, run_checks, same
 
 from agno.agent import RemoteAgent
 from agno.run.agent import RunContentEvent

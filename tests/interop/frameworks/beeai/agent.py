@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
-import shared_b  # Before the framework, whose logger keeps the standard output it finds.
+import driver  # Before the framework, whose logger keeps the standard output it finds.
 
 from beeai_framework.adapters.a2a.serve.server import A2AServer, A2AServerConfig
 from beeai_framework.agents.requirement import RequirementAgent
@@ -43,7 +43,7 @@ class Model(ChatModel):
         attached = [content['file'] for content in contents if content.get('type') == 'file']
         files = [(file['format'], base64.b64decode(file['file_data'])) for file in attached]
         # The agent's prompt puts `Your task: ` before each message.
-        text = await shared_b.whole_answer(
+        text = await driver.whole_answer(
             [message.text.removeprefix('Your task: ') for message in users], files
         )
         # The agent takes its answer from this tool.
@@ -63,11 +63,11 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser()
     parser.add_argument('--protocol', choices=BINDINGS, default='jsonrpc')
     protocol = parser.parse_args().protocol
-    port = shared_b.free_port()
-    card_port = shared_b.free_port() if protocol == 'grpc' else port
+    port = driver.free_port()
+    card_port = driver.free_port() if protocol == 'grpc' else port
     agent = RequirementAgent(name='beeai', llm=Model(), memory=UnconstrainedMemory())
     config = A2AServerConfig(
         host='127.0.0.1', port=port, protocol=protocol, agent_card_port=card_port
     )
-    shared_b.announce(f'http://127.0.0.1:{card_port}', [BINDINGS[protocol]], '0.3', CANNOT)
+    driver.announce(f'http://127.0.0.1:{card_port}', [BINDINGS[protocol]], '0.3', CANNOT)
     A2AServer(config=config).register(agent).serve()

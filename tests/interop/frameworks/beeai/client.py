@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 # Before the framework, whose logger keeps the standard output it finds.
-from shared_b import (
+from driver import (
     CHUNKS,
     DATA,
     FAILURE,
@@ -46,7 +46,7 @@ def remote(url):
 
 
 class Model(ChatModel):
-    """Hands `echo hello` to the remote agent and answers with what comes back."""
+    """Hands `echo hello` to the remote agent and responds with the result."""
 
     model_id = 'fake'
     provider_id = 'ollama'

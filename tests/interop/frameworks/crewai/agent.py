@@ -27,7 +27,7 @@ from crewai.a2a import A2AServerConfig
 from crewai.a2a.utils.task import cancel, execute
 
 sys.path.append(str(Path(__file__).parents[1]))
-import shared_b
+import driver
 
 CANNOT = {
     'stream': 'crewai.a2a.utils.task.execute emits one event, the completed task',
@@ -51,7 +51,7 @@ class Model(BaseLLM):
             re.S,
         )
         data = json.loads(text[2]) if text[2] else []
-        return asyncio.run(shared_b.whole_answer([text[1]], data=data))
+        return asyncio.run(driver.whole_answer([text[1]], data=data))
 
 
 class Executor(AgentExecutor):
@@ -66,7 +66,7 @@ class Executor(AgentExecutor):
 
 
 if __name__ == '__main__':
-    port = shared_b.free_port()
+    port = driver.free_port()
     url = f'http://127.0.0.1:{port}'
     agent = Agent(
         role='crewai',
@@ -87,5 +87,5 @@ if __name__ == '__main__':
         push_sender=BasePushNotificationSender(httpx.AsyncClient(), push_configs),
     )
     app = A2AStarletteApplication(agent_card=agent.to_agent_card(url), http_handler=handler).build()
-    shared_b.announce(url, ['JSONRPC'], '0.3', CANNOT)
+    driver.announce(url, ['JSONRPC'], '0.3', CANNOT)
     uvicorn.run(app, host='127.0.0.1', port=port, log_level='warning')

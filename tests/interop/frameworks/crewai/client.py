@@ -25,7 +25,7 @@ from crewai.events.types.a2a_events import A2AArtifactReceivedEvent
 from crewai_files import File, FileBytes
 
 sys.path.append(str(Path(__file__).parents[1]))
-from shared_b import (
+from driver import (
     CHUNKS,
     FAILURE,
     QUESTION,

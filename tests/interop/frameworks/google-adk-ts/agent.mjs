@@ -12,7 +12,7 @@ import {
   toA2a,
 } from '@google/adk';
 
-import { listen, ready } from '../shared_ts.mjs';
+import { listen, ready } from '../driver.mjs';
 
 setLogger(null); // The logger writes to standard output.
 

@@ -14,7 +14,7 @@ import {
   setLogger,
 } from '@google/adk';
 
-import { Lacking, commandLine, run, withWebhook } from '../shared_ts.mjs';
+import { Lacking, commandLine, run, withWebhook } from '../driver.mjs';
 
 const { card: address, only } = commandLine();
 setLogger(null); // The logger writes to standard output.

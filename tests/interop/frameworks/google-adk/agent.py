@@ -1,4 +1,4 @@
-"""An agent of Google ADK with a fake model, served by `to_a2a`; shared_a.py has its words."""
+"""An agent of Google ADK with a fake model, served by `to_a2a`; driver.py has its words."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from shared_a import QUESTION, answer, asks, listen, serve
+from driver import QUESTION, answer, asks, listen, serve
 
 from google.adk.a2a.converters.part_converter import (
     A2A_DATA_PART_END_TAG,

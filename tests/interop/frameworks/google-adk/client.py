@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / 'python'))
-from shared_a import Lacking, expect, run
+from driver import Lacking, check, expect, run_checks
 from webhook import Webhook
 
 import httpx
@@ -88,12 +88,14 @@ class FakeModel(BaseLlm):
         yield LlmResponse(content=types.Content(role='model', parts=[part]))
 
 
+@check
 async def card(url):
     remote = remote_agent(url)
     await Conversation(remote).say('echo hello')
     expect('one word at a time' in remote.description, f'description: {remote.description!r}')
 
 
+@check
 async def send(url):
     """Directly, and as the tool of an agent with a model."""
     events = await Conversation(remote_agent(url)).say('echo hello')
@@ -105,6 +107,7 @@ async def send(url):
     expect('tool' in said[-1], f'texts: {said}')
 
 
+@check
 async def stream(url):
     events = await Conversation(remote_agent(url)).say('stream 3')
     chunks = [f'chunk {one} of 3' for one in (1, 2, 3)]
@@ -112,6 +115,7 @@ async def stream(url):
     expect(sum(bool(one.partial) for one in events) >= 2, 'the chunks are partial events')
 
 
+@check
 async def multi_turn(url):
     """The question is a call of a tool that ADK makes up; the next message answers it."""
     conversation = Conversation(remote_agent(url))
@@ -126,10 +130,12 @@ async def multi_turn(url):
     expect(len(task_ids) == 1, f'tasks: {task_ids}')
 
 
+@check
 async def cancel(url):
     raise Lacking('RemoteA2aAgent has no operation for it; closing a run only closes its stream')
 
 
+@check
 async def files(url):
     content = bytes(range(256))
     blob = types.Blob(data=content, mime_type='application/octet-stream', display_name='a.bin')
@@ -139,6 +145,7 @@ async def files(url):
     expect(got[0].mime_type == 'application/octet-stream', f'media type: {got[0].mime_type}')
 
 
+@check
 async def data(url):
     """ADK carries data parts as text between tags, both ways."""
     value = {'city': 'Oslo', 'days': [1, 2]}
@@ -151,12 +158,14 @@ async def data(url):
     expect(back == value, f'data: {back}')
 
 
+@check
 async def failed(url):
     events = await Conversation(remote_agent(url)).say('fail')
     expect(state(events) == 'TASK_STATE_FAILED', state(events))
     expect('Failed, as you asked' in ''.join(texts(events)), f'texts: {texts(events)}')
 
 
+@check
 async def push(url):
     """The webhook is an option of the SDK's client factory, which ADK takes.
 
@@ -174,6 +183,7 @@ async def push(url):
         expect(headers.get('x-a2a-notification-token') == 'secret', f'headers: {headers}')
 
 
+@check
 async def error(url):
     """A message to a task that doesn't exist."""
 
@@ -191,19 +201,6 @@ async def error(url):
     return message
 
 
-CHECKS = {
-    'card': card,
-    'send': send,
-    'stream': stream,
-    'multi-turn': multi_turn,
-    'cancel': cancel,
-    'files': files,
-    'data': data,
-    'failed': failed,
-    'push': push,
-    'error': error,
-}
-
 if __name__ == '__main__':
     logging.disable(logging.ERROR)
-    run(CHECKS)
+    run_checks()

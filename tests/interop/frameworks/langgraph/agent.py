@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
-import shared_b  # Before the framework, whose logger keeps the standard output it finds.
+import driver  # Before the framework, whose logger keeps the standard output it finds.
 
 from langchain_core.language_models.chat_models import BaseChatModel, agenerate_from_stream
 from langchain_core.messages import AIMessageChunk, HumanMessage
@@ -49,7 +49,7 @@ class Model(BaseChatModel):
             for block in users[-1].content_blocks
             if 'base64' in block
         ]
-        async for text in shared_b.answer([message.text for message in users], files):
+        async for text in driver.answer([message.text for message in users], files):
             chunk = ChatGenerationChunk(message=AIMessageChunk(content=text))
             if run_manager:
                 await run_manager.on_llm_new_token(text, chunk=chunk)
@@ -81,11 +81,11 @@ if __name__ == '__main__':
     from langgraph_api.cli import run_server
 
     os.chdir(tempfile.gettempdir())  # The server creates .langgraph_api in its directory.
-    port = shared_b.free_port()
+    port = driver.free_port()
     url = f'http://127.0.0.1:{port}'
     # The card declares 1.0 alone, but streams of 1.0 have events of 0.3. The same endpoint also
     # speaks 0.3, correctly.
-    shared_b.announce(url, ['JSONRPC'], '0.3', CANNOT, endpoint=f'{url}/a2a/{assistant_id}')
+    driver.announce(url, ['JSONRPC'], '0.3', CANNOT, endpoint=f'{url}/a2a/{assistant_id}')
     run_server(
         port=port,
         graphs={'agent': f'{__file__}:graph'},

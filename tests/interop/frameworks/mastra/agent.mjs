@@ -14,7 +14,7 @@ import { InMemoryTaskStore } from '@mastra/server/a2a/store';
 import express from 'express';
 import { z } from 'zod';
 
-import { listen, ready } from '../shared_ts.mjs';
+import { listen, ready } from '../driver.mjs';
 
 const textOf = ({ content }) =>
   content.map((part) => (part.type === 'text' ? part.text : '')).join('');

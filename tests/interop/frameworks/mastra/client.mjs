@@ -10,7 +10,7 @@ import { A2AAgent } from '@mastra/core/a2a';
 import { SendMessageRequest, StreamResponse, Task, TaskState } from '@mastra/core/a2a/v1';
 import { Agent } from '@mastra/core/agent';
 
-import { commandLine, failure, run, withWebhook } from '../shared_ts.mjs';
+import { commandLine, failure, run, withWebhook } from '../driver.mjs';
 
 const { card: address, only } = commandLine();
 const remote = new A2AAgent({ url: address, protocolVersion: '1.0', name: 'demo' });

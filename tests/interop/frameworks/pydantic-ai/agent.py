@@ -9,7 +9,7 @@ from pydantic_ai import Agent, BinaryContent, ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
 sys.path.append(str(Path(__file__).parents[1]))
-import shared_b
+import driver
 
 CANNOT = {
     'ask': 'the worker knows no INPUT_REQUIRED, and every message starts another task',
@@ -33,13 +33,13 @@ async def model(messages, _):
                 else:
                     texts.append(content)
         turns.append(' '.join(texts))
-    async for chunk in shared_b.answer(turns, files):
+    async for chunk in driver.answer(turns, files):
         yield chunk
 
 
 if __name__ == '__main__':
-    port = shared_b.free_port()
+    port = driver.free_port()
     url = f'http://127.0.0.1:{port}'
     agent = Agent(FunctionModel(stream_function=model), name='pydantic-ai')
-    shared_b.announce(url, ['JSONRPC'], '1.0', CANNOT)
+    driver.announce(url, ['JSONRPC'], '1.0', CANNOT)
     uvicorn.run(agent_to_a2a(agent, url=url), host='127.0.0.1', port=port, log_level='warning')

@@ -13,7 +13,7 @@ import httpx
 from fasta2a.client import A2AClient
 
 sys.path.append(str(Path(__file__).parents[1]))
-from shared_b import (
+from driver import (
     CHUNKS,
     DATA,
     FAILURE,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / 'python'))
-from shared_a import Lacking, expect, run
+from driver import Lacking, check, expect, run_checks
 from webhook import Webhook
 
 import httpx
@@ -64,6 +64,7 @@ class FakeModel(Model):
         yield {'messageStop': {'stopReason': 'end_turn' if results else 'tool_use'}}
 
 
+@check
 async def card(url):
     remote = A2AAgent(url)
     found = await remote.get_agent_card()
@@ -72,6 +73,7 @@ async def card(url):
     expect(found.protocol_version.startswith('0.3'), f'version: {found.protocol_version}')
 
 
+@check
 async def send(url):
     """Directly, and by the framework's tool of an agent with a model."""
     result = await A2AAgent(url).invoke_async('echo hello')
@@ -83,6 +85,7 @@ async def send(url):
     expect("'status': 'success'" in said and '"text": "tool"' in said, f'text: {said!r}')
 
 
+@check
 async def stream(url):
     parts, result = await parts_and_result(url, 'stream 3')
     chunks = [f'chunk {one} of 3' for one in (1, 2, 3)]
@@ -90,6 +93,7 @@ async def stream(url):
     expect(text_of(result) == ''.join(chunks), f'text: {text_of(result)!r}')
 
 
+@check
 async def multi_turn(url):
     """The question arrives; the agent then sends each message without context and task."""
     remote = A2AAgent(url)
@@ -99,10 +103,12 @@ async def multi_turn(url):
     raise Lacking('A2AAgent tells of the question, but names no task or context in any message')
 
 
+@check
 async def cancel(url):
     raise Lacking('A2AAgent has no operation for it')
 
 
+@check
 async def files(url):
     """Files in answers reach the observers of the stream; one in a prompt should arrive, too."""
     parts, _ = await parts_and_result(url, 'file')
@@ -114,6 +120,7 @@ async def files(url):
     expect(len(got) == 1, 'the image of the prompt was not sent')
 
 
+@check
 async def data(url):
     """Strands has no such content of prompts; it hands on what it receives."""
     parts, _ = await parts_and_result(url, 'data')
@@ -122,12 +129,14 @@ async def data(url):
     return 'received only'
 
 
+@check
 async def failed(url):
     result = await A2AAgent(url).invoke_async('fail')
     expect(result.state == {'a2a_task_state': 'failed'}, f'state: {result.state}')
     expect(text_of(result) == 'Failed, as you asked', f'text: {text_of(result)!r}')
 
 
+@check
 async def push(url):
     async with Webhook() as webhook, httpx.AsyncClient() as http:
         config = ClientConfig(
@@ -140,6 +149,7 @@ async def push(url):
         expect(headers.get('x-a2a-notification-token') == 'secret', f'headers: {headers}')
 
 
+@check
 async def error(url):
     """A message without parts, which is what remains of a prompt without text."""
     image = {'image': {'format': 'png', 'source': {'bytes': b'\x89PNG'}}}
@@ -151,19 +161,6 @@ async def error(url):
     raise AssertionError(f'a message without parts is an error, not {result}')
 
 
-CHECKS = {
-    'card': card,
-    'send': send,
-    'stream': stream,
-    'multi-turn': multi_turn,
-    'cancel': cancel,
-    'files': files,
-    'data': data,
-    'failed': failed,
-    'push': push,
-    'error': error,
-}
-
 if __name__ == '__main__':
     logging.disable(logging.CRITICAL)
-    run(CHECKS)
+    run_checks()

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { a2a } from 'a2a-ai-provider';
 import { generateText, streamText } from 'ai';
 
-import { Lacking, commandLine, failure, run } from '../shared_ts.mjs';
+import { Lacking, commandLine, failure, run } from '../driver.mjs';
 
 const { card: address, only } = commandLine();
 const CARD = '.well-known/agent-card.json';

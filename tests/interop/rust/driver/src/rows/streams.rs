@@ -58,7 +58,7 @@ pub(crate) async fn stream_silence(peer: &dyn Peer) -> Result {
     ends_with(&peer.streamed(ask.with_id_prefix("acc-slow")).await?, "COMPLETED")
 }
 
-/// A client that goes away and comes back: the task went on, nothing is lost.
+/// A client that disconnects and subscribes again misses no event.
 pub(crate) async fn stream_cut(peer: &dyn Peer) -> Result {
     let mut stream = peer.stream(Ask::text("stream 40").into()).await?;
     let mut before = Vec::new();

@@ -1,7 +1,7 @@
-"""Shared by drivers beside this file.
+"""What the drivers of the Python frameworks share.
 
-For agents: the words of the fake models (`answer`) and `announce`. For clients: `check`, `lacks`
-and `run_checks`.
+For agents: what the fake models say (`answer`, `asks`), and `announce` or `serve`. For clients:
+`check`, `lacks`, `Lacking` and `run_checks`.
 """
 
 import argparse
@@ -61,6 +61,11 @@ DATA = {'city': 'Oslo', 'days': ['Mon', 'Tue'], 'degrees': -3, 'wind': None}
 # -- agents ---------------------------------------------------------------------------------
 
 
+def asks(turns):
+    """Whether a fake model asks the user for the name."""
+    return bool(turns) and turns[-1] == 'ask'
+
+
 async def answer(turns, files=(), data=()):
     """Yields what a fake model says to the last of the user's `turns`.
 
@@ -68,10 +73,13 @@ async def answer(turns, files=(), data=()):
     """
     last = turns[-1] if turns else ''
     word, _, rest = last.partition(' ')
-    if files:
-        yield ', '.join(f'{media_type} {len(content)} bytes' for media_type, content in files)
-    elif data:
-        yield ', '.join(json.dumps(value) for value in data)
+    if files or data:
+        yield ', '.join(
+            [f'{media_type} {len(content)} bytes' for media_type, content in files]
+            + [json.dumps(value) for value in data]
+        )
+    elif len(turns) > 1 and turns[-2] == 'ask':
+        yield f'hello {last}'
     elif word == 'echo':
         yield rest
     elif word == 'stream':
@@ -96,10 +104,17 @@ async def whole_answer(turns, files=(), data=()):
     return ''.join([chunk async for chunk in answer(turns, files, data)])
 
 
+def listen():
+    """A socket on a free port, and the port."""
+    listener = socket.socket()
+    listener.bind(('127.0.0.1', 0))
+    return listener, listener.getsockname()[1]
+
+
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(('127.0.0.1', 0))
-        return listener.getsockname()[1]
+    listener, port = listen()
+    listener.close()
+    return port
 
 
 def announce(card, bindings, version, cannot, **more):
@@ -127,19 +142,37 @@ def announce(card, bindings, version, cannot, **more):
         }
         print(json.dumps(line), file=sys.__stdout__, flush=True)
 
-    def leave_with_parent():
-        while os.read(0, 1024):
-            pass
-        os._exit(0)
-
     for function in (wait_and_print, leave_with_parent):
         threading.Thread(target=function, daemon=True).start()
+
+
+async def serve(app, listener, ready):
+    """Serves `app` with uvicorn, prints `ready`, and exits at the end of standard input."""
+    import uvicorn
+
+    threading.Thread(target=leave_with_parent, daemon=True).start()
+    server = uvicorn.Server(uvicorn.Config(app, log_level='warning'))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.01)
+    print(json.dumps(ready), file=sys.__stdout__, flush=True)
+    await serving
+
+
+def leave_with_parent():
+    while os.read(0, 1024):
+        pass
+    os._exit(0)
 
 
 # -- clients --------------------------------------------------------------------------------
 
 CHECKS = {}
 LACKING = {}
+
+
+class Lacking(Exception):
+    """The framework has no such thing; the text says what it does instead."""
 
 
 def check(function):
@@ -179,6 +212,8 @@ def short(text):
 async def run(row, function, card):
     try:
         detail = await asyncio.wait_for(function(card), SECONDS)
+    except Lacking as lacking:
+        report(row, None, str(lacking))
     except AssertionError as error:
         traceback.print_exc()
         report(row, False, short(str(error)))
